@@ -1,0 +1,31 @@
+"""ctx-metrics: neural and document-level machine-translation metrics for sacrebleu.
+
+The public names below are resolved on first use, so that importing the package imports neither torch nor transformers.
+"""
+import _ctx_metrics_startup
+from importlib import import_module
+
+_HOMES = {
+    "BERTR": "ctx_metrics.metrics.bertr",
+    "COMET": "ctx_metrics.metrics.comet",
+    "SLIDE": "ctx_metrics.metrics.slide",
+    "Corpus": "ctx_metrics.corpus",
+    "read_lines": "ctx_metrics.corpus",
+    "CtxMetricsError": "ctx_metrics.errors",
+    "InputError": "ctx_metrics.errors",
+    "ModelError": "ctx_metrics.errors",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ctx_metrics' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list:
+    return sorted([*globals(), *__all__])
+
+
+_ctx_metrics_startup.install()

@@ -1,0 +1,74 @@
+"""Reading a Hugging Face checkpoint folder: its configuration and the encoder's weights, safely."""
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from ..errors import ModelError
+
+# BERT, RoBERTa and XLM-R differ only in the number that positions start from.
+FAMILIES = {"bert": "bert.", "roberta": "roberta.", "xlm-roberta": "roberta."}
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+
+
+def read_config(folder: Path) -> dict:
+    """config.json of an encoder, after checking that our forward computes just this architecture.
+
+    Raises ModelError for a folder without one, or of another kind.
+    """
+    if (folder / "hparams.yaml").exists():
+        raise ModelError(f"{folder} is a COMET checkpoint, not a text encoder")
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{folder} holds no readable config.json, so it is no Hugging Face encoder") from error
+    kind = config.get("model_type")
+    if kind not in FAMILIES:
+        raise ModelError(f"{folder} is of kind {kind!r}; a text encoder must be one of {', '.join(FAMILIES)}")
+    for key, usual in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
+        if config.get(key, usual) != usual:
+            raise ModelError(f"{folder}: {key} {config[key]!r} is not supported, only {usual!r}")
+    if config.get("is_decoder") or config.get("add_cross_attention"):
+        raise ModelError(f"{folder} is a decoder; a text encoder must be bidirectional")
+    return config
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that hold a checkpoint's weights, one or several shards; safetensors are preferred."""
+    for name in WEIGHTS:
+        path = folder / name
+        if path.exists():
+            if name.endswith(".json"):
+                return [folder / shard for shard in sorted(set(json.loads(path.read_text())["weight_map"].values()))]
+            return [path]
+    raise ModelError(f"{folder} holds no weights: none of {', '.join(WEIGHTS)}")
+
+
+def read_weights(folder: Path, kind: str) -> dict[str, torch.Tensor]:
+    """The encoder's tensors by their bare names ("encoder.layer.0..."), heads left out.
+
+    safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
+    """
+    prefix = FAMILIES[kind]
+    tensors: dict[str, torch.Tensor] = {}
+    for path in weight_files(folder):
+        try:
+            if path.suffix == ".safetensors":
+                with safe_open(path, "pt") as file:
+                    found = {name: file.get_tensor(name) for name in file.keys()}
+            else:
+                found = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
+            raise ModelError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+        except Exception as error:
+            if type(error).__name__ != "UnpicklingError":
+                raise
+            raise ModelError(f"{path} holds more than tensors and is refused (weights_only)") from error
+        for name, tensor in found.items():
+            name = name.removeprefix(prefix)
+            if name.startswith(("embeddings.", "encoder.")):
+                # checkpoints from before 2019 spell the layer norm's parameters so
+                name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+                tensors[name] = tensor
+    return tensors

@@ -1,0 +1,43 @@
+"""Devices and number formats: what the flags --ctx-device and --ctx-dtype stand for."""
+import torch
+
+from ..errors import ResourceError
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+# Tokens of one forward: enough to fill the device, little enough to stay in a CPU's cache.
+TOKEN_BUDGETS = {"cpu": 4096, "mps": 8192, "cuda": 32768}
+
+
+def resolve_device(name: str = "auto") -> torch.device:
+    """The device of a name: auto (CUDA, else MPS, else CPU), cpu, mps, cuda or cuda:N.
+
+    Raises ResourceError when the named device is unknown or absent.
+    """
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in TOKEN_BUDGETS:
+        raise ResourceError(f"unknown device {name!r}; --ctx-device takes auto, cpu, mps, cuda or cuda:N")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ResourceError(f"device {name!r} is not there: {torch.cuda.device_count()} CUDA devices seen; try --ctx-device cpu")
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise ResourceError("device 'mps' is not there; try --ctx-device cpu")
+    return device
+
+
+def resolve_dtype(name: str) -> torch.dtype:
+    """The torch dtype of fp32, bf16 or fp16; raises ResourceError for another name."""
+    if name not in DTYPES:
+        raise ResourceError(f"unknown number format {name!r}; --ctx-dtype takes {', '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether a RuntimeError says that the device had no memory left (CUDA, MPS or the CPU's allocator)."""
+    return isinstance(error, torch.OutOfMemoryError) or any(
+        phrase in str(error) for phrase in ("out of memory", "can't allocate memory", "not enough memory"))

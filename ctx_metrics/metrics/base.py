@@ -1,0 +1,196 @@
+"""What every metric of ours shares: per-segment values as sacrebleu statistics, scores, signatures."""
+import hashlib
+import math
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Optional
+
+from sacrebleu.metrics.base import Metric, Score, Signature
+
+from ..corpus import Corpus
+from ..errors import InputError
+from ..notices import notice
+
+Row = list[float]
+
+
+class ContextScore(Score):
+    """A score on sacrebleu's scale (x100). NaN marks a sentence that nothing covers: `nan` in text, null in JSON."""
+
+    def format(self, width: int = 2, score_only: bool = False, signature: str = "", is_json: bool = False) -> str:
+        if is_json and math.isnan(self.score) and not score_only:
+            shown = type(self)(self.name, 0.0)
+            return shown.format(width, False, signature, True).replace('"score": 0.0', '"score": null', 1)
+        if not self._ci >= 0 or self._mean > 0:
+            return super().format(width, score_only, signature, is_json)
+        # sacrebleu hides the interval of a mean that is not positive
+        mean, self._mean = self._mean, 1.0
+        try:
+            text = super().format(width, score_only, signature, is_json)
+        finally:
+            self._mean = mean
+        return (text.replace(f"μ = {1.0:.{width}f} ", f"μ = {mean:.{width}f} ")
+                .replace(f'"confidence_mean": {float(f"{1.0:.{width}f}")}', f'"confidence_mean": {float(f"{mean:.{width}f}")}'))
+
+    def estimate_ci(self, scores: list) -> None:
+        """As sacrebleu does it, over the resamples that hold a scored segment."""
+        super().estimate_ci([score for score in scores if not math.isnan(score.score)])
+
+
+class ContextSignature(Signature):
+    """A metric's settings and library versions; values that would break sacrebleu's format are spelled otherwise."""
+
+    ABBREVIATIONS = {"model": "m", "rev": "r", "ckpt": "ck", "inputs": "in", "layers": "ly", "multiref": "mr", "dtype": "dt",
+                     "maxlen": "ml", "long": "lg", "window": "w", "stride": "st", "partial": "p", "tokens": "tb",
+                     "scale": "sc", "ctx": "ctx", "torch": "th", "tokenizers": "tk"}
+
+    def __init__(self, args: dict):
+        super().__init__(args)
+        self._abbr.update(self.ABBREVIATIONS)
+        settings = {**args["settings"], "scale": 100, "ctx": version("ctx-metrics"), "torch": version("torch"),
+                    "tokenizers": version("tokenizers")}
+        self.info.update({key: signature_value(value) for key, value in settings.items() if value is not None})
+
+
+def signature_value(value: Any) -> Any:
+    """A value without the characters that delimit sacrebleu signatures.
+
+    >>> signature_value("a:b|c d")
+    'a_b_c_d'
+    """
+    return re.sub(r"[:|\s]", "_", value) if isinstance(value, str) else value
+
+
+@dataclass
+class SystemResult:
+    """What a metric found for one system.
+
+    rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] where nothing was scored
+    counts     what was cut, dropped, empty: shown after the score when not zero
+    notices    the same in words, for stderr
+    """
+    rows: list[Row]
+    counts: dict[str, Any] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+
+
+class ContextMetric(Metric):
+    """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments.
+
+    Subclasses set NAME and `self.settings` (for the signature) and write _score. All systems of a run are scored in one
+    pass, when the first score is asked for; sacrebleu's statistics then work on the rows.
+
+    references    streams of references, kept for corpus_score(..., references=None), or None
+    systems       all systems' hypotheses that will be scored against those references
+    context       sources, doc_ids, source_lang, target_lang as Corpus takes them
+    """
+
+    _SIGNATURE_TYPE = ContextSignature
+    NAME: str
+
+    def __init__(self, references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+                 systems: Sequence[Sequence[str]] = (), **context):
+        super().__init__()
+        self.settings: dict[str, Any] = {}
+        self._context = context
+        self._systems = systems
+        self._results: dict[str, SystemResult] = {}
+        if references is not None:
+            self._ref_cache = self._cache_references(references)
+
+    @abstractmethod
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        """Score all corpora (one a system; the same references, sources and ids in each) in one pass."""
+
+    def corpus_score(self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]],
+                     n_bootstrap: int = 1) -> ContextScore:
+        """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score."""
+        if not isinstance(hypotheses, str) and len(hypotheses) == 0:
+            raise InputError(f"{self.NAME.lower()}: no hypotheses to score")
+        score = super().corpus_score(hypotheses, references, n_bootstrap)
+        shown = [f"{name} = {count}" for name, count in self._last.counts.items() if count]
+        score._verbose = f"({' '.join(shown)})" if shown else ""
+        return score
+
+    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
+        """Check and keep the reference streams; unlike sacrebleu's zip, never cuts them to the shortest."""
+        if isinstance(references, str) or any(isinstance(stream, str) or stream is None for stream in references):
+            raise InputError(f"{self.NAME.lower()}: references must be a list of streams, each a list of strings")
+        streams = [list(stream) for stream in references]
+        if len({len(stream) for stream in streams}) > 1:
+            raise InputError(f"{self.NAME.lower()}: reference streams differ in length: {[len(s) for s in streams]} segments")
+        given = {sum(text is not None for text in texts) for texts in zip(*streams)}
+        self.num_refs = given.pop() if len(given) == 1 else -1
+        return streams
+
+    def _extract_corpus_statistics(self, hypotheses: Sequence[str],
+                                   references: Optional[Sequence[Sequence[Optional[str]]]]) -> list[Row]:
+        if references is not None:
+            corpus = Corpus(hypotheses, self._cache_references(references), **self._context)
+            self._last = self._announced(self._score([corpus]))[0]
+            return self._last.rows
+        if self._ref_cache is None:
+            raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
+        key = _digest(hypotheses)
+        if key not in self._results:
+            pending = {key: hypotheses}
+            for system in self._systems:
+                if (other := _digest(system)) not in self._results:
+                    pending.setdefault(other, system)
+            results = self._score([Corpus(system, self._ref_cache, **self._context) for system in pending.values()])
+            self._results.update(zip(pending, self._announced(results)))
+        self._last = self._results[key]
+        return self._last.rows
+
+    def _announced(self, results: list[SystemResult]) -> list[SystemResult]:
+        for number, result in enumerate(results, 1):
+            where = f"system {number}: " if len(results) > 1 else ""
+            for text in result.notices:
+                notice(f"{self.NAME.lower()}: {where}{text}")
+            if not any(row[1] for row in result.rows):
+                raise InputError(f"{self.NAME.lower()}: {where}no segment can be scored"
+                                 + "".join(f"; {text}" for text in result.notices))
+        return results
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_systems": ()}
+
+    def _aggregate_and_compute(self, stats: Sequence[Row]) -> ContextScore:
+        return self._compute_score_from_stats([math.fsum(column) for column in zip(*stats)])
+
+    def _compute_score_from_stats(self, stats: Row) -> ContextScore:
+        total, weight = float(stats[0]), float(stats[1])
+        return ContextScore(self.NAME, 100 * total / weight if weight > 0 else math.nan)
+
+    # sacrebleu's hooks for one segment at a time, which metrics that read a whole corpus do not use
+    def _preprocess_segment(self, sent: str) -> str:
+        return sent
+
+    def _extract_reference_info(self, refs: Sequence[str]) -> dict:
+        return {"refs": list(refs)}
+
+    def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict) -> Row:
+        return self._extract_corpus_statistics([hypothesis], [[text] for text in ref_kwargs["refs"]])[0]
+
+
+def best_reference(values: Sequence[Optional[float]], multiref: str) -> Optional[float]:
+    """One value of the values against several references: the best, or their mean; None if there is none.
+
+    >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")
+    (0.6, 0.4, None)
+    """
+    given = [value for value in values if value is not None]
+    if not given:
+        return None
+    return max(given) if multiref == "max" else math.fsum(given) / len(given)
+
+
+def _digest(texts: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else repr(text).encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()

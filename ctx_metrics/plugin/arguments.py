@@ -1,0 +1,83 @@
+"""The flags that plugin metrics add to the sacrebleu command."""
+import argparse
+import sys
+
+from ..errors import CtxMetricsError
+from .capture import Run
+
+
+def parser_class(run: Run) -> type[argparse.ArgumentParser]:
+    """An ArgumentParser that adds the plugin metrics' flags before it parses, and tells the run what was parsed."""
+
+    class PluginArgumentParser(argparse.ArgumentParser):
+        _plugin_actions: frozenset = frozenset()
+
+        def parse_args(self, args=None, namespace=None):
+            argv = sys.argv[1:] if args is None else list(args)
+            stock = set(map(id, self._actions))
+            add_shared_arguments(self)
+            own = {name: add_metric_arguments(self, name, run) for name in wanted_metrics(run.table.plugins, argv)}
+            self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
+            namespace = super().parse_args(argv, namespace)
+            run.begin(namespace, own)
+            return namespace
+
+        def _get_option_tuples(self, option_string):
+            # an abbreviation that sacrebleu knows keeps its meaning: --do is --download, not --docids
+            found = super()._get_option_tuples(option_string)
+            return [each for each in found if id(each[0]) not in self._plugin_actions] or found
+
+    return PluginArgumentParser
+
+
+def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
+    """The plugin metrics whose flags this command line may use; only they are imported."""
+    if any(arg in ("-h", "--help") or (len(arg) > 2 and "--help".startswith(arg)) for arg in argv):
+        return list(names)
+    return [name for name in names if any(arg == name or arg.startswith(f"--{name}-") for arg in argv)]
+
+
+def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags that several metrics share: context from files, and how the engine runs."""
+    group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
+    group.add_argument("--source", default=None, metavar="FILE",
+                       help="Source segments, one a line. (Default with -t: the test set's)")
+    group.add_argument("--docids", default=None, metavar="FILE",
+                       help="Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)")
+    group = parser.add_argument_group("Engine of plugin metrics (ctx-metrics)")
+    group.add_argument("--ctx-device", default="auto", metavar="DEVICE",
+                       help="auto, cpu, mps, cuda or cuda:N. (Default: %(default)s)")
+    group.add_argument("--ctx-dtype", choices=["fp32", "bf16", "fp16"], default="fp32",
+                       help="Arithmetic of the encoder; it is in the signature. (Default: %(default)s)")
+    group.add_argument("--ctx-batch-tokens", type=positive, default=None, metavar="N",
+                       help="Tokens of one forward; no score depends on it. (Default: by device)")
+    group.add_argument("--ctx-store-mb", type=positive, default=512, metavar="N",
+                       help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)")
+
+
+def add_metric_arguments(parser: argparse.ArgumentParser, name: str, run: Run) -> list[str]:
+    """Let a metric add its flags in a group of its own; returns their attribute names.
+
+    A metric that cannot be loaded is said on stderr here, and stops the run only where it is built.
+    """
+    try:
+        metric = run.table[name.upper()]
+    except CtxMetricsError as error:
+        sys.stderr.write(f"ctx-metrics: {error}\n")
+        return []
+    if not hasattr(metric, "add_arguments"):
+        return []
+    group = parser.add_argument_group(f"{metric.__name__} related arguments")
+    metric.add_arguments(group)
+    for action in group._group_actions:
+        if not all(option.startswith(f"--{name}-") for option in action.option_strings):
+            raise CtxMetricsError(f"metric {name}: its flag {'/'.join(action.option_strings)} must begin with --{name}-")
+    return [action.dest for action in group._group_actions]
+
+
+def positive(text: str) -> int:
+    """An integer of at least 1, for argparse."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value

@@ -1,0 +1,147 @@
+"""What one run of the sacrebleu command knows, handed to the metrics as constructor arguments."""
+import inspect
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from sacrebleu.metrics.base import Metric
+
+from ..corpus import read_lines
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..notices import OncePerRun, logger, notice
+from .registry import MetricTable
+
+
+class Rows(list):
+    """Segments that sacrebleu picked from a test set (--origlang, --subset, --detail), with their places in the whole."""
+    indices: list[int]
+
+
+class Run:
+    """One run: its arguments, its systems and what was picked of the test set. Builds the plugin metrics."""
+
+    def __init__(self, table: MetricTable):
+        self.table = table
+        self.args: Optional[Namespace] = None
+        self._own: dict[str, list[str]] = {}
+        self._files: dict[str, Optional[list[str]]] = {}
+        self.systems: list[Sequence[str]] = []
+        self.chosen: list[str] = []
+        self.whole_length = 0  # segments before sacrebleu picked some of them
+        self._unused: dict[str, bool] = {}
+
+    def begin(self, args: Namespace, own: dict[str, list[str]]) -> None:
+        """Start a run with its parsed arguments; `own` names each metric's own attributes among them."""
+        self.args, self._own = args, own
+        self.systems, self._files = [], {}
+        # context the user gave by a flag, and whether no metric has used it so far
+        self._unused = {name: True for name, flag in (("sources", args.source), ("doc_ids", args.docids)) if flag}
+        self.chosen = [name for name in dict.fromkeys(args.metrics) if name in self.table.plugins]
+        for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
+            logger.removeFilter(old)
+        logger.addFilter(OncePerRun())
+        if not self.chosen:
+            self.report_unused()
+
+    @property
+    def active(self) -> bool:
+        """Whether the run names a plugin metric: only then is anything of sacrebleu's own behaviour changed."""
+        return self.args is not None and bool(self.chosen)
+
+    def build(self, name: str, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]) -> Metric:
+        """Make a plugin metric with its own flags and with the context that its constructor names."""
+        cls = self.table[name.upper()]
+        arguments = {dest.removeprefix(f"{name}_"): getattr(self.args, dest) for dest in self._own.get(name, ())}
+        takes = constructor_parameters(cls)
+        indices = getattr(systems[0], "indices", None)
+        for key, give in self._context(systems).items():
+            if key in takes and key not in arguments:
+                value = give()
+                if key in ("sources", "doc_ids") and value is not None:
+                    value = self._picked(key, value, len(systems[0]), indices)
+                arguments[key] = value
+        metric = cls(references=references, **arguments)
+        for key in self._unused:
+            if key in takes and key not in getattr(metric, "unused_context", ()):
+                self._unused[key] = False
+        return metric
+
+    def report_unused(self) -> None:
+        """Say which context was given and used by none of the chosen metrics; called when all are built."""
+        for key, unused in self._unused.items():
+            if unused:
+                flag = {"sources": "--source", "doc_ids": "--docids"}[key]
+                notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
+
+    def _context(self, systems: Sequence[Sequence[str]]) -> dict[str, Any]:
+        args, langs = self.args, (self.args.langpair or "").split("-")
+        return {
+            "sources": lambda: self._stream("sources", args.source, "src"),
+            "doc_ids": lambda: self._stream("doc_ids", args.docids, "docid"),
+            "source_lang": lambda: langs[0] or None,
+            "target_lang": lambda: langs[1] if len(langs) > 1 else None,
+            "systems": lambda: systems,
+            "engine": lambda: EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet),
+        }
+
+    def _stream(self, key: str, path: Optional[str], field: str) -> Optional[list[str]]:
+        """Lines of the file that a flag names, else of the test set, else None. Read once."""
+        if key not in self._files:
+            if path:
+                self._files[key] = read_lines(path, self.args.encoding)
+            else:
+                self._files[key] = test_set_lines(self.args.test_set, self.args.langpair, field) if self.args.test_set else None
+        return self._files[key]
+
+    def _picked(self, key: str, lines: list[str], segments: int, indices: Optional[list[int]]) -> list[str]:
+        """The lines that belong to the scored segments, after checking that the stream is as long as the whole."""
+        whole = segments if indices is None else self.whole_length
+        if len(lines) != whole:
+            flag, path = {"sources": ("--source", self.args.source), "doc_ids": ("--docids", self.args.docids)}[key]
+            raise InputError(f"{flag} {path or 'of ' + self.args.test_set} has {len(lines)} lines, "
+                             f"but {self.system_name(0)} has {whole}")
+        return lines if indices is None else [lines[i] for i in indices]
+
+    def check_lengths(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+        """Raise InputError naming files and line counts when a system and a reference stream differ in length."""
+        number = len(self.systems)
+        for k, stream in enumerate(references):
+            if len(stream) != len(system):
+                name = self.args.refs[min(k, len(self.args.refs) - 1)] if self.args.refs else f"reference {k + 1} of {self.args.test_set}"
+                hint = "" if self.args.input else "; on stdin a lone carriage return ends a line, in files (-i) it does not"
+                raise InputError(f"{self.system_name(number)} has {len(system)} lines, but {name} has {len(stream)}{hint}")
+
+    def system_name(self, number: int) -> str:
+        """The file of the system with this number, or its column of stdin."""
+        return self.args.input[number] if self.args.input else f"column {number + 1} of the standard input"
+
+
+def constructor_parameters(cls: type) -> set[str]:
+    """Names of a class's constructor parameters, also of the bases' when it passes **keywords on to them."""
+    names: set[str] = set()
+    for base in cls.__mro__:
+        if "__init__" not in vars(base) or base is object:
+            continue
+        parameters = inspect.signature(base.__init__).parameters.values()
+        names.update(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return names
+
+
+def test_set_lines(test_sets: str, langpair: str, field: str) -> Optional[list[str]]:
+    """A field (src, docid) of one or several of sacrebleu's test sets, or None where one of them does not have it.
+
+    Document ids of several test sets are prefixed with the set's name, so that they stay distinct.
+    """
+    from sacrebleu.dataset import DATASETS
+    lines: list[str] = []
+    names = test_sets.split(",")
+    for name in names:
+        fields = DATASETS[name].fieldnames(langpair)
+        if field not in fields:
+            return None
+        of_set = read_lines(DATASETS[name].get_files(langpair)[fields.index(field)])
+        lines += [f"{name}/{line}" for line in of_set] if field == "docid" and len(names) > 1 else of_set
+    return lines

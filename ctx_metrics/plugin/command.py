@@ -1,0 +1,154 @@
+"""Extends sacrebleu's command: the names that we rebind in its modules, all in one place."""
+import argparse
+import functools
+import sys
+from types import ModuleType
+
+from sacrebleu import utils
+from sacrebleu.metrics.base import Metric
+
+from ..corpus import read_lines
+from ..errors import CtxMetricsError, InputError
+from . import output
+from .arguments import parser_class
+from .capture import Rows, Run
+from .registry import MetricTable
+
+
+def extend(module: ModuleType) -> None:
+    """Rebind names of `sacrebleu.sacrebleu`, and `filter_subset` of `sacrebleu.utils`, which --detail calls there."""
+    if not isinstance(module.METRICS, MetricTable):
+        return  # a sacrebleu with plugins of its own
+    run = Run(module.METRICS)
+    module.METRICS = CommandTable(run)
+    module.argparse = _with_parser(module.argparse, parser_class(run))
+    module.filter_subset = utils.filter_subset = _remembering_rows(utils.filter_subset, run)
+    module.sanity_check_lengths = _noting_systems(module.sanity_check_lengths, run)
+    module.print_results_table = output.json_safe(module.print_results_table)
+    module.print_subset_results = _with_context(module.print_subset_results, run)
+    module.main = _with_clear_errors(module.main, run)
+
+
+class CommandTable(dict):
+    """METRICS as the command sees it: a plugin metric's entry makes the metric with the run's context."""
+
+    def __init__(self, run: Run):
+        super().__init__(dict.fromkeys(run.table))
+        self._run = run
+
+    def __getitem__(self, key: str):
+        name = key.lower()
+        return functools.partial(self._make, name) if name in self._run.table.plugins else self._run.table[key]
+
+    def _make(self, name: str, references, **ignored) -> Metric:
+        """Called by main() in place of the class. Its keywords were picked by prefix, which is not reliable."""
+        run = self._run
+        metric = run.build(name, references, run.systems)
+        if name == run.chosen[-1]:
+            run.report_unused()
+        if run.args.sentence_level and type(metric).sentence_score is Metric.sentence_score:
+            metric.sentence_score = SentencesInOrder(metric, run.systems[0])
+        return metric
+
+
+class SentencesInOrder:
+    """Stands in for `sentence_score` under --sentence-level: the system is scored once, with its context, and every
+    call gives the next sentence's score."""
+
+    def __init__(self, metric: Metric, system):
+        self._metric, self._system = metric, system
+        self._rows = None
+
+    def __call__(self, hypothesis, references):
+        if self._rows is None:
+            self._rows = iter(self._metric._extract_corpus_statistics(self._system, None))
+        return self._metric._aggregate_and_compute([next(self._rows)])
+
+
+def _with_parser(argparse_module: ModuleType, parser: type) -> ModuleType:
+    """A view of the argparse module, for sacrebleu alone, that has our parser."""
+    view = ModuleType("argparse")
+    view.__dict__.update(argparse_module.__dict__)
+    view.ArgumentParser = parser
+    return view
+
+
+def _remembering_rows(filter_subset, run: Run):
+    """filter_subset whose results know which rows of the test set they are."""
+    @functools.wraps(filter_subset)
+    def wrapper(systems, test_sets, langpair, origlang, subset=None):
+        systems = list(systems)
+        if not run.active or (origlang is None and subset is None) or not isinstance(systems[0], list):
+            return filter_subset(systems, test_sets, langpair, origlang, subset)
+        run.whole_length = len(systems[0])
+        try:
+            *picked, indices = filter_subset([*systems, range(len(systems[0]))], test_sets, langpair, origlang, subset)
+        except Exception as error:  # sacrebleu raises bare Exceptions here, and KeyError for some test sets' layout
+            why = "" if isinstance(error, KeyError) else f": {error}"
+            raise InputError(f"this sacrebleu cannot pick --origlang or --subset from {test_sets} {langpair}{why}") from error
+        results = []
+        for lines in picked:
+            rows = Rows(lines)
+            rows.indices = indices
+            results.append(rows)
+        return results
+    return wrapper
+
+
+def _noting_systems(sanity_check_lengths, run: Run):
+    """sanity_check_lengths, called once a system before the metrics are made, that also keeps the system."""
+    @functools.wraps(sanity_check_lengths)
+    def wrapper(system, refs, test_set=None):
+        if run.active:
+            run.check_lengths(system, refs)
+        sanity_check_lengths(system, refs, test_set=test_set)
+        run.systems.append(system)
+    return wrapper
+
+
+class WithContextOf:
+    """Stands in for a plugin metric under --detail: makes it anew, with the context of each subset's rows."""
+
+    def __init__(self, run: Run, name: str):
+        self._run, self._name = run, name
+
+    def corpus_score(self, system, references):
+        return self._run.build(self._name, references, [system]).corpus_score(system, None)
+
+
+def _with_context(print_subset_results, run: Run):
+    @functools.wraps(print_subset_results)
+    def wrapper(metrics, full_system, full_refs, args):
+        if isinstance(args.origlang, str):  # sacrebleu would go through its letters
+            args = argparse.Namespace(**{**vars(args), "origlang": [args.origlang]})
+        metrics = {name: WithContextOf(run, name.lower()) if name.lower() in run.table.plugins else metric
+                   for name, metric in metrics.items()}
+        return print_subset_results(metrics, full_system, full_refs, args)
+    return wrapper
+
+
+def _with_clear_errors(main, run: Run):
+    """main() that ends with one line and exit code 1, not with a traceback, for what a user can mend."""
+    @functools.wraps(main)
+    def wrapper():
+        try:
+            return main()
+        except CtxMetricsError as error:
+            message = str(error)
+        except (OSError, EOFError, UnicodeDecodeError) as error:
+            if not run.active:
+                raise
+            message = _unreadable(run) or f"{type(error).__name__}: {error}"
+        sys.stderr.write("sacreBLEU: error: " + " ".join(message.splitlines()) + "\n")
+        sys.exit(1)
+    return wrapper
+
+
+def _unreadable(run: Run) -> str:
+    """What is wrong with the first of the run's text files that cannot be read, or "" if all can."""
+    for path in [*(run.args.refs or ()), *(run.args.input or ())]:
+        try:
+            read_lines(path, run.args.encoding)
+        except InputError as error:
+            return str(error)
+    return ""
