@@ -1,5 +1,6 @@
 """A corpus of segments: hypotheses with references, sources, document ids and languages, and the one text reader."""
 import gzip
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
@@ -21,7 +22,7 @@ def read_lines(path: str, encoding: str = "utf-8") -> list[str]:
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
             content = file.read()
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
         text = content.decode(encoding)
@@ -69,7 +70,7 @@ class Corpus:
         if self.sources is not None:
             self.sources = _checked("sources", self.sources)
         if self.doc_ids is not None:
-            self.doc_ids = list(self.doc_ids)
+            self.doc_ids = list(_no_string("document ids", self.doc_ids))
         if not self.hypotheses:
             raise InputError("no hypotheses to score")
         for name, stream in self._streams():
@@ -107,11 +108,15 @@ class Corpus:
         return list(zip(starts, [*starts[1:], len(self)]))
 
 
-def _checked(name: str, stream: Sequence[Optional[str]], none_allowed: bool = False) -> list:
-    """A list of clean strings: checks types and surrogates, drops a byte-order mark, and says what looks odd."""
+def _no_string(name: str, stream: Sequence) -> Sequence:
     if isinstance(stream, str):
         raise InputError(f"{name}: expected a list of strings, got one string")
-    stream = list(stream)
+    return stream
+
+
+def _checked(name: str, stream: Sequence[Optional[str]], none_allowed: bool = False) -> list:
+    """A list of clean strings: checks types and surrogates, drops a byte-order mark, and says what looks odd."""
+    stream = list(_no_string(name, stream))
     with_nul = []
     for i, text in enumerate(stream):
         if text is None and none_allowed:

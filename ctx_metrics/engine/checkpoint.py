@@ -1,8 +1,8 @@
 """Reading a Hugging Face checkpoint folder: its configuration and the encoder's weights, safely."""
 import json
+import zipfile
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError, safe_open
 
 from ..errors import ModelError
@@ -10,6 +10,7 @@ from ..errors import ModelError
 # BERT, RoBERTa and XLM-R differ only in the number that positions start from.
 FAMILIES = {"bert": "bert.", "roberta": "roberta.", "xlm-roberta": "roberta."}
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+_SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
 
 
 def read_config(folder: Path) -> dict:
@@ -20,8 +21,8 @@ def read_config(folder: Path) -> dict:
     if (folder / "hparams.yaml").exists():
         raise ModelError(f"{folder} is a COMET checkpoint, not a text encoder")
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        config = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
         raise ModelError(f"{folder} holds no readable config.json, so it is no Hugging Face encoder") from error
     kind = config.get("model_type")
     if kind not in FAMILIES:
@@ -29,6 +30,9 @@ def read_config(folder: Path) -> dict:
     for key, usual in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
         if config.get(key, usual) != usual:
             raise ModelError(f"{folder}: {key} {config[key]!r} is not supported, only {usual!r}")
+    for key in _SIZES:
+        if not isinstance(config.get(key), int):
+            raise ModelError(f"{folder}: config.json gives no number for {key}")
     if config.get("is_decoder") or config.get("add_cross_attention"):
         raise ModelError(f"{folder} is a decoder; a text encoder must be bidirectional")
     return config
@@ -40,27 +44,35 @@ def weight_files(folder: Path) -> list[Path]:
         path = folder / name
         if path.exists():
             if name.endswith(".json"):
-                return [folder / shard for shard in sorted(set(json.loads(path.read_text())["weight_map"].values()))]
+                try:
+                    shards = set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values())
+                except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+                    raise ModelError(f"{path} is no readable index of shards") from error
+                return [folder / shard for shard in sorted(shards)]
             return [path]
     raise ModelError(f"{folder} holds no weights: none of {', '.join(WEIGHTS)}")
 
 
-def read_weights(folder: Path, kind: str) -> dict[str, torch.Tensor]:
+def read_weights(folder: Path, kind: str) -> dict[str, "torch.Tensor"]:
     """The encoder's tensors by their bare names ("encoder.layer.0..."), heads left out.
 
     safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
     """
+    import torch  # not above: models/hub.py uses this module, and the command's --help loads that
     prefix = FAMILIES[kind]
-    tensors: dict[str, torch.Tensor] = {}
+    tensors: dict[str, "torch.Tensor"] = {}
     for path in weight_files(folder):
         try:
             if path.suffix == ".safetensors":
                 with safe_open(path, "pt") as file:
                     found = {name: file.get_tensor(name) for name in file.keys()}
             else:
-                found = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+                # files from before torch 1.6 are no zip archives and cannot be mapped
+                found = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+                if not isinstance(found, dict):
+                    raise ValueError("it holds no dictionary of tensors")
         except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
-            raise ModelError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+            raise ModelError(f"{path} cannot be read: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
         except Exception as error:
             if type(error).__name__ != "UnpicklingError":
                 raise

@@ -5,7 +5,7 @@ from ..errors import ResourceError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 # Tokens of one forward: enough to fill the device, little enough to stay in a CPU's cache.
-TOKEN_BUDGETS = {"cpu": 4096, "mps": 8192, "cuda": 32768}
+TOKEN_BUDGETS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
 
 
 def resolve_device(name: str = "auto") -> torch.device:

@@ -66,6 +66,7 @@ class TextEncoder:
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
         """
+        mixes = set(mixes)
         self.require(mixes)
         wanted = {key: text for key, text in zip((t.ids.tobytes() for t in tokens), tokens)}
         found = {key: states for key in wanted if (states := self.store.get(key, mixes)) is not None}
@@ -80,7 +81,11 @@ class TextEncoder:
         return [found[t.ids.tobytes()] for t in tokens]
 
     def _forward(self, sequences: list) -> list[States]:
-        """One batch through the network; when memory runs out, its halves, and the budget is halved from then on."""
+        """One batch through the network; when memory runs out, the budget is halved from then on and the batch split."""
+        total = sum(len(sequence) for sequence in sequences)
+        if len(sequences) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
+            half = (len(sequences) + 1) // 2
+            return self._forward(sequences[:half]) + self._forward(sequences[half:])
         network = self._loaded()
         try:
             mixed = network(sequences, self._mixes)
@@ -94,15 +99,13 @@ class TextEncoder:
         if mixed is None:  # outside the except block, so that the failed forward's tensors are free
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
-            total = sum(len(sequence) for sequence in sequences)
-            self.token_budget = max(1, min(self.token_budget, total) // 2)
+            self.token_budget = total // 2
             notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.token_budget}")
-            half = (len(sequences) + 1) // 2
-            return self._forward(sequences[:half]) + self._forward(sequences[half:])
+            return self._forward(sequences)
         if self._bar is not None:
             self._bar.update(len(sequences))
         parts = {mix: tensor.cpu().split([len(s) for s in sequences]) for mix, tensor in mixed.items()}
-        return [{mix: parts[mix][i].clone() for mix in parts} for i in range(len(sequences))]
+        return [{mix: parts[mix][i] for mix in parts} for i in range(len(sequences))]
 
     def _loaded(self) -> PackedEncoder:
         needed = max(max(mix) for mix in self._mixes)

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from ..errors import ModelError
 from .batching import equal_runs
-from .linear import make_linear
+from .linear import fixed_rows, make_linear
 
 LayerMix = tuple[int, ...]
 
@@ -45,14 +45,14 @@ class EncoderLayer:
 def grouped_attention(qkv: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
     """Self-attention within each packed sequence, one unmasked product per run of equal lengths. Best on CPUs.
 
-    qkv [T, 3, heads, d]; lengths sum to T, equal ones adjacent. Returns [T, heads, d].
+    qkv [rows, 3, heads, d]; equal lengths adjacent; rows beyond their sum get zeros. Returns [rows, heads, d].
     """
-    total, _, heads, size = qkv.shape
-    out = qkv.new_empty(total, heads, size)
+    rows, _, heads, size = qkv.shape
+    out = qkv.new_zeros(rows, heads, size)
     for offset, count, length in equal_runs(lengths):
-        rows = slice(offset, offset + count * length)
-        q, k, v = qkv[rows].view(count, length, 3, heads, size).permute(2, 0, 3, 1, 4)
-        out[rows] = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(-1, heads, size)
+        run = slice(offset, offset + count * length)
+        q, k, v = qkv[run].view(count, length, 3, heads, size).permute(2, 0, 3, 1, 4)
+        out[run] = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(-1, heads, size)
     return out
 
 
@@ -101,11 +101,14 @@ class PackedEncoder:
         Returns {mix: fp32 [total tokens, width] on the encoder's device}, the sequences one after another.
         """
         lengths = [len(sequence) for sequence in sequences]
-        ids = torch.from_numpy(np.concatenate(sequences).astype(np.int64)).to(self.device)
-        places = np.concatenate([np.arange(self.first_position, self.first_position + length) for length in lengths])
+        total = sum(lengths)
+        rows = total if self.padded else fixed_rows(total)
+        ids, places = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+        ids[:total] = np.concatenate(sequences)
+        places[:total] = np.concatenate([np.arange(self.first_position, self.first_position + length) for length in lengths])
         weight, bias, eps = self.embedding_norm
-        hidden = F.layer_norm(self.words[ids] + self.positions[torch.from_numpy(places).to(self.device)],
-                              (self.width,), weight, bias, eps)
+        hidden = F.layer_norm(self.words[torch.from_numpy(ids).to(self.device)]
+                              + self.positions[torch.from_numpy(places).to(self.device)], (self.width,), weight, bias, eps)
         sums: dict[LayerMix, torch.Tensor] = {}
         mixes = set(mixes)
         for number in range(max(max(mix) for mix in mixes) + 1):
@@ -114,4 +117,4 @@ class PackedEncoder:
             for mix in mixes:
                 if number in mix:  # accumulated as the layers come, so that no layer outlives its use
                     sums[mix] = sums[mix] + hidden.float() if mix in sums else hidden.float()
-        return {mix: total / len(mix) if len(mix) > 1 else total for mix, total in sums.items()}
+        return {mix: (mixed / len(mix) if len(mix) > 1 else mixed)[:total].clone() for mix, mixed in sums.items()}

@@ -7,8 +7,17 @@ import torch
 import torch.nn.functional as F
 
 logger = logging.getLogger(__name__)
-# oneDNN lays the weight out for a number of rows; any other number still gives the same product.
-_ROWS_HINT = 2048
+# oneDNN keeps a kernel with its buffers for every number of rows that it meets, so it must meet few.
+_ROWS = (128, 256, 512, 1024, 1536, 2048)
+
+
+def fixed_rows(rows: int) -> int:
+    """The number of rows to round a batch up to on a CPU: one of a few up to 2048, multiples of 2048 beyond.
+
+    >>> fixed_rows(100), fixed_rows(2000), fixed_rows(5000)
+    (128, 2048, 6144)
+    """
+    return next((fixed for fixed in _ROWS if rows <= fixed), -(-rows // _ROWS[-1]) * _ROWS[-1])
 
 
 class Linear:
@@ -28,7 +37,7 @@ class PrepackedLinear(Linear):
     """The same through torch's private oneDNN op, whose weight is laid out once at load."""
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor):
-        super().__init__(torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS_HINT), bias)
+        super().__init__(torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS[-1]), bias)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")

@@ -2,12 +2,23 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Optional, TypeVar
 
+import numpy as np
+
 from .encoder import TextEncoder
 from .forward import LayerMix
 from .store import States
 from .tokenizer import TokenIds
 
 Value = TypeVar("Value")
+
+
+class EncodedText(NamedTuple):
+    """One text as a function of pairs sees it: token ids and, for each layer mix, the hidden states of all of them.
+
+    The first and the last token are the special ones.
+    """
+    ids: np.ndarray
+    states: States
 
 
 class PairResult(NamedTuple):
@@ -18,9 +29,9 @@ class PairResult(NamedTuple):
 
 
 def map_pairs(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], mixes: Iterable[LayerMix],
-              function: Callable[[States, States], Value], max_content: Optional[int] = None,
+              function: Callable[[EncodedText, EncodedText], Value], max_content: Optional[int] = None,
               label: str = "encoding") -> list[PairResult]:
-    """function(states of left, states of right) for every pair (left, right) of texts.
+    """function(left, right), both encoded, for every pair (left, right) of texts.
 
     Every distinct text is tokenized once and every distinct pair computed once. Pairs are taken in their order, in
     blocks whose hidden states fit the encoder's store, so put pairs that share a text side by side (all systems of one
@@ -38,9 +49,10 @@ def map_pairs(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], mixes: Ite
     with encoder.progress(label, len({text for pair in distinct for text in pair})):
         for block in _blocks(distinct, tokens, encoder):
             names = list(dict.fromkeys(text for pair in block for text in pair))
-            states = dict(zip(names, encoder.encode([tokens[name] for name in names], mixes)))
+            states = encoder.encode([tokens[name] for name in names], mixes)
+            encoded = {name: EncodedText(tokens[name].ids, of_text) for name, of_text in zip(names, states)}
             for left, right in block:
-                values[left, right] = function(states[left], states[right])
+                values[left, right] = function(encoded[left], encoded[right])
     return [PairResult(values.get(pair), tuple(tokens[text].cut > 0 for text in pair),
                        tuple(tokens[text].content == 0 for text in pair)) for pair in pairs]
 

@@ -1,4 +1,5 @@
 """What every metric of ours shares: per-segment values as sacrebleu statistics, scores, signatures."""
+import copy
 import hashlib
 import math
 import re
@@ -22,7 +23,8 @@ class ContextScore(Score):
 
     def format(self, width: int = 2, score_only: bool = False, signature: str = "", is_json: bool = False) -> str:
         if is_json and math.isnan(self.score) and not score_only:
-            shown = type(self)(self.name, 0.0)
+            shown = copy.copy(self)
+            shown.score = 0.0
             return shown.format(width, False, signature, True).replace('"score": 0.0', '"score": null', 1)
         if not self._ci >= 0 or self._mean > 0:
             return super().format(width, score_only, signature, is_json)
@@ -36,8 +38,10 @@ class ContextScore(Score):
                 .replace(f'"confidence_mean": {float(f"{1.0:.{width}f}")}', f'"confidence_mean": {float(f"{mean:.{width}f}")}'))
 
     def estimate_ci(self, scores: list) -> None:
-        """As sacrebleu does it, over the resamples that hold a scored segment."""
-        super().estimate_ci([score for score in scores if not math.isnan(score.score)])
+        """As sacrebleu does it, over the resamples that hold a scored segment; no interval if none does."""
+        scored = [score for score in scores if not math.isnan(score.score)]
+        if scored:
+            super().estimate_ci(scored)
 
 
 class ContextSignature(Signature):
@@ -52,7 +56,7 @@ class ContextSignature(Signature):
         self._abbr.update(self.ABBREVIATIONS)
         settings = {**args["settings"], "scale": 100, "ctx": version("ctx-metrics"), "torch": version("torch"),
                     "tokenizers": version("tokenizers")}
-        self.info.update({key: signature_value(value) for key, value in settings.items() if value is not None})
+        self.info = {key: signature_value(value) for key, value in {**self.info, **settings}.items()}
 
 
 def signature_value(value: Any) -> Any:

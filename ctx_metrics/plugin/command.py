@@ -4,7 +4,7 @@ import functools
 import sys
 from types import ModuleType
 
-from sacrebleu import utils
+from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import read_lines
@@ -17,9 +17,9 @@ from .registry import MetricTable
 
 def extend(module: ModuleType) -> None:
     """Rebind names of `sacrebleu.sacrebleu`, and `filter_subset` of `sacrebleu.utils`, which --detail calls there."""
-    if not isinstance(module.METRICS, MetricTable):
+    if not isinstance(metrics.METRICS, MetricTable):
         return  # a sacrebleu with plugins of its own
-    run = Run(module.METRICS)
+    run = Run(metrics.METRICS)
     module.METRICS = CommandTable(run)
     module.argparse = _with_parser(module.argparse, parser_class(run))
     module.filter_subset = utils.filter_subset = _remembering_rows(utils.filter_subset, run)
@@ -81,6 +81,9 @@ def _remembering_rows(filter_subset, run: Run):
         if not run.active or (origlang is None and subset is None) or not isinstance(systems[0], list):
             return filter_subset(systems, test_sets, langpair, origlang, subset)
         run.whole_length = len(systems[0])
+        references = systems[-run.args.num_refs:]
+        for number, system in enumerate(systems[:-run.args.num_refs]):  # the picking would cut them all to the shortest
+            run.check_lengths(number, system, references)
         try:
             *picked, indices = filter_subset([*systems, range(len(systems[0]))], test_sets, langpair, origlang, subset)
         except Exception as error:  # sacrebleu raises bare Exceptions here, and KeyError for some test sets' layout
@@ -100,7 +103,7 @@ def _noting_systems(sanity_check_lengths, run: Run):
     @functools.wraps(sanity_check_lengths)
     def wrapper(system, refs, test_set=None):
         if run.active:
-            run.check_lengths(system, refs)
+            run.check_lengths(len(run.systems), system, refs)
         sanity_check_lengths(system, refs, test_set=test_set)
         run.systems.append(system)
     return wrapper

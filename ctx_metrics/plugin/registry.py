@@ -36,6 +36,9 @@ class MetricTable(dict):
             except Exception as error:  # another package's code: whatever it raises is why the metric is not there
                 raise CtxMetricsError(f"metric {key.lower()} ({value.value}) cannot be loaded: "
                                       f"{type(error).__name__}: {error}") from error
+            from sacrebleu.metrics.base import Metric
+            if not (isinstance(value, type) and issubclass(value, Metric)):
+                raise CtxMetricsError(f"metric {key.lower()} ({entry_point.value}) is no sacrebleu Metric class")
             self[key] = value
         return value
 

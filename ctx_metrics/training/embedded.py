@@ -1,0 +1,130 @@
+"""Builds the embedded quality model that `comet` and `slide` use by default.
+
+    python -m ctx_metrics.training.embedded --data DIR --out FOLDER
+
+DIR holds wmt15_16_da/wmt15_16_da.tar.xz, wmt20_21_mqm/*.zh-en.tsv.xz and wmt22_mqm/wmt22_mqm.tar.xz. Training reads WMT16
+direct assessment into English and the zh-en MQM of WMT20 and WMT21; WMT15 and WMT22 are for development alone.
+"""
+import argparse
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+from safetensors.torch import save_file
+from scipy.stats import pearsonr
+
+from ..engine.encoder import TextEncoder
+from ..engine.options import EngineOptions
+from ..models import hub
+from ..models.regressor import CONFIG_KIND, RegressorNetwork, feature_names, predict
+from ..windows import sentence_windows
+from .data import Judgement, read_da, read_mqm_tree, read_mqm_tsv
+from .fit import Recipe, encode_pairs, fit
+
+DA15_PAIRS = ("cs-en", "de-en", "fi-en", "ru-en")
+DA16_PAIRS = ("cs-en", "de-en", "fi-en", "ro-en", "ru-en", "tr-en")
+MQM_FILES = ("wmt20.news.zh-en", "wmt21.news.zh-en", "wmt21.ted.zh-en")
+WINDOW = 6
+
+
+def training_set(data: Path) -> tuple[list[Judgement], list[float], list[bool]]:
+    """Judgements, their targets, and whether each is MQM. Targets are z-scores within each data set, of the score for direct
+    assessment and of minus the root of the penalty for MQM."""
+    da = read_da(data / "wmt15_16_da/wmt15_16_da.tar.xz", "2016", DA16_PAIRS)
+    mqm = [j for name in MQM_FILES for j in read_mqm_tsv(data / f"wmt20_21_mqm/{name}.tsv.xz")]
+    judgements = [j for j in da + mqm if j.hypothesis.strip() and j.reference.strip()]
+    is_mqm = np.array([j.dataset in MQM_FILES for j in judgements])
+    raw = np.array([j.score for j in judgements])
+    raw[is_mqm] = -np.sqrt(np.maximum(0, -raw[is_mqm]))
+    datasets = np.array([j.dataset for j in judgements])
+    targets = np.zeros(len(raw), np.float32)
+    for name in set(datasets):
+        of_set = datasets == name
+        targets[of_set] = (raw[of_set] - raw[of_set].mean()) / raw[of_set].std()
+    return judgements, targets.tolist(), is_mqm.tolist()
+
+
+class Development:
+    """The development sets with their network inputs computed once, so that several networks can be compared."""
+
+    def __init__(self, data: Path, encoder: TextEncoder, layers: Sequence[int]):
+        self.da = read_da(data / "wmt15_16_da/wmt15_16_da.tar.xz", "2015", DA15_PAIRS)
+        self.mqm, self.official = read_mqm_tree(data / "wmt22_mqm/wmt22_mqm.tar.xz", "zh-en")
+        self.windows = list(document_windows(self.mqm))
+        self._inputs = [encode_pairs(encoder, pairs, layers, "development") for pairs in (
+            [(j.hypothesis, j.reference) for j in self.da], [(j.hypothesis, j.reference) for j in self.mqm],
+            [(hypothesis, reference) for _, _, hypothesis, reference in self.windows])]
+
+    def scores(self, network: RegressorNetwork) -> dict[str, float]:
+        """WMT15 segment Pearson by pair and on average; WMT22 zh-en MQM: segment Pearson, and pairwise system accuracy
+        over the 14 judged systems (91 pairs) for segments and for windows of 6."""
+        da, mqm, windows = (values_of(network, inputs) for inputs in self._inputs)
+        of_pair = {pair: pearsonr(*zip(*[(v, j.score) for v, j in zip(da, self.da) if j.dataset == f"wmt15.{pair}"]))[0]
+                   for pair in DA15_PAIRS}
+        judged = [(value, j.score) for value, j in zip(mqm, self.mqm) if not np.isnan(j.score)]
+        return {**{f"wmt15 {pair}": r for pair, r in of_pair.items()}, "wmt15 average": float(np.mean(list(of_pair.values()))),
+                "wmt22 zh-en segments": pearsonr(*zip(*judged))[0],
+                "wmt22 zh-en system accuracy": self._accuracy([(j.system, 1, v) for v, j in zip(mqm, self.mqm)]),
+                "wmt22 zh-en system accuracy, windows": self._accuracy([(s, n, v) for v, (s, n, _, _) in zip(windows, self.windows)])}
+
+    def _accuracy(self, weighted: Sequence[tuple[str, int, float]]) -> float:
+        means = {s: np.average([v for name, _, v in weighted if name == s], weights=[n for name, n, _ in weighted if name == s])
+                 for s in self.official}
+        return float(np.mean([(means[a] - means[b]) * (self.official[a] - self.official[b]) > 0
+                              for a, b in itertools.combinations(self.official, 2)]))
+
+
+def values_of(network: RegressorNetwork, inputs: Sequence[Optional[tuple]]) -> list[float]:
+    """The network's values of pairs; 0 where a side has no tokens, as the estimator has it."""
+    values = iter(predict(network, [each for each in inputs if each is not None]))
+    return [0.0 if each is None else next(values) for each in inputs]
+
+
+def document_windows(judgements: Sequence[Judgement]):
+    """Windows of 6 of each system's documents: (system, sentences, hypothesis joined, reference joined)."""
+    for (system, _), group in itertools.groupby(judgements, key=lambda j: (j.system, j.document)):
+        sentences = list(group)
+        for start, end, _ in sentence_windows(len(sentences), WINDOW, WINDOW):
+            yield (system, end - start, " ".join(j.hypothesis for j in sentences[start:end]),
+                   " ".join(j.reference for j in sentences[start:end]))
+
+
+def write_model(folder: Path, network: RegressorNetwork, encoder: hub.ResolvedModel, width: int, recipe: Recipe,
+                scores: dict[str, float], rows: int) -> None:
+    """Write model.safetensors (fp16) and config.json; README.md, the card, is written by hand beside them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {name: tensor.half() if name == "pooled.mlp.1.weight" else tensor for name, tensor in network.state_dict().items()}
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
+    config = {
+        "model_type": CONFIG_KIND, "name": "embedded-alignment-regressor", "encoder": hub.EMBEDDED, "encoder_ckpt": encoder.ckpt,
+        "languages": ["en"], "layers": recipe.layers,
+        "network": {"features": len(feature_names(recipe.layers)), "layers": len(recipe.layers), "width": width,
+                    "alignment_hidden": recipe.alignment_hidden, "pooled_hidden": recipe.pooled_hidden},
+        "training": {**asdict(recipe), "rows": rows},
+        "development": {name: round(value, 4) for name, value in scores.items()}}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Train, report the development scores and write the model."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of the WMT data")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write the model to")
+    args = parser.parse_args()
+    recipe, model = Recipe(), hub.resolve(hub.EMBEDDED)
+    encoder = TextEncoder(model.folder, EngineOptions())
+    judgements, targets, is_mqm = training_set(args.data)
+    inputs = encode_pairs(encoder, [(j.hypothesis, j.reference) for j in judgements], recipe.layers, "training set")
+    network = fit(inputs, targets, is_mqm, encoder.width, recipe)
+    scores = Development(args.data, encoder, recipe.layers).scores(network)
+    for name, value in scores.items():
+        print(f"{name:40} {value:.4f}")
+    write_model(args.out, network, model, encoder.width, recipe, scores, len(judgements))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""The laws that every metric of this package keeps. A new metric adds its name to LAWS; an exemption needs its reason here."""
+import json
+import math
+import pickle
+import random
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from sacrebleu.metrics import METRICS
+from sacrebleu.significance import PairedTest
+
+from ctx_metrics import InputError, read_lines
+from ctx_metrics.engine.options import EngineOptions
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+# name: (settings, laws it is exempt from, with the reason)
+LAWS = {
+    "bertr": ({}, {}),
+    "comet": ({}, {}),
+    "slide": ({}, {}),
+}
+ODD = ["", " ", "\u200b", "a\0b", "🙂 👍🏽", "\u2028", "-", "x " * 3000, "Ünïcödé ﬁ ①", "[SEP] [CLS]", "日本語"]
+
+
+def lines(name: str) -> list[str]:
+    return read_lines(str(EXAMPLES / name))
+
+
+REFERENCES, DOC_IDS = lines("ref.en.txt"), lines("docids.txt")
+SYSTEMS = {letter: lines(f"system_{letter}.en.txt") for letter in "abc"}
+
+
+def make(name: str, references=None, doc_ids=None, **settings):
+    cls = METRICS[name.upper()]
+    if doc_ids is not None and name == "slide":
+        settings["doc_ids"] = doc_ids
+    return cls(references, **{"target_lang": "en", **LAWS[name][0], **settings})
+
+
+def segment_values(metric, hypotheses, references) -> list[float]:
+    return [value / weight for value, weight in metric._extract_corpus_statistics(hypotheses, references)]
+
+
+@pytest.fixture(params=LAWS)
+def name(request) -> str:
+    return request.param
+
+
+def law(name: str, title: str) -> None:
+    if title in LAWS[name][1]:
+        pytest.skip(LAWS[name][1][title])
+
+
+def test_every_metric_is_in_the_table():
+    installed = {e.name for e in metadata.distribution("ctx-metrics").entry_points if e.group == "sacrebleu.metrics"}
+    assert installed == set(LAWS)
+
+
+def test_order(name):
+    """Documents in any order give each segment the same value."""
+    law(name, "order")
+    base = segment_values(make(name, doc_ids=DOC_IDS), SYSTEMS["b"], [REFERENCES])
+    documents = sorted(set(DOC_IDS))
+    for seed in range(3):
+        random.Random(seed).shuffle(documents)
+        order = [i for document in documents for i in range(len(DOC_IDS)) if DOC_IDS[i] == document]
+        values = segment_values(make(name, doc_ids=[DOC_IDS[i] for i in order]), [SYSTEMS["b"][i] for i in order],
+                                [[REFERENCES[i] for i in order]])
+        assert max(abs(values[k] - base[i]) for k, i in enumerate(order)) <= 1e-5
+
+
+def test_batch(name):
+    """No value depends on the batch's size, nor on what else is scored."""
+    law(name, "batch")
+    base = segment_values(make(name, doc_ids=DOC_IDS), SYSTEMS["b"], [REFERENCES])
+    for tokens in (1, 300, 5000):
+        metric = make(name, doc_ids=DOC_IDS, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
+        values = segment_values(metric, SYSTEMS["b"], [REFERENCES])
+        assert max(abs(a - b) for a, b in zip(values, base)) <= 1e-5
+    together = make(name, [REFERENCES], DOC_IDS, systems=list(SYSTEMS.values()))
+    rows = together._extract_corpus_statistics(SYSTEMS["b"], None)
+    assert max(abs(row[0] / row[1] - b) for row, b in zip(rows, base)) <= 1e-5
+
+
+def test_identity(name):
+    law(name, "identity")
+    score = make(name, doc_ids=DOC_IDS).corpus_score(REFERENCES, [REFERENCES]).score
+    assert score == pytest.approx(100, abs=1e-3)
+    assert all(make(name, doc_ids=DOC_IDS).corpus_score(system, [REFERENCES]).score < 95 for system in SYSTEMS.values())
+
+
+def test_odd_lines(name):
+    law(name, "odd lines")
+    for hypotheses, references in ((ODD, ["A plain line."] * len(ODD)), (["A plain line."] * len(ODD), ODD), (ODD, ODD[::-1])):
+        values = segment_values(make(name, **({"window": 1} if name == "slide" else {})), hypotheses, [references])
+        assert len(values) == len(ODD)
+        assert all(math.isfinite(value) and -1 <= value <= 1.00001 for value in values)
+    empty = make(name, **({"window": 1} if name == "slide" else {}))
+    score = empty.corpus_score(["", "A cat."], [["A dog.", "A cat."]])
+    assert score.score == pytest.approx(50, abs=1e-3) and "empty = 1" in score.format()
+
+
+def test_one_segment(name):
+    law(name, "one segment")
+    sentence = make(name).sentence_score("The cat sat.", ["The cat sat down."]).score
+    corpus = make(name).corpus_score(["The cat sat."], [["The cat sat down."]]).score
+    assert sentence == corpus and 30 < corpus < 100
+
+
+def test_lengths_must_agree(name):
+    law(name, "lengths")
+    with pytest.raises(InputError, match="2.*3|3.*2"):
+        make(name).corpus_score(["a", "b"], [["a", "b", "c"]])
+    with pytest.raises(InputError, match="no hypotheses"):
+        make(name).corpus_score([], [[]])
+    with pytest.raises(InputError, match="differ in length"):
+        make(name, [["a", "b"], ["a"]])
+    if name == "slide":
+        with pytest.raises(InputError, match="document ids: 1 segments for 2"):
+            make(name, doc_ids=["x"]).corpus_score(["a", "b"], [["a", "b"]])
+
+
+def test_signature(name):
+    law(name, "signature")
+    metric = make(name, doc_ids=DOC_IDS)
+    score = metric.corpus_score(SYSTEMS["a"], [REFERENCES])
+    long, short = metric.get_signature().format(), metric.get_signature().format(short=True)
+    result = json.loads(score.format(1, False, long, True))
+    assert result["scale"] == "100" and result["nrefs"] == "1" and result["name"] == name.upper()
+    assert len(result["ckpt"]) == 12 and result["inputs"] and result["dtype"] == "fp32"
+    assert len(short) < len(long) and short.count(":") == long.count(":")
+
+
+def test_bootstrap(name):
+    law(name, "bootstrap")
+    score = make(name, doc_ids=DOC_IDS).corpus_score(SYSTEMS["b"], [REFERENCES], n_bootstrap=200)
+    assert 0 < score._ci < 10 and abs(score._mean - score.score) < 2
+    assert "±" in score.format()
+
+
+@pytest.mark.parametrize("kind", ["bs", "ar"])
+def test_paired(name, kind):
+    """Two worker processes give what one gives, and B differs from C."""
+    law(name, "paired")
+    named = [("c", SYSTEMS["c"]), ("b", SYSTEMS["b"]), ("a", SYSTEMS["a"])]
+    results = []
+    for jobs in (1, 2):
+        metric = make(name, [REFERENCES], DOC_IDS, systems=[hypotheses for _, hypotheses in named])
+        signatures, scores = PairedTest(named, {name.upper(): metric}, None, kind, n_samples=200, n_jobs=jobs)()
+        results.append([(r.score, r.p_value) for r in scores[name.upper()]])
+    assert results[0] == results[1]
+    assert results[0][1][1] < 0.05
+
+
+def test_pickling(name):
+    law(name, "pickling")
+    metric = make(name, [REFERENCES], DOC_IDS)
+    before = metric.corpus_score(SYSTEMS["a"], None).score
+    data = pickle.dumps(metric)
+    assert len(data) < 5_000_000
+    again = pickle.loads(data)
+    assert again.corpus_score(SYSTEMS["a"], None).score == before
+    assert again.corpus_score(SYSTEMS["b"], None).score == metric.corpus_score(SYSTEMS["b"], None).score
+
+
+def test_two_runs_are_equal(name):
+    law(name, "repeatable")
+    runs = [segment_values(make(name, doc_ids=DOC_IDS, engine=EngineOptions(store_mb=k)), SYSTEMS["a"], [REFERENCES]) for k in (7, 8)]
+    assert runs[0] == runs[1]
+
+
+def test_references(name):
+    """Of several references the best counts; None marks a missing one; a segment without any is left out."""
+    law(name, "references")
+    settings = {"window": 1} if name == "slide" else {}
+    one = segment_values(make(name, **settings), SYSTEMS["b"], [REFERENCES])
+    other = segment_values(make(name, **settings), SYSTEMS["b"], [SYSTEMS["a"]])
+    both = segment_values(make(name, **settings), SYSTEMS["b"], [REFERENCES, SYSTEMS["a"]])
+    assert both == pytest.approx([max(pair) for pair in zip(one, other)], abs=1e-6)
+    mean = segment_values(make(name, multiref="mean", **settings), SYSTEMS["b"], [REFERENCES, SYSTEMS["a"]])
+    assert mean == pytest.approx([sum(pair) / 2 for pair in zip(one, other)], abs=1e-6)
+    some = [text if i % 2 else None for i, text in enumerate(SYSTEMS["a"])]
+    mixed = make(name, **settings)
+    values = segment_values(mixed, SYSTEMS["b"], [REFERENCES, some])
+    assert values == pytest.approx([max(a, b) if i % 2 else a for i, (a, b) in enumerate(zip(one, other))], abs=1e-6)
+    assert "nrefs:var" in str(mixed.get_signature())
+    score = make(name, **settings).corpus_score(SYSTEMS["b"], [[None, *REFERENCES[1:]]])
+    assert score.score == pytest.approx(100 * sum(one[1:]) / len(one[1:]), abs=1e-4)
+    assert "unreferenced = 1" in score.format()
+
+
+def test_meaning_counts(name):
+    """A changed name and scrambled words change the score, and lower it on average."""
+    law(name, "sensitivity")
+    metric = make(name)
+    for reference, changed in (("Anna met Paul in Berlin on Monday.", "Anna met Paul in Lisbon on Monday."),
+                               ("The minister visited Warsaw.", "The minister visited Vienna.")):
+        assert metric.sentence_score(changed, [reference]).score < metric.sentence_score(reference, [reference]).score - 0.5
+    scrambled = [" ".join(random.Random(7).sample(text.split(), len(text.split()))) for text in SYSTEMS["b"]]
+    assert make(name, doc_ids=DOC_IDS).corpus_score(scrambled, [REFERENCES]).score < make(
+        name, doc_ids=DOC_IDS).corpus_score(SYSTEMS["b"], [REFERENCES]).score - 3
+
+
+def test_command(name):
+    """--sentence-level agrees with the corpus rows; standard input agrees with -i."""
+    law(name, "command")
+    command = [str(Path(sys.executable).with_name("sacrebleu")), str(EXAMPLES / "ref.en.txt"), "-m", name, "-w", "4", "-q",
+               "--docids", str(EXAMPLES / "docids.txt"), "-l", "de-en"]
+    hypotheses = EXAMPLES / "system_b.en.txt"
+
+    def run(*more, text=None):
+        return subprocess.run([*command, *more], input=text, capture_output=True, text=True, check=True).stdout
+
+    corpus = json.loads(run("-i", str(hypotheses)))["score"]
+    assert float(run("-b", text=hypotheses.read_text(encoding="utf-8"))) == corpus
+    sentences = [float(line) for line in run("-i", str(hypotheses), "-sl", "-b").split()]
+    rows = make(name, doc_ids=DOC_IDS)._extract_corpus_statistics(SYSTEMS["b"], [REFERENCES])
+    assert sentences == pytest.approx([100 * value / weight for value, weight in rows], abs=1e-3)
+    assert corpus == pytest.approx(100 * sum(r[0] for r in rows) / sum(r[1] for r in rows), abs=1e-3)
