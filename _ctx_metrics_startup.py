@@ -2,6 +2,7 @@
 
 It must stay tiny: it imports nothing but sys, and does nothing more until sacrebleu itself is imported.
 """
+
 import sys
 
 _TARGETS = ("sacrebleu.metrics", "sacrebleu.sacrebleu")
@@ -21,6 +22,7 @@ class _Loader:
 
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self._loader  # leave no trace
+        vars(module).pop("_ctx_metrics_extended", None)  # a reload executes the module anew
         self._loader.exec_module(module)
         _extend(module)
 
@@ -48,14 +50,17 @@ class _Finder:
 def _extend(module):
     try:
         from ctx_metrics import plugin
+
         plugin.extend(module)
     except Exception as error:  # sacrebleu must run whatever happens here; the line says why we are absent
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]  # one line is enough
         sys.stderr.write("ctx-metrics: could not register with sacrebleu: %s: %s\n" % (type(error).__name__, error))
 
 
 def install():
     """Arm the hook, and extend sacrebleu at once where it is already imported. Idempotent."""
     import os
+
     if os.environ.get("CTX_METRICS_NO_AUTOLOAD"):
         return
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):

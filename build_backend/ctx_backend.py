@@ -2,6 +2,7 @@
 
 setuptools cannot place a file at the wheel's root by configuration, and that is where site.py reads .pth files.
 """
+
 import base64
 import hashlib
 import zipfile

@@ -2,6 +2,7 @@
 
 The public names below are resolved on first use, so that importing the package imports neither torch nor transformers.
 """
+
 import _ctx_metrics_startup
 from importlib import import_module
 

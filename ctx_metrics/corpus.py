@@ -1,4 +1,5 @@
 """A corpus of segments: hypotheses with references, sources, document ids and languages, and the one text reader."""
+
 import gzip
 import zlib
 from collections.abc import Sequence
@@ -31,7 +32,8 @@ def read_lines(path: str, encoding: str = "utf-8") -> list[str]:
         column = error.start - content.rfind(b"\n", 0, error.start)
         raise InputError(
             f"{path}, line {line}: byte {column} (0x{content[error.start]:02x}) is not {encoding}; "
-            "save the file as UTF-8 or name its encoding with -e") from error
+            "save the file as UTF-8 or name its encoding with -e"
+        ) from error
     except LookupError as error:
         raise InputError(f"cannot read {path}: unknown encoding {encoding!r}") from error
     if text.startswith(BOM):
@@ -56,6 +58,7 @@ class Corpus:
     Raises InputError, naming the stream and the counts or the 1-based segment, when lengths differ, a string is missing,
     holds a lone surrogate, or a document id returns after its document has ended.
     """
+
     hypotheses: Sequence[str]
     references: Sequence[Sequence[Optional[str]]] = ()
     sources: Optional[Sequence[str]] = None
@@ -65,8 +68,10 @@ class Corpus:
 
     def __post_init__(self):
         self.hypotheses = _checked("hypotheses", self.hypotheses)
-        self.references = [_checked(f"reference stream {k}" if len(self.references) > 1 else "references", stream, True)
-                           for k, stream in enumerate(self.references, 1)]
+        self.references = [
+            _checked(f"reference stream {k}" if len(self.references) > 1 else "references", stream, True)
+            for k, stream in enumerate(self.references, 1)
+        ]
         if self.sources is not None:
             self.sources = _checked("sources", self.sources)
         if self.doc_ids is not None:
@@ -102,8 +107,10 @@ class Corpus:
         for start in starts:
             doc_id = self.doc_ids[start]
             if doc_id in seen:
-                raise InputError(f"document ids, line {start + 1}: {doc_id!r} returns after its document (from line "
-                                 f"{seen[doc_id] + 1}) had ended; a document's lines must be together")
+                raise InputError(
+                    f"document ids, line {start + 1}: {doc_id!r} returns after its document (from line "
+                    f"{seen[doc_id] + 1}) had ended; a document's lines must be together"
+                )
             seen[doc_id] = start
         return list(zip(starts, [*starts[1:], len(self)]))
 
@@ -127,8 +134,10 @@ def _checked(name: str, stream: Sequence[Optional[str]], none_allowed: bool = Fa
             try:
                 text.encode("utf-8")
             except UnicodeEncodeError as error:
-                raise InputError(f"{name}, segment {i + 1}: lone surrogate U+{ord(text[error.start]):04X} at character "
-                                 f"{error.start + 1} is not text; decode the input as UTF-8") from error
+                raise InputError(
+                    f"{name}, segment {i + 1}: lone surrogate U+{ord(text[error.start]):04X} at character "
+                    f"{error.start + 1} is not text; decode the input as UTF-8"
+                ) from error
         if "\0" in text:
             with_nul.append(i)
     if with_nul:

@@ -1,4 +1,5 @@
 """The guard for models that read one language only: is this text English?"""
+
 import re
 from collections.abc import Iterable
 from typing import Optional
@@ -9,7 +10,8 @@ from .notices import notice
 # Frequent English function words that are rare as words of other languages in Latin script.
 FUNCTION_WORDS = frozenset(
     "the of and to that it for with this is are was were be been has have had not but from they which you he she his her "
-    "their we our at by on as would will there what who when can could should about into than them its".split())
+    "their we our at by on as would will there what who when can could should about into than them its".split()
+)
 _WORD = re.compile(r"[^\W\d_]+")
 # English prose holds 35 to 50 % of them, headlines 15 %; other European languages stay under 6 %.
 MIN_SHARE = 0.08
@@ -58,5 +60,7 @@ def guard_english(metric: str, flag: str, asked: bool, language: Optional[str], 
             raise InputError(f"{message}; name another with {flag}")
         notice(f"{message}; scored all the same, since {flag} asks for it")
     elif not looks_english(texts):
-        notice(f"{metric}: the embedded model reads English only, and the text does not look English; "
-               f"name another model with {flag}, or the language pair with -l")
+        notice(
+            f"{metric}: the embedded model reads English only, and the text does not look English; "
+            f"name another model with {flag}, or the language pair with -l"
+        )

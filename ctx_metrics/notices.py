@@ -1,4 +1,5 @@
 """What a user must be told: one line each on stderr, through one logger."""
+
 import logging
 from collections.abc import Sequence
 

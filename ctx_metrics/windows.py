@@ -2,6 +2,7 @@
 
 A window is a half-open range of sentences within one document. Windows never cross a document's end.
 """
+
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ PARTIAL = ("drop", "include", "weight")
 
 class Window(NamedTuple):
     """Sentences start..end-1 of a corpus, counted in the corpus score with `weight`."""
+
     start: int
     end: int
     weight: float
@@ -38,7 +40,9 @@ def sentence_windows(length: int, window: int, stride: int, partial: str = "weig
     [(0, 4), (2, 6)]
     """
     if window < 1 or not 1 <= stride <= window:
-        raise InputError(f"window {window}, stride {stride}: the stride must be from 1 to the window, or sentences are skipped")
+        raise InputError(
+            f"window {window}, stride {stride}: the stride must be from 1 to the window, or sentences are skipped"
+        )
     if partial not in PARTIAL:
         raise InputError(f"partial windows: {partial!r} is none of {', '.join(PARTIAL)}")
     ranges = [(start, start + window) for start in range(0, length - window + 1, stride)]
@@ -65,7 +69,9 @@ def token_windows(tokens: Sequence[int], budget: int, stride: int = 0, overhead:
     [(0, 2), (1, 3)]
     """
     if budget < 1 or stride < 0:
-        raise InputError(f"token budget {budget}, stride {stride}: the budget must be at least 1, the stride at least 0")
+        raise InputError(
+            f"token budget {budget}, stride {stride}: the budget must be at least 1, the stride at least 0"
+        )
     windows: list[Window] = []
     start = 0
     while start < len(tokens):

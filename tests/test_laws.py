@@ -1,4 +1,5 @@
 """The laws that every metric of this package keeps. A new metric adds its name to LAWS; an exemption needs its reason here."""
+
 import json
 import math
 import pickle
@@ -67,8 +68,11 @@ def test_order(name):
     for seed in range(3):
         random.Random(seed).shuffle(documents)
         order = [i for document in documents for i in range(len(DOC_IDS)) if DOC_IDS[i] == document]
-        values = segment_values(make(name, doc_ids=[DOC_IDS[i] for i in order]), [SYSTEMS["b"][i] for i in order],
-                                [[REFERENCES[i] for i in order]])
+        values = segment_values(
+            make(name, doc_ids=[DOC_IDS[i] for i in order]),
+            [SYSTEMS["b"][i] for i in order],
+            [[REFERENCES[i] for i in order]],
+        )
         assert max(abs(values[k] - base[i]) for k, i in enumerate(order)) <= 1e-5
 
 
@@ -94,7 +98,11 @@ def test_identity(name):
 
 def test_odd_lines(name):
     law(name, "odd lines")
-    for hypotheses, references in ((ODD, ["A plain line."] * len(ODD)), (["A plain line."] * len(ODD), ODD), (ODD, ODD[::-1])):
+    for hypotheses, references in (
+        (ODD, ["A plain line."] * len(ODD)),
+        (["A plain line."] * len(ODD), ODD),
+        (ODD, ODD[::-1]),
+    ):
         values = segment_values(make(name, **({"window": 1} if name == "slide" else {})), hypotheses, [references])
         assert len(values) == len(ODD)
         assert all(math.isfinite(value) and -1 <= value <= 1.00001 for value in values)
@@ -168,7 +176,10 @@ def test_pickling(name):
 
 def test_two_runs_are_equal(name):
     law(name, "repeatable")
-    runs = [segment_values(make(name, doc_ids=DOC_IDS, engine=EngineOptions(store_mb=k)), SYSTEMS["a"], [REFERENCES]) for k in (7, 8)]
+    runs = [
+        segment_values(make(name, doc_ids=DOC_IDS, engine=EngineOptions(store_mb=k)), SYSTEMS["a"], [REFERENCES])
+        for k in (7, 8)
+    ]
     assert runs[0] == runs[1]
 
 
@@ -196,19 +207,37 @@ def test_meaning_counts(name):
     """A changed name and scrambled words change the score, and lower it on average."""
     law(name, "sensitivity")
     metric = make(name)
-    for reference, changed in (("Anna met Paul in Berlin on Monday.", "Anna met Paul in Lisbon on Monday."),
-                               ("The minister visited Warsaw.", "The minister visited Vienna.")):
-        assert metric.sentence_score(changed, [reference]).score < metric.sentence_score(reference, [reference]).score - 0.5
+    for reference, changed in (
+        ("Anna met Paul in Berlin on Monday.", "Anna met Paul in Lisbon on Monday."),
+        ("The minister visited Warsaw.", "The minister visited Vienna."),
+    ):
+        assert (
+            metric.sentence_score(changed, [reference]).score
+            < metric.sentence_score(reference, [reference]).score - 0.5
+        )
     scrambled = [" ".join(random.Random(7).sample(text.split(), len(text.split()))) for text in SYSTEMS["b"]]
-    assert make(name, doc_ids=DOC_IDS).corpus_score(scrambled, [REFERENCES]).score < make(
-        name, doc_ids=DOC_IDS).corpus_score(SYSTEMS["b"], [REFERENCES]).score - 3
+    assert (
+        make(name, doc_ids=DOC_IDS).corpus_score(scrambled, [REFERENCES]).score
+        < make(name, doc_ids=DOC_IDS).corpus_score(SYSTEMS["b"], [REFERENCES]).score - 3
+    )
 
 
 def test_command(name):
     """--sentence-level agrees with the corpus rows; standard input agrees with -i."""
     law(name, "command")
-    command = [str(Path(sys.executable).with_name("sacrebleu")), str(EXAMPLES / "ref.en.txt"), "-m", name, "-w", "4", "-q",
-               "--docids", str(EXAMPLES / "docids.txt"), "-l", "de-en"]
+    command = [
+        str(Path(sys.executable).with_name("sacrebleu")),
+        str(EXAMPLES / "ref.en.txt"),
+        "-m",
+        name,
+        "-w",
+        "4",
+        "-q",
+        "--docids",
+        str(EXAMPLES / "docids.txt"),
+        "-l",
+        "de-en",
+    ]
     hypotheses = EXAMPLES / "system_b.en.txt"
 
     def run(*more, text=None):

@@ -1,4 +1,5 @@
 """How sequences are put into batches: by a budget of tokens, longest first."""
+
 from collections.abc import Iterator, Sequence
 
 

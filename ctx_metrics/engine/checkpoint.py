@@ -1,11 +1,16 @@
 """Reading a Hugging Face checkpoint folder: its configuration and the encoder's weights, safely."""
+
 import json
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from safetensors import SafetensorError, safe_open
 
 from ..errors import ModelError
+
+if TYPE_CHECKING:  # imported where it is needed: the hub, and so --help, reads this module's names alone
+    import torch
 
 # BERT, RoBERTa and XLM-R differ only in the number that positions start from.
 FAMILIES = {"bert": "bert.", "roberta": "roberta.", "xlm-roberta": "roberta."}
@@ -59,6 +64,7 @@ def read_weights(folder: Path, kind: str) -> dict[str, "torch.Tensor"]:
     safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
     """
     import torch  # not above: models/hub.py uses this module, and the command's --help loads that
+
     prefix = FAMILIES[kind]
     tensors: dict[str, "torch.Tensor"] = {}
     for path in weight_files(folder):
@@ -72,7 +78,9 @@ def read_weights(folder: Path, kind: str) -> dict[str, "torch.Tensor"]:
                 if not isinstance(found, dict):
                     raise ValueError("it holds no dictionary of tensors")
         except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
-            raise ModelError(f"{path} cannot be read: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
+            raise ModelError(
+                f"{path} cannot be read: {(str(error).splitlines() or [type(error).__name__])[0]}"
+            ) from error
         except Exception as error:
             if type(error).__name__ != "UnpicklingError":
                 raise

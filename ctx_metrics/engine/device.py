@@ -1,4 +1,5 @@
 """Devices and number formats: what the flags --ctx-device and --ctx-dtype stand for."""
+
 import torch
 
 from ..errors import ResourceError
@@ -24,7 +25,9 @@ def resolve_device(name: str = "auto") -> torch.device:
     if device is None or device.type not in TOKEN_BUDGETS:
         raise ResourceError(f"unknown device {name!r}; --ctx-device takes auto, cpu, mps, cuda or cuda:N")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ResourceError(f"device {name!r} is not there: {torch.cuda.device_count()} CUDA devices seen; try --ctx-device cpu")
+        raise ResourceError(
+            f"device {name!r} is not there: {torch.cuda.device_count()} CUDA devices seen; try --ctx-device cpu"
+        )
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise ResourceError("device 'mps' is not there; try --ctx-device cpu")
     return device
@@ -40,4 +43,5 @@ def resolve_dtype(name: str) -> torch.dtype:
 def is_out_of_memory(error: RuntimeError) -> bool:
     """Whether a RuntimeError says that the device had no memory left (CUDA, MPS or the CPU's allocator)."""
     return isinstance(error, torch.OutOfMemoryError) or any(
-        phrase in str(error) for phrase in ("out of memory", "can't allocate memory", "not enough memory"))
+        phrase in str(error) for phrase in ("out of memory", "can't allocate memory", "not enough memory")
+    )

@@ -1,4 +1,5 @@
 """The text encoder: unique texts once, longest first, in batches of a token budget, through the packed forward."""
+
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,13 @@ class TextEncoder:
 
     def __getstate__(self):
         # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then
-        return {**self.__dict__, "_network": None, "_tokenizer": None, "_bar": None, "store": EmbeddingStore(self.store.limit)}
+        return {
+            **self.__dict__,
+            "_network": None,
+            "_tokenizer": None,
+            "_bar": None,
+            "store": EmbeddingStore(self.store.limit),
+        }
 
     def require(self, mixes: Iterable[LayerMix]) -> None:
         """Announce the layer mixes that a metric will ask for, so that one pass serves every metric of a run."""
@@ -93,8 +100,10 @@ class TextEncoder:
             if not is_out_of_memory(error):
                 raise
             if len(sequences) == 1:
-                raise ResourceError(f"device {self.device} has too little memory for one text of {len(sequences[0])} tokens; "
-                                    "try --ctx-device cpu or --ctx-dtype bf16") from error
+                raise ResourceError(
+                    f"device {self.device} has too little memory for one text of {len(sequences[0])} tokens; "
+                    "try --ctx-device cpu or --ctx-dtype bf16"
+                ) from error
             mixed = None
         if mixed is None:  # outside the except block, so that the failed forward's tensors are free
             if self.device.type == "cuda":
@@ -105,7 +114,7 @@ class TextEncoder:
         if self._bar is not None:
             self._bar.update(len(sequences))
         parts = {mix: tensor.cpu().split([len(s) for s in sequences]) for mix, tensor in mixed.items()}
-        return [{mix: parts[mix][i] for mix in parts} for i in range(len(sequences))]
+        return [{mix: parts[mix][i].clone() for mix in parts} for i in range(len(sequences))]
 
     def _loaded(self) -> PackedEncoder:
         needed = max(max(mix) for mix in self._mixes)

@@ -1,4 +1,5 @@
 """The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is asked for."""
+
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -17,9 +18,12 @@ class EncoderLayer:
 
     def __init__(self, take, prefix: str, heads: int, eps: float):
         """`take(name)` gives the tensor of that name on the right device and in the right dtype."""
+
         def linear(*names):
-            return make_linear(torch.cat([take(f"{prefix}{n}.weight") for n in names]),
-                               torch.cat([take(f"{prefix}{n}.bias") for n in names]))
+            return make_linear(
+                torch.cat([take(f"{prefix}{n}.weight") for n in names]),
+                torch.cat([take(f"{prefix}{n}.bias") for n in names]),
+            )
 
         def norm(name):
             return take(f"{prefix}{name}.weight"), take(f"{prefix}{name}.bias"), eps
@@ -74,7 +78,9 @@ class PackedEncoder:
     layers             how many transformer layers to keep; the rest are neither loaded nor run
     """
 
-    def __init__(self, config: dict, tensors: dict[str, torch.Tensor], device: torch.device, dtype: torch.dtype, layers: int):
+    def __init__(
+        self, config: dict, tensors: dict[str, torch.Tensor], device: torch.device, dtype: torch.dtype, layers: int
+    ):
         def take(name):
             if name not in tensors:
                 raise ModelError(f"the checkpoint lacks the tensor {name!r}: broken, or of another architecture")
@@ -87,10 +93,13 @@ class PackedEncoder:
         self.first_position = 0 if config["model_type"] == "bert" else config.get("pad_token_id", 1) + 1
         self.max_tokens = config["max_position_embeddings"] - self.first_position
         self.words = take("embeddings.word_embeddings.weight")
-        self.positions = (take("embeddings.position_embeddings.weight")
-                          + take("embeddings.token_type_embeddings.weight")[0])
+        self.positions = (
+            take("embeddings.position_embeddings.weight") + take("embeddings.token_type_embeddings.weight")[0]
+        )
         self.embedding_norm = (take("embeddings.LayerNorm.weight"), take("embeddings.LayerNorm.bias"), eps)
-        self.layers = [EncoderLayer(take, f"encoder.layer.{k}.", config["num_attention_heads"], eps) for k in range(layers)]
+        self.layers = [
+            EncoderLayer(take, f"encoder.layer.{k}.", config["num_attention_heads"], eps) for k in range(layers)
+        ]
 
     @torch.inference_mode()
     def __call__(self, sequences: Sequence[np.ndarray], mixes: Iterable[LayerMix]) -> dict[LayerMix, torch.Tensor]:
@@ -105,10 +114,18 @@ class PackedEncoder:
         rows = total if self.padded else fixed_rows(total)
         ids, places = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
         ids[:total] = np.concatenate(sequences)
-        places[:total] = np.concatenate([np.arange(self.first_position, self.first_position + length) for length in lengths])
+        places[:total] = np.concatenate(
+            [np.arange(self.first_position, self.first_position + length) for length in lengths]
+        )
         weight, bias, eps = self.embedding_norm
-        hidden = F.layer_norm(self.words[torch.from_numpy(ids).to(self.device)]
-                              + self.positions[torch.from_numpy(places).to(self.device)], (self.width,), weight, bias, eps)
+        hidden = F.layer_norm(
+            self.words[torch.from_numpy(ids).to(self.device)]
+            + self.positions[torch.from_numpy(places).to(self.device)],
+            (self.width,),
+            weight,
+            bias,
+            eps,
+        )
         sums: dict[LayerMix, torch.Tensor] = {}
         mixes = set(mixes)
         for number in range(max(max(mix) for mix in mixes) + 1):
@@ -117,4 +134,4 @@ class PackedEncoder:
             for mix in mixes:
                 if number in mix:  # accumulated as the layers come, so that no layer outlives its use
                     sums[mix] = sums[mix] + hidden.float() if mix in sums else hidden.float()
-        return {mix: (mixed / len(mix) if len(mix) > 1 else mixed)[:total].clone() for mix, mixed in sums.items()}
+        return {mix: (mixed / len(mix) if len(mix) > 1 else mixed)[:total] for mix, mixed in sums.items()}

@@ -1,4 +1,5 @@
 """Linear layers for inference: oneDNN's prepacked fp32 product on CPUs that have it, F.linear elsewhere."""
+
 import logging
 from functools import lru_cache
 from typing import Optional

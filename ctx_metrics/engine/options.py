@@ -1,4 +1,5 @@
 """How the engine runs, as one value that every metric takes. Importing it does not import torch."""
+
 from dataclasses import dataclass
 from typing import Optional
 
@@ -13,6 +14,7 @@ class EngineOptions:
     store_mb        bound, in MiB, of the store of hidden states that metrics and systems share
     quiet           no progress bar (there is none either when stderr is no terminal)
     """
+
     device: str = "auto"
     dtype: str = "fp32"
     batch_tokens: Optional[int] = None

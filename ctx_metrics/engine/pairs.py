@@ -1,4 +1,5 @@
 """Values of pairs of texts from their hidden states, in blocks that bound the memory."""
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Optional, TypeVar
 
@@ -17,20 +18,27 @@ class EncodedText(NamedTuple):
 
     The first and the last token are the special ones.
     """
+
     ids: np.ndarray
     states: States
 
 
 class PairResult(NamedTuple):
     """What came of one pair: its value (None where a side had no tokens) and which sides were cut or empty."""
+
     value: object
     cut: tuple[bool, bool]
     empty: tuple[bool, bool]
 
 
-def map_pairs(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], mixes: Iterable[LayerMix],
-              function: Callable[[EncodedText, EncodedText], Value], max_content: Optional[int] = None,
-              label: str = "encoding") -> list[PairResult]:
+def map_pairs(
+    encoder: TextEncoder,
+    pairs: Sequence[tuple[str, str]],
+    mixes: Iterable[LayerMix],
+    function: Callable[[EncodedText, EncodedText], Value],
+    max_content: Optional[int] = None,
+    label: str = "encoding",
+) -> list[PairResult]:
     """function(left, right), both encoded, for every pair (left, right) of texts.
 
     Every distinct text is tokenized once and every distinct pair computed once. Pairs are taken in their order, in
@@ -53,8 +61,14 @@ def map_pairs(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], mixes: Ite
             encoded = {name: EncodedText(tokens[name].ids, of_text) for name, of_text in zip(names, states)}
             for left, right in block:
                 values[left, right] = function(encoded[left], encoded[right])
-    return [PairResult(values.get(pair), tuple(tokens[text].cut > 0 for text in pair),
-                       tuple(tokens[text].content == 0 for text in pair)) for pair in pairs]
+    return [
+        PairResult(
+            values.get(pair),
+            tuple(tokens[text].cut > 0 for text in pair),
+            tuple(tokens[text].content == 0 for text in pair),
+        )
+        for pair in pairs
+    ]
 
 
 def _blocks(pairs: Sequence[tuple[str, str]], tokens: dict[str, TokenIds], encoder: TextEncoder) -> Iterable[list]:

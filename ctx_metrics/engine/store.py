@@ -1,4 +1,5 @@
 """An in-process store of hidden layers, so that metrics and systems share what was encoded; bounded in memory."""
+
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 from typing import Optional

@@ -1,4 +1,5 @@
 """Texts to token ids with a checkpoint's own tokenizer, in one batch."""
+
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 class TokenIds(NamedTuple):
     """Token ids of one text with the two specials around them, and how many content tokens were cut off at the end."""
+
     ids: np.ndarray
     cut: int
 
@@ -28,13 +30,17 @@ class TextTokenizer:
 
     def __init__(self, folder: Path):
         from tokenizers import Tokenizer
+
         path = folder / "tokenizer.json"
         try:
             if path.exists():
                 self._backend = Tokenizer.from_file(str(path))
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
                 from transformers import AutoTokenizer
-                self._backend = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, use_fast=True).backend_tokenizer
+
+                self._backend = AutoTokenizer.from_pretrained(
+                    str(folder), local_files_only=True, use_fast=True
+                ).backend_tokenizer
         except Exception as error:  # both libraries raise bare Exceptions for unreadable files
             raise ModelError(f"{folder}: its tokenizer cannot be loaded: {str(error).splitlines()[0]}") from error
         self._backend.no_truncation()
@@ -50,6 +56,10 @@ class TextTokenizer:
         result = []
         for encoding in encode(list(texts), add_special_tokens=False):
             ids = encoding.ids
-            result.append(TokenIds(np.array([self._first, *ids[:max_content], self._last], dtype=np.int32),
-                                   max(0, len(ids) - max_content)))
+            result.append(
+                TokenIds(
+                    np.array([self._first, *ids[:max_content], self._last], dtype=np.int32),
+                    max(0, len(ids) - max_content),
+                )
+            )
         return result

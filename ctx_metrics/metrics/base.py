@@ -1,4 +1,5 @@
 """What every metric of ours shares: per-segment values as sacrebleu statistics, scores, signatures."""
+
 import copy
 import hashlib
 import math
@@ -34,8 +35,9 @@ class ContextScore(Score):
             text = super().format(width, score_only, signature, is_json)
         finally:
             self._mean = mean
-        return (text.replace(f"μ = {1.0:.{width}f} ", f"μ = {mean:.{width}f} ")
-                .replace(f'"confidence_mean": {float(f"{1.0:.{width}f}")}', f'"confidence_mean": {float(f"{mean:.{width}f}")}'))
+        return text.replace(f"μ = {1.0:.{width}f} ", f"μ = {mean:.{width}f} ").replace(
+            f'"confidence_mean": {float(f"{1.0:.{width}f}")}', f'"confidence_mean": {float(f"{mean:.{width}f}")}'
+        )
 
     def estimate_ci(self, scores: list) -> None:
         """As sacrebleu does it, over the resamples that hold a scored segment; no interval if none does."""
@@ -47,15 +49,36 @@ class ContextScore(Score):
 class ContextSignature(Signature):
     """A metric's settings and library versions; values that would break sacrebleu's format are spelled otherwise."""
 
-    ABBREVIATIONS = {"model": "m", "rev": "r", "ckpt": "ck", "inputs": "in", "layers": "ly", "multiref": "mr", "dtype": "dt",
-                     "maxlen": "ml", "long": "lg", "window": "w", "stride": "st", "partial": "p", "tokens": "tb",
-                     "scale": "sc", "ctx": "ctx", "torch": "th", "tokenizers": "tk"}
+    ABBREVIATIONS = {
+        "model": "m",
+        "rev": "r",
+        "ckpt": "ck",
+        "inputs": "in",
+        "layers": "ly",
+        "multiref": "mr",
+        "dtype": "dt",
+        "maxlen": "ml",
+        "long": "lg",
+        "window": "w",
+        "stride": "st",
+        "partial": "p",
+        "tokens": "tb",
+        "scale": "sc",
+        "ctx": "ctx",
+        "torch": "th",
+        "tokenizers": "tk",
+    }
 
     def __init__(self, args: dict):
         super().__init__(args)
         self._abbr.update(self.ABBREVIATIONS)
-        settings = {**args["settings"], "scale": 100, "ctx": version("ctx-metrics"), "torch": version("torch"),
-                    "tokenizers": version("tokenizers")}
+        settings = {
+            **args["settings"],
+            "scale": 100,
+            "ctx": version("ctx-metrics"),
+            "torch": version("torch"),
+            "tokenizers": version("tokenizers"),
+        }
         self.info = {key: signature_value(value) for key, value in {**self.info, **settings}.items()}
 
 
@@ -76,6 +99,7 @@ class SystemResult:
     counts     what was cut, dropped, empty: shown after the score when not zero
     notices    the same in words, for stderr
     """
+
     rows: list[Row]
     counts: dict[str, Any] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
@@ -95,8 +119,12 @@ class ContextMetric(Metric):
     _SIGNATURE_TYPE = ContextSignature
     NAME: str
 
-    def __init__(self, references: Optional[Sequence[Sequence[Optional[str]]]] = None,
-                 systems: Sequence[Sequence[str]] = (), **context):
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        **context,
+    ):
         super().__init__()
         self.settings: dict[str, Any] = {}
         self._context = context
@@ -109,8 +137,9 @@ class ContextMetric(Metric):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         """Score all corpora (one a system; the same references, sources and ids in each) in one pass."""
 
-    def corpus_score(self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]],
-                     n_bootstrap: int = 1) -> ContextScore:
+    def corpus_score(
+        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]], n_bootstrap: int = 1
+    ) -> ContextScore:
         """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score."""
         if not isinstance(hypotheses, str) and len(hypotheses) == 0:
             raise InputError(f"{self.NAME.lower()}: no hypotheses to score")
@@ -125,13 +154,16 @@ class ContextMetric(Metric):
             raise InputError(f"{self.NAME.lower()}: references must be a list of streams, each a list of strings")
         streams = [list(stream) for stream in references]
         if len({len(stream) for stream in streams}) > 1:
-            raise InputError(f"{self.NAME.lower()}: reference streams differ in length: {[len(s) for s in streams]} segments")
+            raise InputError(
+                f"{self.NAME.lower()}: reference streams differ in length: {[len(s) for s in streams]} segments"
+            )
         given = {sum(text is not None for text in texts) for texts in zip(*streams)}
         self.num_refs = given.pop() if len(given) == 1 else -1
         return streams
 
-    def _extract_corpus_statistics(self, hypotheses: Sequence[str],
-                                   references: Optional[Sequence[Sequence[Optional[str]]]]) -> list[Row]:
+    def _extract_corpus_statistics(
+        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]]
+    ) -> list[Row]:
         if references is not None:
             corpus = Corpus(hypotheses, self._cache_references(references), **self._context)
             self._last = self._announced(self._score([corpus]))[0]
@@ -155,8 +187,10 @@ class ContextMetric(Metric):
             for text in result.notices:
                 notice(f"{self.NAME.lower()}: {where}{text}")
             if not any(row[1] for row in result.rows):
-                raise InputError(f"{self.NAME.lower()}: {where}no segment can be scored"
-                                 + "".join(f"; {text}" for text in result.notices))
+                raise InputError(
+                    f"{self.NAME.lower()}: {where}no segment can be scored"
+                    + "".join(f"; {text}" for text in result.notices)
+                )
         return results
 
     def __getstate__(self) -> dict:

@@ -1,4 +1,5 @@
 """BERTR: recall over contextual embeddings (Mathur, Baldwin and Cohn 2019, section 3.1)."""
+
 from collections.abc import Sequence
 from typing import Optional, Union
 
@@ -41,13 +42,21 @@ class BERTR(ContextMetric):
     A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens are left out.
     Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used.
     """
+
     NAME = "BERTR"
     _SIGNATURE_TYPE = BERTRSignature
 
-    def __init__(self, references: Optional[Sequence[Sequence[Optional[str]]]] = None,
-                 systems: Sequence[Sequence[str]] = (), target_lang: Optional[str] = None, model: Optional[str] = None,
-                 layers: Layers = None, max_length: Optional[int] = None, multiref: str = "max",
-                 engine: EngineOptions = EngineOptions()):
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        target_lang: Optional[str] = None,
+        model: Optional[str] = None,
+        layers: Layers = None,
+        max_length: Optional[int] = None,
+        multiref: str = "max",
+        engine: EngineOptions = EngineOptions(),
+    ):
         super().__init__(references, systems, target_lang=target_lang)
         from ..engine.encoder import shared_encoder
         from ..models import hub
@@ -65,30 +74,54 @@ class BERTR(ContextMetric):
         self.mixes = layer_mixes(layers, self.encoder.layers)
         self.encoder.require(self.mixes)
         self.max_length = min(max_length or self.encoder.max_content, self.encoder.max_content)
-        self.settings = {**self.model.signature(), "inputs": "mt+ref", "layers": layers_name(layers),
-                         "multiref": multiref, "dtype": engine.dtype,
-                         "maxlen": self.max_length, "long": "truncate"}
+        self.settings = {
+            **self.model.signature(),
+            "inputs": "mt+ref",
+            "layers": layers if layers in ("mean", "concat_last4") else ",".join(map(str, self.mixes[0])),
+            "multiref": multiref,
+            "dtype": engine.dtype,
+            "maxlen": self.max_length,
+            "long": "truncate",
+        }
 
     @classmethod
     def add_arguments(cls, group) -> None:
         """The flags --bertr-* of the sacrebleu command."""
-        group.add_argument("--bertr-model", default=None, metavar="MODEL",
-                           help="embedded, paper (what the paper used for the target language), a folder, or a hub name[@revision]. "
-                                "(Default: embedded, English only)")
-        group.add_argument("--bertr-layers", default=None, metavar="LAYERS",
-                           help="A layer number, several to average (3,4,5), mean, or concat_last4. "
-                                f"(Default: {EMBEDDED_LAYER} for embedded, mean for any other model)")
-        group.add_argument("--bertr-max-length", type=int, default=None, metavar="N",
-                           help="Tokens kept of each text; longer ones are cut and counted. (Default: what the model can read)")
-        group.add_argument("--bertr-multiref", choices=["max", "mean"], default="max",
-                           help="Score of several references. (Default: %(default)s)")
+        group.add_argument(
+            "--bertr-model",
+            default=None,
+            metavar="MODEL",
+            help="embedded, paper (what the paper used for the target language), a folder, or a hub name[@revision]. "
+            "(Default: embedded, English only)",
+        )
+        group.add_argument(
+            "--bertr-layers",
+            default=None,
+            metavar="LAYERS",
+            help="A layer number, several to average (3,4,5), mean, or concat_last4. "
+            f"(Default: {EMBEDDED_LAYER} for embedded, mean for any other model)",
+        )
+        group.add_argument(
+            "--bertr-max-length",
+            type=int,
+            default=None,
+            metavar="N",
+            help="Tokens kept of each text; longer ones are cut and counted. (Default: what the model can read)",
+        )
+        group.add_argument(
+            "--bertr-multiref",
+            choices=["max", "mean"],
+            default="max",
+            help="Score of several references. (Default: %(default)s)",
+        )
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         from ..engine.pairs import map_pairs
 
         first = corpora[0]
         if self.model.embedded and not self.target_lang:
-            guard_english("bertr", "--bertr-model", self.asked, None, [*(first.references[0] if first.references else ()), *first.hypotheses])
+            texts = [text for stream in (*first.references[:1], first.hypotheses) for text in stream]
+            guard_english("bertr", "--bertr-model", self.asked, None, texts)
         places, pairs = [], []
         for i in range(len(first)):
             for references in first.references:
@@ -97,12 +130,15 @@ class BERTR(ContextMetric):
                         places.append((system, i))
                         pairs.append((corpus.hypotheses[i], references[i]))
         found: list[list[list]] = [[[] for _ in corpus.hypotheses] for corpus in corpora]
-        for (system, i), result in zip(places, map_pairs(self.encoder, pairs, self.mixes, self._recall, self.max_length, "bertr")):
+        for (system, i), result in zip(
+            places, map_pairs(self.encoder, pairs, self.mixes, self._recall, self.max_length, "bertr")
+        ):
             found[system][i].append(result)
         return [self._system_result(segments) for segments in found]
 
     def _recall(self, hypothesis, reference) -> float:
         import torch
+
         vectors = [torch.cat([text.states[mix][1:-1] for mix in self.mixes], dim=1) for text in (hypothesis, reference)]
         return greedy_recall(*vectors)
 
@@ -115,12 +151,18 @@ class BERTR(ContextMetric):
         kinds = {
             "truncated": [i for i, results in enumerate(segments) if any(any(r.cut) for r in results)],
             "empty": [i for i, results in enumerate(segments) if results and all(any(r.empty) for r in results)],
-            "unreferenced": [i for i, results in enumerate(segments) if not results]}
-        words = {"truncated": f"segments were cut to {self.max_length} tokens a text",
-                 "empty": "segments have an empty hypothesis or reference and score 0",
-                 "unreferenced": "segments have no reference and are left out"}
-        return SystemResult(rows, {kind: len(found) for kind, found in kinds.items()},
-                            [f"{len(found)} {words[kind]} (segment {place(found)})" for kind, found in kinds.items() if found])
+            "unreferenced": [i for i, results in enumerate(segments) if not results],
+        }
+        words = {
+            "truncated": f"segments were cut to {self.max_length} tokens a text",
+            "empty": "segments have an empty hypothesis or reference and score 0",
+            "unreferenced": "segments have no reference and are left out",
+        }
+        return SystemResult(
+            rows,
+            {kind: len(found) for kind, found in kinds.items()},
+            [f"{len(found)} {words[kind]} (segment {place(found)})" for kind, found in kinds.items() if found],
+        )
 
 
 def greedy_recall(hypothesis, reference) -> float:
@@ -135,6 +177,7 @@ def greedy_recall(hypothesis, reference) -> float:
     0.8
     """
     import torch.nn.functional as F
+
     cosines = F.normalize(reference, dim=1) @ F.normalize(hypothesis, dim=1).T
     return cosines.max(dim=1).values.mean().item()
 
@@ -142,28 +185,31 @@ def greedy_recall(hypothesis, reference) -> float:
 def layer_mixes(layers: Layers, depth: int) -> list[tuple[int, ...]]:
     """The layers to average, and concatenate, of an encoder of `depth` transformer layers.
 
-    >>> layer_mixes("3,4", 6), layer_mixes("mean", 3), layer_mixes("concat_last4", 6)
+    >>> layer_mixes("4,3", 6), layer_mixes("mean", 3), layer_mixes("concat_last4", 6)
     ([(3, 4)], [(1, 2, 3)], [(3,), (4,), (5,), (6,)])
     """
     if layers == "mean":
         return [tuple(range(1, depth + 1))]
     if layers == "concat_last4":
-        numbers = list(range(depth - 3, depth + 1))
-        mixes = [(number,) for number in numbers]
-    else:
-        try:
-            numbers = [int(n) for n in (layers.split(",") if isinstance(layers, str) else [layers] if isinstance(layers, int) else layers)]
-        except ValueError:
-            raise InputError(f"bertr: layers {layers!r} is no layer number, no list such as 3,4,5, and neither mean nor concat_last4") from None
-        mixes = [tuple(sorted(set(numbers)))]
-    if not numbers or min(numbers) < 0 or max(numbers) > depth:
-        raise InputError(f"bertr: layers {layers_name(layers)} are not all in 0..{depth}, which this encoder has")
-    return mixes
-
-
-def layers_name(layers: Layers) -> str:
-    """The layers as the signature gives them, such as 4, 3,4,5 or mean."""
-    return layers if isinstance(layers, str) else str(layers) if isinstance(layers, int) else ",".join(map(str, layers))
+        if depth < 3:
+            raise InputError(f"bertr: concat_last4 needs four hidden layers, and this encoder has {depth + 1}")
+        return [(number,) for number in range(depth - 3, depth + 1)]
+    try:
+        numbers = sorted(
+            {
+                int(n)
+                for n in (
+                    layers.split(",") if isinstance(layers, str) else [layers] if isinstance(layers, int) else layers
+                )
+            }
+        )
+    except ValueError:
+        raise InputError(
+            f"bertr: layers {layers!r} is no layer number, no list such as 3,4,5, and neither mean nor concat_last4"
+        ) from None
+    if not numbers or numbers[0] < 0 or numbers[-1] > depth:
+        raise InputError(f"bertr: layers {layers} are not all in 0..{depth}, which this encoder has")
+    return [tuple(numbers)]
 
 
 def paper_model(target_lang: Optional[str]) -> str:

@@ -1,4 +1,5 @@
 """COMET: a learned model of translation quality on segments (Rei et al. 2020 and its successors)."""
+
 from collections.abc import Sequence
 from typing import Optional
 
@@ -30,13 +31,20 @@ class COMET(ContextMetric):
     multiref      "max" takes the best of several references' values, "mean" their average
     engine        device, number format, batch size
     """
+
     NAME = "COMET"
     _SIGNATURE_TYPE = COMETSignature
 
-    def __init__(self, references: Optional[Sequence[Sequence[Optional[str]]]] = None,
-                 systems: Sequence[Sequence[str]] = (), sources: Optional[Sequence[str]] = None,
-                 target_lang: Optional[str] = None, model: Optional[str] = None, multiref: str = "max",
-                 engine: EngineOptions = EngineOptions()):
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        sources: Optional[Sequence[str]] = None,
+        target_lang: Optional[str] = None,
+        model: Optional[str] = None,
+        multiref: str = "max",
+        engine: EngineOptions = EngineOptions(),
+    ):
         super().__init__(references, systems, sources=sources, target_lang=target_lang)
         from ..models.estimator import load_estimator
 
@@ -53,10 +61,18 @@ class COMET(ContextMetric):
     @classmethod
     def add_arguments(cls, group) -> None:
         """The flags --comet-* of the sacrebleu command."""
-        group.add_argument("--comet-model", default=None, metavar="MODEL",
-                           help="embedded, or the folder of a trained regressor. (Default: embedded, English only)")
-        group.add_argument("--comet-multiref", choices=["max", "mean"], default="max",
-                           help="Score of several references. (Default: %(default)s)")
+        group.add_argument(
+            "--comet-model",
+            default=None,
+            metavar="MODEL",
+            help="embedded, or the folder of a trained regressor. (Default: embedded, English only)",
+        )
+        group.add_argument(
+            "--comet-multiref",
+            choices=["max", "mean"],
+            default="max",
+            help="Score of several references. (Default: %(default)s)",
+        )
 
     def _windows(self, corpus: Corpus) -> list[Window]:
         return [Window(i, i + 1, 1.0) for i in range(len(corpus))]

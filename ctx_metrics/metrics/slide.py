@@ -1,4 +1,5 @@
 """SLIDE: a learned model over a sliding window of document sentences (Raunak, Kocmi and Post 2023)."""
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Optional
 
@@ -40,14 +41,25 @@ class SLIDE(COMET):
 
     With window 1 and stride 1 the score is COMET's.
     """
+
     NAME = "SLIDE"
     _SIGNATURE_TYPE = SLIDESignature
 
-    def __init__(self, references: Optional[Sequence[Sequence[Optional[str]]]] = None,
-                 systems: Sequence[Sequence[str]] = (), sources: Optional[Sequence[str]] = None,
-                 doc_ids: Optional[Sequence[str]] = None, target_lang: Optional[str] = None, model: Optional[str] = None,
-                 window: Optional[int] = None, stride: Optional[int] = None, partial: Optional[str] = None,
-                 tokens: Optional[int] = None, multiref: str = "max", engine: EngineOptions = EngineOptions()):
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        sources: Optional[Sequence[str]] = None,
+        doc_ids: Optional[Sequence[str]] = None,
+        target_lang: Optional[str] = None,
+        model: Optional[str] = None,
+        window: Optional[int] = None,
+        stride: Optional[int] = None,
+        partial: Optional[str] = None,
+        tokens: Optional[int] = None,
+        multiref: str = "max",
+        engine: EngineOptions = EngineOptions(),
+    ):
         super().__init__(references, systems, sources, target_lang, model, multiref, engine)
         self._context["doc_ids"] = doc_ids
         self.tokens = tokens
@@ -59,8 +71,10 @@ class SLIDE(COMET):
             self.settings.update(window=self.window, stride=self.stride, partial=self.partial)
         else:
             if window is not None or partial is not None:
-                raise InputError("slide: a token budget makes its own windows and scores all of them; "
-                                 "leave out --slide-window and --slide-partial")
+                raise InputError(
+                    "slide: a token budget makes its own windows and scores all of them; "
+                    "leave out --slide-window and --slide-partial"
+                )
             self.stride = stride or 0
             token_windows([], tokens, self.stride)
             self.settings.update(tokens=tokens, stride=stride or "end")
@@ -68,24 +82,51 @@ class SLIDE(COMET):
     @classmethod
     def add_arguments(cls, group) -> None:
         """The flags --slide-* of the sacrebleu command."""
-        group.add_argument("--slide-model", default=None, metavar="MODEL",
-                           help="embedded, or the folder of a trained regressor. (Default: embedded, English only)")
-        group.add_argument("--slide-window", type=int, default=None, metavar="W", help=f"Sentences in a window. (Default: {WINDOW})")
-        group.add_argument("--slide-stride", type=int, default=None, metavar="S",
-                           help="Sentences from one window's start to the next, at most the window. (Default: the window)")
-        group.add_argument("--slide-partial", choices=PARTIAL, default=None,
-                           help="Windows cut short by a document's end: leave them out, include them with full weight, "
-                                f"or weight windows by their sentences. (Default: {PARTIAL_DEFAULT})")
-        group.add_argument("--slide-tokens", type=int, default=None, metavar="N",
-                           help="Windows of as many sentences as fit N tokens, in place of --slide-window.")
-        group.add_argument("--slide-multiref", choices=["max", "mean"], default="max",
-                           help="Score of a window with several references. (Default: %(default)s)")
+        group.add_argument(
+            "--slide-model",
+            default=None,
+            metavar="MODEL",
+            help="embedded, or the folder of a trained regressor. (Default: embedded, English only)",
+        )
+        group.add_argument(
+            "--slide-window", type=int, default=None, metavar="W", help=f"Sentences in a window. (Default: {WINDOW})"
+        )
+        group.add_argument(
+            "--slide-stride",
+            type=int,
+            default=None,
+            metavar="S",
+            help="Sentences from one window's start to the next, at most the window. (Default: the window)",
+        )
+        group.add_argument(
+            "--slide-partial",
+            choices=PARTIAL,
+            default=None,
+            help="Windows cut short by a document's end: leave them out, include them with full weight, "
+            f"or weight windows by their sentences. (Default: {PARTIAL_DEFAULT})",
+        )
+        group.add_argument(
+            "--slide-tokens",
+            type=int,
+            default=None,
+            metavar="N",
+            help="Windows of as many sentences as fit N tokens, in place of --slide-window.",
+        )
+        group.add_argument(
+            "--slide-multiref",
+            choices=["max", "mean"],
+            default="max",
+            help="Score of a window with several references. (Default: %(default)s)",
+        )
 
     def _windows(self, corpus: Corpus) -> list[Window]:
         """The windows of all documents, as ranges of corpus segments."""
         counts = [] if self.tokens is None else token_counts(self.estimator, corpus)
-        return [Window(start + w.start, start + w.end, w.weight) for start, end in corpus.documents()
-                for w in self._document_windows(end - start, counts[start:end])]
+        return [
+            Window(start + w.start, start + w.end, w.weight)
+            for start, end in corpus.documents()
+            for w in self._document_windows(end - start, counts[start:end])
+        ]
 
     def _document_windows(self, length: int, counts: Sequence[int]) -> list[Window]:
         if self.tokens is None:
@@ -99,16 +140,21 @@ class SLIDE(COMET):
         results = self._score_windows(corpora, windows)
         for corpus, of_system, result in zip(corpora, windows, results):
             uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
-            result.counts = {"windows": len(of_system), "coverage": f"{100 * (1 - len(uncovered) / len(corpus)):.1f}%",
-                             **result.counts, "uncovered": len(uncovered)}
+            result.counts = {
+                "windows": len(of_system),
+                "coverage": f"{100 * (1 - len(uncovered) / len(corpus)):.1f}%",
+                **result.counts,
+                "uncovered": len(uncovered),
+            }
             if self.tokens is None and self.partial == "drop":
                 dropped = sum(self._drops(end - start) for start, end in corpus.documents())
                 result.counts["dropped"] = dropped
                 if dropped:
                     result.notices.append(f"{dropped} partial windows were dropped (--slide-partial drop)")
             if uncovered:
-                result.notices.append(f"{len(uncovered)} of {len(corpus)} sentences are in no scored window "
-                                      f"(segment {place(uncovered)})")
+                result.notices.append(
+                    f"{len(uncovered)} of {len(corpus)} sentences are in no scored window (segment {place(uncovered)})"
+                )
         return results
 
     def _drops(self, length: int) -> bool:

@@ -1,4 +1,5 @@
 """Scoring windows of a corpus with an estimator: what `comet` (windows of one segment) and `slide` share."""
+
 from collections.abc import Sequence
 from typing import Optional
 
@@ -15,19 +16,24 @@ def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example
 
     The window's sentences are joined by one space on every side, whatever the language (paper, section 3).
     """
+
     def joined(stream: Optional[Sequence[str]]) -> Optional[str]:
-        return None if stream is None else " ".join(stream[window.start:window.end])
+        return None if stream is None else " ".join(stream[window.start : window.end])
 
     source = joined(corpus.sources) if "src" in inputs else None
     hypothesis = joined(corpus.hypotheses)
     if "ref" not in inputs:
         return [Example(hypothesis, None, source)]
-    return [Example(hypothesis, joined(stream), source) for stream in corpus.references
-            if None not in stream[window.start:window.end]]
+    return [
+        Example(hypothesis, joined(stream), source)
+        for stream in corpus.references
+        if None not in stream[window.start : window.end]
+    ]
 
 
-def score_windows(metric: str, estimator: Estimator, corpora: Sequence[Corpus], windows: Sequence[Sequence[Window]],
-                  multiref: str) -> list[SystemResult]:
+def score_windows(
+    metric: str, estimator: Estimator, corpora: Sequence[Corpus], windows: Sequence[Sequence[Window]], multiref: str
+) -> list[SystemResult]:
     """Rows, counts and notices of every system; all windows of all systems go through the estimator in one pass.
 
     windows    the windows of each corpus. Against several references a window takes the best value, or their mean;
@@ -46,12 +52,15 @@ def score_windows(metric: str, estimator: Estimator, corpora: Sequence[Corpus], 
     found: list[list[list[Estimate]]] = [[[] for _ in of_system] for of_system in windows]
     for (system, k), estimate in zip(places, estimator.estimate(examples, metric)):
         found[system][k].append(estimate)
-    return [_system_result(estimator, len(corpus), of_system, estimates, multiref)
-            for corpus, of_system, estimates in zip(corpora, windows, found)]
+    return [
+        _system_result(estimator, len(corpus), of_system, estimates, multiref)
+        for corpus, of_system, estimates in zip(corpora, windows, found)
+    ]
 
 
-def _system_result(estimator: Estimator, length: int, windows: Sequence[Window], found: list[list[Estimate]],
-                   multiref: str) -> SystemResult:
+def _system_result(
+    estimator: Estimator, length: int, windows: Sequence[Window], found: list[list[Estimate]], multiref: str
+) -> SystemResult:
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
     scored = [(window, value) for window, value in zip(windows, values) if value is not None]
     rows = credit([window for window, _ in scored], [value for _, value in scored], length)
@@ -59,11 +68,20 @@ def _system_result(estimator: Estimator, length: int, windows: Sequence[Window],
     kinds = {
         "truncated": [k for k, estimates in enumerate(found) if any(e.cut for e in estimates)],
         "empty": [k for k, estimates in enumerate(found) if estimates and all(e.empty for e in estimates)],
-        "unreferenced": [k for k, estimates in enumerate(found) if not estimates]}
-    words = {"truncated": f"were cut to {estimator.max_length} tokens a text",
-             "empty": "have an empty hypothesis or reference and score 0",
-             "unreferenced": "have no whole reference and are left out"}
+        "unreferenced": [k for k, estimates in enumerate(found) if not estimates],
+    }
+    words = {
+        "truncated": f"were cut to {estimator.max_length} tokens a text",
+        "empty": "have an empty hypothesis or reference and score 0",
+        "unreferenced": "have no whole reference and are left out",
+    }
     starts = [window.start for window in windows]
-    return SystemResult(rows, {kind: len(which) for kind, which in kinds.items()},
-                        [f"{len(which)} {unit} {words[kind]} (from segment {place([starts[k] for k in which])})"
-                         for kind, which in kinds.items() if which])
+    return SystemResult(
+        rows,
+        {kind: len(which) for kind, which in kinds.items()},
+        [
+            f"{len(which)} {unit} {words[kind]} (from segment {place([starts[k] for k in which])})"
+            for kind, which in kinds.items()
+            if which
+        ],
+    )

@@ -1,4 +1,5 @@
 """The one interface through which `comet`, `slide` and later metrics see a learned model of translation quality."""
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "regressor"
 
 class Example(NamedTuple):
     """What a model scores as one input: a segment, or a window of segments joined. Unused texts are None."""
+
     hypothesis: str
     reference: Optional[str] = None
     source: Optional[str] = None
@@ -20,6 +22,7 @@ class Example(NamedTuple):
 
 class Estimate(NamedTuple):
     """A model's value on the 0-1 scale, and whether a text of the example was cut or has no tokens."""
+
     value: float
     cut: bool
     empty: bool
@@ -34,6 +37,7 @@ class Estimator(ABC):
     max_length      most tokens of one text, specials not counted
     dtype           number format of its encoder, as in the signature
     """
+
     inputs: str
     model: ResolvedModel
     english_only: bool
@@ -55,7 +59,13 @@ class Estimator(ABC):
 
     def signature(self) -> dict:
         """The signature's part on the model: model, rev, ckpt, inputs, dtype, maxlen, long."""
-        return {**self.model.signature(), "inputs": self.inputs, "dtype": self.dtype, "maxlen": self.max_length, "long": "truncate"}
+        return {
+            **self.model.signature(),
+            "inputs": self.inputs,
+            "dtype": self.dtype,
+            "maxlen": self.max_length,
+            "long": "truncate",
+        }
 
 
 def load_estimator(name: Optional[str], options: EngineOptions) -> Estimator:
@@ -64,14 +74,19 @@ def load_estimator(name: Optional[str], options: EngineOptions) -> Estimator:
     Raises ModelError for anything else; COMET checkpoints are not read yet.
     """
     from .regressor import CONFIG_KIND, AlignmentRegressor, read_regressor_config
+
     if name in (None, EMBEDDED):
         return AlignmentRegressor(EMBEDDED_FOLDER, options)
     folder = Path(name).expanduser()
     if folder.suffix == ".ckpt" or (folder / "hparams.yaml").exists() or (not folder.exists() and "/" in name):
-        raise ModelError(f"{name}: COMET checkpoints are not read by this version; "
-                         "use embedded, or the folder of a regressor trained with ctx_metrics.training")
+        raise ModelError(
+            f"{name}: COMET checkpoints are not read by this version; "
+            "use embedded, or the folder of a regressor trained with ctx_metrics.training"
+        )
     if not folder.is_dir():
-        raise ModelError(f"no model folder {name!r}; use embedded, or the folder of a regressor trained with ctx_metrics.training")
+        raise ModelError(
+            f"no model folder {name!r}; use embedded, or the folder of a regressor trained with ctx_metrics.training"
+        )
     if read_regressor_config(folder).get("model_type") != CONFIG_KIND:
         raise ModelError(f"{name} is no quality model: its config.json does not say model_type {CONFIG_KIND!r}")
     return AlignmentRegressor(folder, options)

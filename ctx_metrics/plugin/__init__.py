@@ -1,4 +1,5 @@
 """All contact with sacrebleu's internals. The start-up hook calls `extend` for the two modules that we add to."""
+
 from types import ModuleType
 
 
@@ -9,7 +10,9 @@ def extend(module: ModuleType) -> None:
     module._ctx_metrics_extended = True
     if module.__name__ == "sacrebleu.metrics":
         from . import registry
+
         registry.extend(module)
     else:
         from . import command
+
         command.extend(module)

@@ -1,4 +1,5 @@
 """The flags that plugin metrics add to the sacrebleu command."""
+
 import argparse
 import sys
 
@@ -45,26 +46,51 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
     """The plugin metrics whose flags this command line may use; only they are imported."""
     if any(arg in ("-h", "--help") or (len(arg) > 2 and "--help".startswith(arg)) for arg in argv):
         return list(names)
-    return [name for name in names
-            if any(arg == name or arg.startswith(f"--{name}-") or (arg.startswith("-") and arg.endswith(name)) for arg in argv)]
+    return [
+        name
+        for name in names
+        if any(
+            arg == name or arg.startswith(f"--{name}-") or (arg.startswith("-") and arg.endswith(name)) for arg in argv
+        )
+    ]
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags that several metrics share: context from files, and how the engine runs."""
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
-    group.add_argument("--source", default=None, metavar="FILE",
-                       help="Source segments, one a line. (Default with -t: the test set's)")
-    group.add_argument("--docids", default=None, metavar="FILE",
-                       help="Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)")
+    group.add_argument(
+        "--source", default=None, metavar="FILE", help="Source segments, one a line. (Default with -t: the test set's)"
+    )
+    group.add_argument(
+        "--docids",
+        default=None,
+        metavar="FILE",
+        help="Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)",
+    )
     group = parser.add_argument_group("Engine of plugin metrics (ctx-metrics)")
-    group.add_argument("--ctx-device", default="auto", metavar="DEVICE",
-                       help="auto, cpu, mps, cuda or cuda:N. (Default: %(default)s)")
-    group.add_argument("--ctx-dtype", choices=["fp32", "bf16", "fp16"], default="fp32",
-                       help="Arithmetic of the encoder; it is in the signature. (Default: %(default)s)")
-    group.add_argument("--ctx-batch-tokens", type=positive, default=None, metavar="N",
-                       help="Tokens of one forward; no score depends on it. (Default: by device)")
-    group.add_argument("--ctx-store-mb", type=positive, default=512, metavar="N",
-                       help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)")
+    group.add_argument(
+        "--ctx-device", default="auto", metavar="DEVICE", help="auto, cpu, mps, cuda or cuda:N. (Default: %(default)s)"
+    )
+    group.add_argument(
+        "--ctx-dtype",
+        choices=["fp32", "bf16", "fp16"],
+        default="fp32",
+        help="Arithmetic of the encoder; it is in the signature. (Default: %(default)s)",
+    )
+    group.add_argument(
+        "--ctx-batch-tokens",
+        type=positive,
+        default=None,
+        metavar="N",
+        help="Tokens of one forward; no score depends on it. (Default: by device)",
+    )
+    group.add_argument(
+        "--ctx-store-mb",
+        type=positive,
+        default=512,
+        metavar="N",
+        help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)",
+    )
 
 
 def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:
@@ -84,8 +110,10 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
     for action in trial._group_actions:
         flags = action.option_strings or [action.dest]
         if not all(flag.startswith(f"--{name}-") for flag in flags) or not action.dest.startswith(f"{name}_"):
-            raise CtxMetricsError(f"metric {name}: its flag {'/'.join(flags)} must begin with --{name}- "
-                                  f"(and its dest, if it names one, with {name}_)")
+            raise CtxMetricsError(
+                f"metric {name}: its flag {'/'.join(flags)} must begin with --{name}- "
+                f"(and its dest, if it names one, with {name}_)"
+            )
     metric.add_arguments(parser.add_argument_group(title))
     return [action.dest for action in trial._group_actions]
 

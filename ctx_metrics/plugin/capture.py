@@ -1,4 +1,5 @@
 """What one run of the sacrebleu command knows, handed to the metrics as constructor arguments."""
+
 import inspect
 from argparse import Namespace
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from .registry import MetricTable
 
 class Rows(list):
     """Segments that sacrebleu picked from a test set (--origlang, --subset, --detail), with their places in the whole."""
+
     indices: list[int]
 
 
@@ -90,7 +92,9 @@ class Run:
             "source_lang": lambda: langs[0] or None,
             "target_lang": lambda: langs[1] if len(langs) > 1 else None,
             "systems": lambda: systems,
-            "engine": lambda: EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet),
+            "engine": lambda: EngineOptions(
+                args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet
+            ),
         }
 
     def _stream(self, key: str, path: Optional[str], field: str) -> Optional[list[str]]:
@@ -99,7 +103,9 @@ class Run:
             if path:
                 self._files[key] = read_lines(path, self.args.encoding)
             else:
-                self._files[key] = test_set_lines(self.args.test_set, self.args.langpair, field) if self.args.test_set else None
+                self._files[key] = (
+                    test_set_lines(self.args.test_set, self.args.langpair, field) if self.args.test_set else None
+                )
         return self._files[key]
 
     def _picked(self, key: str, lines: list[str], segments: int, indices: Optional[list[int]]) -> list[str]:
@@ -107,22 +113,38 @@ class Run:
         whole = segments if indices is None else self.whole_length
         if len(lines) != whole:
             flag, path = {"sources": ("--source", self.args.source), "doc_ids": ("--docids", self.args.docids)}[key]
-            raise InputError(f"{flag} {path or 'of ' + self.args.test_set} has {len(lines)} lines, "
-                             f"but {self.system_name(0)} has {whole}")
+            raise InputError(
+                f"{flag} {path or 'of ' + self.args.test_set} has {len(lines)} lines, "
+                f"but {self.system_name(0)} has {whole}"
+            )
         return lines if indices is None else [lines[i] for i in indices]
 
     def check_lengths(self, number: int, system: Sequence[str], references: Sequence[Sequence[str]]) -> None:
         """Raise InputError naming files and line counts when a system and a reference stream differ in length."""
         for k, stream in enumerate(references):
             if len(stream) != len(system):
-                name = self.args.refs[min(k, len(self.args.refs) - 1)] if self.args.refs else f"reference {k + 1} of {self.args.test_set}"
-                hint = "" if self.args.input else "; on stdin a lone carriage return ends a line, in files (-i) it does not"
-                raise InputError(f"{self.system_name(number)} has {len(system)} lines, but {name} has {len(stream)}{hint}")
+                name = (
+                    self.args.refs[min(k, len(self.args.refs) - 1)]
+                    if self.args.refs
+                    else f"reference {k + 1} of {self.args.test_set}"
+                )
+                hint = (
+                    ""
+                    if self.args.input
+                    else "; on stdin a lone carriage return ends a line, in files (-i) it does not"
+                )
+                raise InputError(
+                    f"{self.system_name(number)} has {len(system)} lines, but {name} has {len(stream)}{hint}"
+                )
 
     def system_name(self, number: int) -> str:
         """The file of the system with this number, or its column of stdin."""
         # sacrebleu skips a file that it has read already
-        return list(dict.fromkeys(self.args.input))[number] if self.args.input else f"column {number + 1} of the standard input"
+        return (
+            list(dict.fromkeys(self.args.input))[number]
+            if self.args.input
+            else f"column {number + 1} of the standard input"
+        )
 
 
 def constructor_parameters(cls: type) -> set[str]:
@@ -144,6 +166,7 @@ def test_set_lines(test_sets: str, langpair: str, field: str) -> Optional[list[s
     Document ids of several test sets are prefixed with the set's name, so that they stay distinct.
     """
     from sacrebleu.dataset import DATASETS
+
     lines: list[str] = []
     names = test_sets.split(",")
     for name in names:

@@ -1,4 +1,5 @@
 """Extends sacrebleu's command: the names that we rebind in its modules, all in one place."""
+
 import argparse
 import functools
 import sys
@@ -75,37 +76,45 @@ def _with_parser(argparse_module: ModuleType, parser: type) -> ModuleType:
 
 def _remembering_rows(filter_subset, run: Run):
     """filter_subset whose results know which rows of the test set they are."""
+
     @functools.wraps(filter_subset)
     def wrapper(systems, test_sets, langpair, origlang, subset=None):
         systems = list(systems)
         if not run.active or (origlang is None and subset is None) or not isinstance(systems[0], list):
             return filter_subset(systems, test_sets, langpair, origlang, subset)
         run.whole_length = len(systems[0])
-        references = systems[-run.args.num_refs:]
-        for number, system in enumerate(systems[:-run.args.num_refs]):  # the picking would cut them all to the shortest
+        references = systems[-run.args.num_refs :]
+        for number, system in enumerate(
+            systems[: -run.args.num_refs]
+        ):  # the picking would cut them all to the shortest
             run.check_lengths(number, system, references)
         try:
             *picked, indices = filter_subset([*systems, range(len(systems[0]))], test_sets, langpair, origlang, subset)
         except Exception as error:  # sacrebleu raises bare Exceptions here, and KeyError for some test sets' layout
             why = "" if isinstance(error, KeyError) else f": {error}"
-            raise InputError(f"this sacrebleu cannot pick --origlang or --subset from {test_sets} {langpair}{why}") from error
+            raise InputError(
+                f"this sacrebleu cannot pick --origlang or --subset from {test_sets} {langpair}{why}"
+            ) from error
         results = []
         for lines in picked:
             rows = Rows(lines)
             rows.indices = indices
             results.append(rows)
         return results
+
     return wrapper
 
 
 def _noting_systems(sanity_check_lengths, run: Run):
     """sanity_check_lengths, called once a system before the metrics are made, that also keeps the system."""
+
     @functools.wraps(sanity_check_lengths)
     def wrapper(system, refs, test_set=None):
         if run.active:
             run.check_lengths(len(run.systems), system, refs)
         sanity_check_lengths(system, refs, test_set=test_set)
         run.systems.append(system)
+
     return wrapper
 
 
@@ -124,14 +133,18 @@ def _with_context(print_subset_results, run: Run):
     def wrapper(metrics, full_system, full_refs, args):
         if isinstance(args.origlang, str):  # sacrebleu would go through its letters
             args = argparse.Namespace(**{**vars(args), "origlang": [args.origlang]})
-        metrics = {name: WithContextOf(run, name.lower()) if name.lower() in run.table.plugins else metric
-                   for name, metric in metrics.items()}
+        metrics = {
+            name: WithContextOf(run, name.lower()) if name.lower() in run.table.plugins else metric
+            for name, metric in metrics.items()
+        }
         return print_subset_results(metrics, full_system, full_refs, args)
+
     return wrapper
 
 
 def _with_clear_errors(main, run: Run):
     """main() that ends with one line and exit code 1, not with a traceback, for what a user can mend."""
+
     @functools.wraps(main)
     def wrapper():
         try:
@@ -144,6 +157,7 @@ def _with_clear_errors(main, run: Run):
             message = _unreadable(run) or f"{type(error).__name__}: {error}"
         sys.stderr.write("sacreBLEU: error: " + " ".join(message.splitlines()) + "\n")
         sys.exit(1)
+
     return wrapper
 
 

@@ -1,4 +1,5 @@
 """Fixes of what sacrebleu prints."""
+
 import functools
 import math
 
@@ -9,6 +10,7 @@ def json_safe(print_results_table):
     Under NumPy 2, chrF's and TER's bootstrap means are np.float32, and sacrebleu's default format dies of them. NaN
     becomes null.
     """
+
     @functools.wraps(print_results_table)
     def wrapper(results, signatures, args):
         for cell in (cell for column in results.values() for cell in column if hasattr(cell, "p_value")):
@@ -18,4 +20,5 @@ def json_safe(print_results_table):
                     value = None
                 setattr(cell, key, value)
         return print_results_table(results, signatures, args)
+
     return wrapper

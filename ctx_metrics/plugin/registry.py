@@ -1,4 +1,5 @@
 """Installed metrics, found by entry points of the group `sacrebleu.metrics`, in sacrebleu's METRICS table."""
+
 import re
 import sys
 from importlib import metadata
@@ -34,9 +35,11 @@ class MetricTable(dict):
             try:
                 value, entry_point = value.load(), value
             except Exception as error:  # another package's code: whatever it raises is why the metric is not there
-                raise CtxMetricsError(f"metric {key.lower()} ({value.value}) cannot be loaded: "
-                                      f"{type(error).__name__}: {error}") from error
+                raise CtxMetricsError(
+                    f"metric {key.lower()} ({value.value}) cannot be loaded: {type(error).__name__}: {error}"
+                ) from error
             from sacrebleu.metrics.base import Metric
+
             if not (isinstance(value, type) and issubclass(value, Metric)):
                 raise CtxMetricsError(f"metric {key.lower()} ({entry_point.value}) is no sacrebleu Metric class")
             self[key] = value

@@ -1,4 +1,5 @@
 """Human judgements of translations, read from the layouts that WMT and Google publish."""
+
 import lzma
 import tarfile
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ class Judgement(NamedTuple):
 
     dataset    such as "wmt16.cs-en"; system, document, segment    where known; segment counts within the data set
     """
+
     hypothesis: str
     reference: str
     score: float
@@ -37,14 +39,18 @@ def read_da(archive: Path, year: str, pairs: Iterable[str]) -> list[Judgement]:
     with tarfile.open(archive) as tar:
         members = {name.rsplit("/", 1)[-1]: name for name in tar.getnames()}
         for pair in pairs:
+
             def lines(kind):
                 file = f"DAseg.newstest{year}.{kind}.{pair}"
                 if file not in members:
                     raise InputError(f"{archive} does not hold {file}")
                 return text_lines(tar.extractfile(members[file]).read().decode("utf-8"))
+
             rows = zip(lines("mt-system"), lines("reference"), lines("human"), strict=True)
-            judgements += [Judgement(hypothesis, reference, float(score), f"wmt{year[2:]}.{pair}", segment=i)
-                           for i, (hypothesis, reference, score) in enumerate(rows)]
+            judgements += [
+                Judgement(hypothesis, reference, float(score), f"wmt{year[2:]}.{pair}", segment=i)
+                for i, (hypothesis, reference, score) in enumerate(rows)
+            ]
     return judgements
 
 
@@ -59,7 +65,11 @@ def read_mqm_tsv(path: Path) -> list[Judgement]:
     judgements = []
     for row in (dict(zip(header, fields, strict=True)) for fields in rows):
         segment = numbers.setdefault((row["doc"], row["seg_in_doc"]), len(numbers))
-        judgements.append(Judgement(row["mt"], row["ref"], float(row["mqm"]), path.name.split(".tsv")[0], row["system"], row["doc"], segment))
+        judgements.append(
+            Judgement(
+                row["mt"], row["ref"], float(row["mqm"]), path.name.split(".tsv")[0], row["system"], row["doc"], segment
+            )
+        )
     return [each for each in judgements if not is_human(each.system)]
 
 
@@ -78,10 +88,14 @@ def read_mqm_tree(archive: Path, pair: str) -> tuple[list[Judgement], dict[str, 
 
         def lines(name):
             return text_lines(tar.extractfile(members[f"{pair}/{name}"]).read().decode("utf-8"))
+
         references = lines(f"references/{pair}.refA.txt")
         documents = [line.split("\t")[1] for line in lines(f"documents/{pair}.docs")]
-        of_system = {system: float(score) for system, score in (line.split("\t") for line in lines(f"human-scores/{pair}.mqm.sys.score"))
-                     if not is_human(system) and score != "None"}
+        of_system = {
+            system: float(score)
+            for system, score in (line.split("\t") for line in lines(f"human-scores/{pair}.mqm.sys.score"))
+            if not is_human(system) and score != "None"
+        }
         scores: dict[str, list[float]] = {}
         for line in lines(f"human-scores/{pair}.mqm.seg.score"):
             system, score = line.split("\t")
@@ -89,6 +103,8 @@ def read_mqm_tree(archive: Path, pair: str) -> tuple[list[Judgement], dict[str, 
         judgements = []
         for system in of_system:
             rows = zip(lines(f"system-outputs/{system}.txt"), references, scores[system], documents, strict=True)
-            judgements += [Judgement(hypothesis, reference, score, f"wmt22.{pair}", system, document, i)
-                           for i, (hypothesis, reference, score, document) in enumerate(rows)]
+            judgements += [
+                Judgement(hypothesis, reference, score, f"wmt22.{pair}", system, document, i)
+                for i, (hypothesis, reference, score, document) in enumerate(rows)
+            ]
     return judgements, of_system

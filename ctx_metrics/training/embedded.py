@@ -5,6 +5,7 @@
 DIR holds wmt15_16_da/wmt15_16_da.tar.xz, wmt20_21_mqm/*.zh-en.tsv.xz and wmt22_mqm/wmt22_mqm.tar.xz. Training reads WMT16
 direct assessment into English and the zh-en MQM of WMT20 and WMT21; WMT15 and WMT22 are for development alone.
 """
+
 import argparse
 import itertools
 import json
@@ -55,27 +56,49 @@ class Development:
         self.da = read_da(data / "wmt15_16_da/wmt15_16_da.tar.xz", "2015", DA15_PAIRS)
         self.mqm, self.official = read_mqm_tree(data / "wmt22_mqm/wmt22_mqm.tar.xz", "zh-en")
         self.windows = list(document_windows(self.mqm))
-        self._inputs = [encode_pairs(encoder, pairs, layers, "development") for pairs in (
-            [(j.hypothesis, j.reference) for j in self.da], [(j.hypothesis, j.reference) for j in self.mqm],
-            [(hypothesis, reference) for _, _, hypothesis, reference in self.windows])]
+        self._inputs = [
+            encode_pairs(encoder, pairs, layers, "development")
+            for pairs in (
+                [(j.hypothesis, j.reference) for j in self.da],
+                [(j.hypothesis, j.reference) for j in self.mqm],
+                [(hypothesis, reference) for _, _, hypothesis, reference in self.windows],
+            )
+        ]
 
     def scores(self, network: RegressorNetwork) -> dict[str, float]:
         """WMT15 segment Pearson by pair and on average; WMT22 zh-en MQM: segment Pearson, and pairwise system accuracy
         over the 14 judged systems (91 pairs) for segments and for windows of 6."""
         da, mqm, windows = (values_of(network, inputs) for inputs in self._inputs)
-        of_pair = {pair: pearsonr(*zip(*[(v, j.score) for v, j in zip(da, self.da) if j.dataset == f"wmt15.{pair}"]))[0]
-                   for pair in DA15_PAIRS}
+        of_pair = {
+            pair: pearsonr(*zip(*[(v, j.score) for v, j in zip(da, self.da) if j.dataset == f"wmt15.{pair}"]))[0]
+            for pair in DA15_PAIRS
+        }
         judged = [(value, j.score) for value, j in zip(mqm, self.mqm) if not np.isnan(j.score)]
-        return {**{f"wmt15 {pair}": r for pair, r in of_pair.items()}, "wmt15 average": float(np.mean(list(of_pair.values()))),
-                "wmt22 zh-en segments": pearsonr(*zip(*judged))[0],
-                "wmt22 zh-en system accuracy": self._accuracy([(j.system, 1, v) for v, j in zip(mqm, self.mqm)]),
-                "wmt22 zh-en system accuracy, windows": self._accuracy([(s, n, v) for v, (s, n, _, _) in zip(windows, self.windows)])}
+        return {
+            **{f"wmt15 {pair}": r for pair, r in of_pair.items()},
+            "wmt15 average": float(np.mean(list(of_pair.values()))),
+            "wmt22 zh-en segments": pearsonr(*zip(*judged))[0],
+            "wmt22 zh-en system accuracy": self._accuracy([(j.system, 1, v) for v, j in zip(mqm, self.mqm)]),
+            "wmt22 zh-en system accuracy, windows": self._accuracy(
+                [(s, n, v) for v, (s, n, _, _) in zip(windows, self.windows)]
+            ),
+        }
 
     def _accuracy(self, weighted: Sequence[tuple[str, int, float]]) -> float:
-        means = {s: np.average([v for name, _, v in weighted if name == s], weights=[n for name, n, _ in weighted if name == s])
-                 for s in self.official}
-        return float(np.mean([(means[a] - means[b]) * (self.official[a] - self.official[b]) > 0
-                              for a, b in itertools.combinations(self.official, 2)]))
+        means = {
+            s: np.average(
+                [v for name, _, v in weighted if name == s], weights=[n for name, n, _ in weighted if name == s]
+            )
+            for s in self.official
+        }
+        return float(
+            np.mean(
+                [
+                    (means[a] - means[b]) * (self.official[a] - self.official[b]) > 0
+                    for a, b in itertools.combinations(self.official, 2)
+                ]
+            )
+        )
 
 
 def values_of(network: RegressorNetwork, inputs: Sequence[Optional[tuple]]) -> list[float]:
@@ -89,23 +112,47 @@ def document_windows(judgements: Sequence[Judgement]):
     for (system, _), group in itertools.groupby(judgements, key=lambda j: (j.system, j.document)):
         sentences = list(group)
         for start, end, _ in sentence_windows(len(sentences), WINDOW, WINDOW):
-            yield (system, end - start, " ".join(j.hypothesis for j in sentences[start:end]),
-                   " ".join(j.reference for j in sentences[start:end]))
+            yield (
+                system,
+                end - start,
+                " ".join(j.hypothesis for j in sentences[start:end]),
+                " ".join(j.reference for j in sentences[start:end]),
+            )
 
 
-def write_model(folder: Path, network: RegressorNetwork, encoder: hub.ResolvedModel, width: int, recipe: Recipe,
-                scores: dict[str, float], rows: int) -> None:
+def write_model(
+    folder: Path,
+    network: RegressorNetwork,
+    encoder: hub.ResolvedModel,
+    width: int,
+    recipe: Recipe,
+    scores: dict[str, float],
+    rows: int,
+) -> None:
     """Write model.safetensors (fp16) and config.json; README.md, the card, is written by hand beside them."""
     folder.mkdir(parents=True, exist_ok=True)
-    tensors = {name: tensor.half() if name == "pooled.mlp.1.weight" else tensor for name, tensor in network.state_dict().items()}
+    tensors = {
+        name: tensor.half() if name == "pooled.mlp.1.weight" else tensor
+        for name, tensor in network.state_dict().items()
+    }
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
     config = {
-        "model_type": CONFIG_KIND, "name": "embedded-alignment-regressor", "encoder": hub.EMBEDDED, "encoder_ckpt": encoder.ckpt,
-        "languages": ["en"], "layers": recipe.layers,
-        "network": {"features": len(feature_names(recipe.layers)), "layers": len(recipe.layers), "width": width,
-                    "alignment_hidden": recipe.alignment_hidden, "pooled_hidden": recipe.pooled_hidden},
+        "model_type": CONFIG_KIND,
+        "name": "embedded-alignment-regressor",
+        "encoder": hub.EMBEDDED,
+        "encoder_ckpt": encoder.ckpt,
+        "languages": ["en"],
+        "layers": recipe.layers,
+        "network": {
+            "features": len(feature_names(recipe.layers)),
+            "layers": len(recipe.layers),
+            "width": width,
+            "alignment_hidden": recipe.alignment_hidden,
+            "pooled_hidden": recipe.pooled_hidden,
+        },
         "training": {**asdict(recipe), "rows": rows},
-        "development": {name: round(value, 4) for name, value in scores.items()}}
+        "development": {name: round(value, 4) for name, value in scores.items()},
+    }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
 

@@ -1,0 +1,150 @@
+"""Tiny random checkpoints, made offline, and the place of the real data."""
+
+import json
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported; more threads only slow tiny models down
+hypothesis.settings.register_profile("ctx", deadline=None, derandomize=True, database=None, max_examples=60)
+hypothesis.settings.load_profile("ctx")
+
+WORDS = "the a cat dog sat ran on under mat tree and old red fast home rain river city light slow bird song".split()
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,!?'-[]<>/"
+
+
+def _save(folder: Path, model_class, config, tokenizer, tokenizer_config: dict) -> Path:
+    """A checkpoint with weights from normal(0, .2), layer norms around 1, so that a token's context matters."""
+    import torch
+
+    model = model_class(config).eval()
+    generator = torch.Generator().manual_seed(20)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            drawn = torch.randn(parameter.shape, generator=generator) * 0.2
+            parameter.copy_(drawn + 1 if name.endswith("LayerNorm.weight") else drawn)
+    model.save_pretrained(folder, safe_serialization=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer_config))
+    return folder
+
+
+SIZES = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory) -> Path:
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel
+
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = dict.fromkeys([*specials, *LETTERS, *(f"##{letter}" for letter in LETTERS), *WORDS, "##s", "##ing"])
+    tokenizer = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    tokenizer.add_special_tokens(specials)
+    config = BertConfig(vocab_size=len(pieces), max_position_embeddings=70, **SIZES)
+    return _save(
+        tmp_path_factory.mktemp("tiny") / "bert",
+        BertModel,
+        config,
+        tokenizer,
+        {"tokenizer_class": "BertTokenizerFast", "do_lower_case": True, "model_max_length": 70},
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_roberta(tmp_path_factory) -> Path:
+    """Byte-level BPE; saved from a masked language model, so its tensors bear the prefix "roberta."."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import RobertaConfig, RobertaForMaskedLM
+
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(
+        [" ".join(WORDS)] * 3,
+        trainers.BpeTrainer(
+            vocab_size=320,
+            special_tokens=specials,
+            show_progress=False,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        ),
+    )
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
+    config = RobertaConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        max_position_embeddings=74,
+        type_vocab_size=1,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+        layer_norm_eps=1e-5,
+        **SIZES,
+    )
+    return _save(
+        tmp_path_factory.mktemp("tiny") / "roberta",
+        RobertaForMaskedLM,
+        config,
+        tokenizer,
+        {"tokenizer_class": "RobertaTokenizerFast", "model_max_length": 72},
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_xlmr(tmp_path_factory) -> Path:
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from transformers import XLMRobertaConfig, XLMRobertaModel
+
+    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -3.0)]
+    pieces += [(letter, -6.0) for letter in LETTERS + "äöüß猫犬"] + [(f"▁{word}", -5.0) for word in WORDS]
+    pieces += [("<mask>", 0.0)]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=3))
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    tokenizer.decoder = decoders.Metaspace(replacement="▁", prepend_scheme="always")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    tokenizer.add_special_tokens(["<s>", "<pad>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True, special=True)])
+    config = XLMRobertaConfig(
+        vocab_size=len(pieces),
+        max_position_embeddings=74,
+        type_vocab_size=1,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+        layer_norm_eps=1e-5,
+        **SIZES,
+    )
+    return _save(
+        tmp_path_factory.mktemp("tiny") / "xlmr",
+        XLMRobertaModel,
+        config,
+        tokenizer,
+        {"tokenizer_class": "XLMRobertaTokenizerFast", "model_max_length": 72},
+    )
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    folder = Path(os.environ.get("CTX_METRICS_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("needs the real data: set CTX_METRICS_DATA to its folder")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_filter_from_another_test(monkeypatch):
+    """The plugin filters repeated notices for as long as its process lasts, here many tests."""
+    from ctx_metrics.notices import logger
+
+    monkeypatch.setattr(logger, "filters", [])

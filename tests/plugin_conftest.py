@@ -1,0 +1,237 @@
+"""Helpers of the plugin's tests: the command in a subprocess, a third-party metric, test sets without a network."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Optional
+from xml.sax.saxutils import escape
+
+import pytest
+from sacrebleu.utils import filter_subset
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+COMMAND = str(Path(sys.executable).with_name("sacrebleu"))
+REF, SOURCE, DOCIDS = "ref.en.txt", "source.de.txt", "docids.txt"
+A, B, C = "system_a.en.txt", "system_b.en.txt", "system_c.en.txt"
+picks_from_xml = pytest.mark.skipif(
+    "WMTXMLDataset" not in inspect.getsource(filter_subset),
+    reason="this sacrebleu picks --origlang and --subset from SGML only",
+)
+OURS = ("SACREBLEU", "CTX_METRICS_", "HF_", "NO_COLOR", "TOYLEN")
+
+
+def lines_of(name: str) -> list[str]:
+    return (EXAMPLES / name).read_text(encoding="utf-8").splitlines()
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """This environment without what would steer the run, and with `extra`."""
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(OURS) and not key.lower().endswith("_proxy")
+    }
+    paths = [extra.pop("PYTHONPATH", ""), kept.get("PYTHONPATH", "")]
+    return {**kept, "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths)), **extra}
+
+
+def run(*command: str, stdin: str = "", cwd: Path = EXAMPLES, **env: str) -> subprocess.CompletedProcess:
+    """Run a command in the folder of the examples; its output is decoded without changing line ends."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        input=stdin.encode(),
+        capture_output=True,
+        cwd=cwd,
+        env=environment(**env),
+        timeout=300,
+    )
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def sacrebleu(*args: str, **options) -> subprocess.CompletedProcess:
+    return run(COMMAND, *args, **options)
+
+
+def python(code: str, *args: str, **options) -> subprocess.CompletedProcess:
+    return run(sys.executable, "-c", code, *args, **options)
+
+
+FORKS = """
+import json, os, sys, traceback
+import torch
+torch.set_num_threads(1)  # so that no thread pool is lost in the forks
+{setup}
+for job in json.load(open(sys.argv[1])):
+    if os.fork() == 0:
+        os.environ.update(job["env"])
+        for number, name, flags in ((0, "in", os.O_RDONLY), (1, "out", os.O_RDWR | os.O_CREAT), (2, "err", os.O_RDWR | os.O_CREAT)):
+            os.dup2(os.open(job["base"] + "." + name, flags), number)
+        code = 0
+        try:
+            {body}
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        except BaseException:
+            traceback.print_exc()
+            code = 99
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    with open(job["base"] + ".code", "w") as file:
+        file.write(str(os.waitstatus_to_exitcode(os.wait()[1])))
+"""
+
+
+def run_forked(
+    folder: Path, setup: str, body: str, jobs: dict[str, dict], **env: str
+) -> dict[str, subprocess.CompletedProcess]:
+    """Run `body` once a job, each in a process of its own forked after `setup`, so that torch is imported only once.
+
+    jobs    by name: {"args": [...], "stdin": str, "env": {...}}; `body` sees it as `job`
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    listed = []
+    for number, job in enumerate(jobs.values()):
+        base = str(folder / str(number))
+        Path(base + ".in").write_text(job.get("stdin", ""), encoding="utf-8")
+        listed.append({"args": [], "env": {}, **job, "base": base})
+    (folder / "jobs.json").write_text(json.dumps(listed))
+    whole = python(FORKS.format(setup=setup, body=body), str(folder / "jobs.json"), **env)
+    assert whole.returncode == 0, whole.stderr
+    results = {}
+    for name, job in zip(jobs, listed):
+        read = [Path(f"{job['base']}.{kind}").read_bytes().decode() for kind in ("code", "out", "err")]
+        results[name] = subprocess.CompletedProcess(job["args"], int(read[0]), *read[1:])
+    return results
+
+
+TOYLEN = '''
+"""A third-party metric: words of the hypothesis for each word of the source (of the reference, where there is none)."""
+import json
+import os
+
+from sacrebleu.metrics.base import Metric, Score
+
+
+class ToyLen(Metric):
+    def __init__(self, references=None, sources=None, doc_ids=None, source_lang=None, target_lang=None, systems=(), scale=1.0):
+        super().__init__()
+        self.sources, self.scale = sources, scale
+        self._ref_cache = self._cache_references(references)
+        if "TOYLEN_LOG" in os.environ:
+            with open(os.environ["TOYLEN_LOG"], "a") as log:
+                seen = dict(references=references, sources=sources, doc_ids=doc_ids, source_lang=source_lang,
+                            target_lang=target_lang, systems=systems, scale=scale)
+                log.write(json.dumps(seen) + "\\n")
+
+    @classmethod
+    def add_arguments(cls, group):
+        group.add_argument("--toylen-scale", type=float, default=1.0, help="Factor of every score. (Default: %(default)s)")
+
+    def _preprocess_segment(self, sent):
+        return sent
+
+    def _extract_reference_info(self, refs):
+        return {"words": max(len(ref.split()) for ref in refs)}
+
+    def _compute_segment_statistics(self, hypothesis, ref_kwargs):
+        return [float(len(hypothesis.split())), float(ref_kwargs["words"])]
+
+    def _extract_corpus_statistics(self, hypotheses, references):
+        rows = super()._extract_corpus_statistics(hypotheses, references)
+        if self.sources is None or references is not None:
+            return rows
+        return [[row[0], float(len(source.split()))] for row, source in zip(rows, self.sources)]
+
+    def _aggregate_and_compute(self, stats):
+        return self._compute_score_from_stats([sum(column) for column in zip(*stats)])
+
+    def _compute_score_from_stats(self, stats):
+        return Score("ToyLen", 100 * self.scale * float(stats[0]) / float(stats[1]))
+'''
+
+
+def add_package(
+    folder: Path, entry_points: dict[str, str], modules: dict[str, str], name: str = "toy_metrics"
+) -> dict[str, str]:
+    """Put an importable, "installed" package into a folder; returns the environment that makes it seen."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[sacrebleu.metrics]\n" + "".join(f"{key} = {value}\n" for key, value in entry_points.items())
+    )
+    for file, code in modules.items():
+        (folder / file).write_text(code)
+    return {"PYTHONPATH": str(folder)}
+
+
+def add_toylen(folder: Path) -> dict[str, str]:
+    return add_package(folder, {"toylen": "toylen:ToyLen"}, {"toylen.py": TOYLEN})
+
+
+def add_test_set(
+    root: Path,
+    name: str,
+    langpair: str,
+    sources: Sequence[str],
+    references: Sequence[str],
+    doc_ids: Sequence[str],
+    origlangs: Sequence[str],
+    domains: Optional[Sequence[str]] = None,
+) -> None:
+    """Place texts of ours where sacrebleu keeps a test set that it has downloaded, in that set's own format."""
+    from sacrebleu.dataset import DATASETS
+
+    dataset = DATASETS[name]
+    raw = root / name / "raw"
+    raw.mkdir(parents=True, exist_ok=True)
+    for url in dataset.data:
+        (raw / dataset._get_tarball_filename(url)).write_text("downloaded")
+    paths = dataset.langpairs[langpair]
+    paths = [paths["path"]] if isinstance(paths, dict) else [path.split(":")[-1] for path in paths]
+    for path in paths:
+        (raw / path).parent.mkdir(parents=True, exist_ok=True)
+    documents: list[list[int]] = []
+    for i, doc_id in enumerate(doc_ids):
+        if i and doc_id == doc_ids[i - 1]:
+            documents[-1].append(i)
+        else:
+            documents.append([i])
+
+    def segments(texts: Sequence[str], rows: list[int]) -> str:
+        return "".join(f'<seg id="{i + 1}">{escape(texts[i])}</seg>\n' for i in rows)
+
+    source_lang, target_lang = langpair.split("-")
+    if type(dataset).__name__ == "WMTXMLDataset":
+        pair = dataset.langpairs[langpair]
+        translator = (pair if isinstance(pair, dict) else dataset.kwargs)["refs"][0]
+        (raw / paths[0]).write_text(
+            "<dataset>\n"
+            + "".join(
+                f'<doc id="{doc_ids[rows[0]]}" origlang="{origlangs[rows[0]]}"'
+                + (f' domain="{domains[rows[0]]}"' if domains else "")
+                + f'>\n<src lang="{source_lang}">{segments(sources, rows)}</src>\n'
+                f'<ref lang="{target_lang}" translator="{translator}">{segments(references, rows)}</ref>\n</doc>\n'
+                for rows in documents
+            )
+            + "</dataset>\n",
+            encoding="utf-8",
+        )
+    elif type(dataset).__name__ == "TSVDataset":
+        (raw / paths[0]).write_text(
+            "".join(f"{i}\t0\t{s}\t{r}\n" for i, (s, r) in enumerate(zip(sources, references))), encoding="utf-8"
+        )
+    else:
+        for path, texts in zip(paths, (sources, references)):
+            (raw / path).write_text(
+                "".join(
+                    f'<doc docid="{doc_ids[rows[0]]}" genre="news" origlang="{origlangs[rows[0]]}">\n{segments(texts, rows)}</doc>\n'
+                    for rows in documents
+                ),
+                encoding="utf-8",
+            )

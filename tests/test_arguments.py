@@ -1,0 +1,259 @@
+"""The flags that the plugin adds to the command, and that sacrebleu's own keep their meaning."""
+
+import argparse
+import sys
+
+import pytest
+from plugin_conftest import A, DOCIDS, REF, SOURCE, run, sacrebleu
+
+import sacrebleu.sacrebleu as command
+from ctx_metrics.errors import CtxMetricsError
+from ctx_metrics.plugin.arguments import add_metric_arguments, parser_class, positive, wanted_metrics
+from ctx_metrics.plugin.capture import Run
+from ctx_metrics.plugin.registry import MetricTable
+
+NAMES = ["bertr", "comet", "slide"]
+
+
+@pytest.fixture
+def parse(monkeypatch):
+    """Parses a command line with sacrebleu's parser, ours or stock, without running it."""
+
+    def call(*argv, stock=False):
+        monkeypatch.setattr(sys, "argv", ["sacrebleu", *argv])
+        if stock:
+            monkeypatch.setattr(command, "argparse", argparse)
+        try:
+            return command.parse_args()
+        finally:
+            monkeypatch.undo()
+
+    return call
+
+
+def stock_parser() -> argparse.ArgumentParser:
+    """The parser that sacrebleu makes, before anything is added to it."""
+    made = []
+
+    class Kept(argparse.ArgumentParser):
+        def parse_args(self, args=None, namespace=None):
+            made.append(self)
+            return super().parse_args([])
+
+    view = type(argparse)("argparse")
+    view.__dict__.update({**vars(argparse), "ArgumentParser": Kept})
+    ours, command.argparse = command.argparse, view
+    try:
+        command.parse_args()
+    finally:
+        command.argparse = ours
+    return made[0]
+
+
+def test_help_shows_the_groups():
+    done = sacrebleu("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    for text in (
+        "Context for plugin metrics",
+        "Engine of plugin metrics",
+        "BERTR related arguments",
+        "COMET related arguments",
+        "SLIDE related arguments",
+        "--source FILE",
+        "--docids FILE",
+        "--ctx-device",
+        "--bertr-layers",
+        "--slide-window",
+        "BLEU related arguments",
+        "{bleu,chrf,ter,bertr,comet,slide}",
+    ):
+        assert text in done.stdout, text
+
+
+def test_an_abbreviated_help_shows_them_too():
+    assert sacrebleu("--hel").stdout == sacrebleu("-h").stdout == sacrebleu("--help").stdout
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--no-such-flag"],
+        ["-m", "chrf", "--bertr-depth", "3"],
+        ["--ctx-dtype", "int8"],
+        ["--ctx-batch-tokens", "0"],
+        ["--ctx-store-mb", "-1"],
+        ["-m", "bertr", "--bertr-multiref", "min"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_flags_exit_with_2(parse, capsys, argv):
+    with pytest.raises(SystemExit) as caught:
+        parse(REF, *argv)
+    assert caught.value.code == 2 and "sacrebleu: error:" in capsys.readouterr().err
+
+
+def test_every_abbreviation_of_stock_options_keeps_its_meaning():
+    """Each prefix that means one stock option must mean it still, with every plugin flag added."""
+    stock, ours = stock_parser(), stock_parser()
+    before = set(map(id, ours._actions))
+    run_ = Run(command.METRICS._run.table)
+    cls = parser_class(run_)
+    ours.__class__ = cls
+    from ctx_metrics.plugin.arguments import add_shared_arguments
+
+    add_shared_arguments(ours)
+    for name in NAMES:
+        add_metric_arguments(ours, name, run_.table)
+    ours._plugin_actions = frozenset(id(action) for action in ours._actions if id(action) not in before)
+    assert len(ours._plugin_actions) > 10
+    prefixes = {
+        option[:n]
+        for option in stock._option_string_actions
+        if option.startswith("--")
+        for n in range(3, len(option) + 1)
+    }
+    tried = 0
+    for prefix in prefixes:
+        means = (
+            {found[0].dest for found in stock._get_option_tuples(prefix)}
+            if prefix not in stock._option_string_actions
+            else {stock._option_string_actions[prefix].dest}
+        )
+        if len(means) == 1:
+            tried += 1
+            now = (
+                {found[0].dest for found in ours._get_option_tuples(prefix)}
+                if prefix not in ours._option_string_actions
+                else {ours._option_string_actions[prefix].dest}
+            )
+            assert now == means, prefix
+    assert tried > 150
+
+
+@pytest.mark.parametrize(
+    "argv, dest, value",
+    [
+        (["--do", "wmt17"], "download", "wmt17"),
+        (["--down", "wmt17"], "download", "wmt17"),
+        (["--sent"], "sentence_level", True),
+        (["--smooth-m", "floor"], "bleu_smooth_method", "floor"),
+        (["--en", "latin-1"], "encoding", "latin-1"),
+        (["--short"], "short", True),
+        (["--met", "chrf"], "metrics", ["chrf"]),
+        (["--det"], "detail", True),
+        (["--conf"], "confidence", None),
+        (["--ci"], "citation", True),
+        (["--e", "src"], None, None),
+    ],
+    ids=str,
+)
+def test_abbreviations_give_what_stock_gives(parse, capsys, argv, dest, value):
+    def outcome(stock):
+        try:
+            return {
+                key: found
+                for key, found in vars(parse(*argv, stock=stock)).items()
+                if not key.startswith(("ctx_", "source", "docids"))
+            }
+        except SystemExit as error:
+            return error.code
+
+    stock = outcome(True)
+    assert outcome(False) == stock
+    if isinstance(stock, dict) and value is not None:
+        assert stock[dest] == value
+
+
+def test_abbreviations_of_plugin_flags_work_where_stock_has_none(parse):
+    args = parse(REF, "-m", "bertr", "--sou", "s.txt", "--doc", "d.txt", "--bertr-lay", "3", "--ctx-dev", "cpu")
+    assert (args.source, args.docids, args.bertr_layers, args.ctx_device) == ("s.txt", "d.txt", "3", "cpu")
+
+
+def test_flags_have_the_defaults_that_help_says(parse):
+    args = parse(REF)
+    assert (args.source, args.docids, args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb) == (
+        None,
+        None,
+        "auto",
+        "fp32",
+        None,
+        512,
+    )
+    assert not hasattr(args, "bertr_model")
+
+
+@pytest.mark.parametrize(
+    "argv, wanted",
+    [
+        ([], []),
+        (["-m", "bleu"], []),
+        (["-m", "bertr"], ["bertr"]),
+        (["-mslide"], ["slide"]),
+        (["--metrics=comet"], ["comet"]),
+        (["-m=comet"], ["comet"]),
+        (["--slide-window", "3"], ["slide"]),
+        (["-m", "slide", "chrf", "bertr"], ["bertr", "slide"]),
+        (["-h"], NAMES),
+        (["--help"], NAMES),
+        (["--he"], NAMES),
+        (["--h"], NAMES),
+        (["--"], []),
+        (["-"], []),
+        (["bertr.txt"], []),
+        (["--slidewindow"], []),
+    ],
+    ids=str,
+)
+def test_wanted_metrics(argv, wanted):
+    assert wanted_metrics(NAMES, argv) == wanted
+
+
+def test_metrics_that_are_not_named_are_not_imported():
+    code = (
+        "import sys, runpy; sys.argv = ['sacrebleu', *sys.argv[1:]]\n"
+        "try:\n    runpy.run_module('sacrebleu', run_name='__main__')\nexcept SystemExit as error:\n    pass\n"
+        "print(sorted(name for name in sys.modules if name.startswith('ctx_metrics.metrics.') or name == 'torch'))"
+    )
+    done = run(sys.executable, "-c", code, REF, "-i", A, "-b", "-m", "bleu", "--source", SOURCE, "--docids", DOCIDS)
+    assert done.stdout.splitlines()[-1] == "[]"
+    done = run(sys.executable, "-c", code, "--help")
+    loaded = done.stdout.splitlines()[-1]
+    assert "'ctx_metrics.metrics.bertr'" in loaded and "torch" not in loaded
+
+
+class Bad:
+    @classmethod
+    def add_arguments(cls, group):
+        group.add_argument("--bad-good")
+        group.add_argument("--length")
+
+
+def test_a_refused_metric_leaves_the_parser_as_it_was(monkeypatch):
+    table = MetricTable({"BAD": Bad})
+    parser = argparse.ArgumentParser()
+    before = parser.format_help()
+    with pytest.raises(CtxMetricsError, match="--length must begin with --bad-"):
+        add_metric_arguments(parser, "bad", table)
+    assert parser.format_help() == before
+    monkeypatch.setattr(Bad, "add_arguments", classmethod(lambda cls, group: group.add_argument("--bad-good")))
+    assert add_metric_arguments(parser, "bad", table) == ["bad_good"]
+    assert parser.parse_args(["--bad-good", "1"]).bad_good == "1"
+
+
+def test_positive():
+    assert positive("3") == 3
+    for text in ("0", "-2"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            positive(text)
+    with pytest.raises(ValueError):
+        positive("many")
+
+
+def test_the_argparse_module_itself_is_untouched():
+    done = run(
+        sys.executable,
+        "-c",
+        "import argparse; before = dict(vars(argparse)); import sacrebleu.sacrebleu\n"
+        "print(before == dict(vars(argparse)), sacrebleu.sacrebleu.argparse is argparse)",
+    )
+    assert done.stdout.split() == ["True", "False"], done.stderr

@@ -1,0 +1,378 @@
+import logging
+import shutil
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ctx_metrics.engine.store import EmbeddingStore
+from ctx_metrics.engine.tokenizer import TokenIds
+from ctx_metrics.errors import InputError
+from ctx_metrics.metrics.bertr import BERTR, layer_mixes, paper_model
+from ctx_metrics.models import hub
+
+HYPOTHESES = [
+    "the cat sat on the mat",
+    "a red bird ran home",
+    "slow river song",
+    "city light and rain",
+    "the dog sat under a tree",
+]
+REFERENCES = [
+    "a cat sat on a mat",
+    "the old bird ran fast home",
+    "the slow rain river",
+    "light of the city",
+    "dogs run, birds sing!",
+]
+
+
+class StubEncoder:
+    """Context-free: a word's vector is the same wherever it stands, so scores can be worked out by hand."""
+
+    layers, width, required_mixes, max_content = 3, 2, 1, 50
+    VECTORS = {
+        "[": (9, 9),
+        "east": (1, 0),
+        "north": (0, 2),
+        "steep": (3, 4),
+        "flat": (4, 3),
+        "west": (-5, 0),
+        "]": (9, 9),
+    }
+
+    def __init__(self):
+        self.store = EmbeddingStore(2**20)
+
+    def require(self, mixes):
+        """Every mix is the same here."""
+
+    def progress(self, label, texts):
+        return nullcontext()
+
+    def tokenize(self, texts, max_content):
+        ids = [[list(self.VECTORS).index(word) for word in text.split()] for text in texts]
+        return [TokenIds(np.array([0, *text[:max_content], 6]), max(0, len(text) - max_content)) for text in ids]
+
+    def encode(self, tokens, mixes):
+        table = torch.tensor(list(self.VECTORS.values()), dtype=torch.float32)
+        return [{mix: table[torch.from_numpy(text.ids)] for mix in mixes} for text in tokens]
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    """A function that makes a BERTR over the stub."""
+    monkeypatch.setattr(hub, "resolve", lambda name: hub.ResolvedModel("stub", Path("stub"), None, "0" * 12))
+    monkeypatch.setattr("ctx_metrics.engine.encoder.shared_encoder", lambda folder, engine: StubEncoder())
+    return BERTR
+
+
+@pytest.fixture
+def english(tiny_bert, monkeypatch):
+    """The names that were resolved; each gives the tiny BERT, under the embedded model's name."""
+    names = []
+    monkeypatch.setattr(
+        hub,
+        "resolve",
+        lambda name: (
+            names.append(name)
+            or hub.ResolvedModel(
+                "embedded-tiny" if name == "embedded" else name, tiny_bert, None, "0" * 12, embedded=name == "embedded"
+            )
+        ),
+    )
+    return names
+
+
+@pytest.fixture
+def bertr(tiny_bert):
+    """A function that makes a BERTR over the tiny BERT."""
+    return lambda *args, **settings: BERTR(*args, model=str(tiny_bert), **settings)
+
+
+def segment_scores(metric, hypotheses, references):
+    return [metric.sentence_score(h, [r]).score for h, r in zip(hypotheses, references, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "hypothesis, reference, score",
+    [
+        # cosines: east-north 0, east-steep 3/5, north-steep 4/5, east-flat 4/5, steep-flat 24/25, west-east -1,
+        # west-north 0
+        ("east", "east", 100),
+        ("east", "east steep", 100 * (1 + 3 / 5) / 2),
+        ("east north", "steep", 100 * 4 / 5),
+        ("east north", "steep flat east", 100 * (4 / 5 + 4 / 5 + 1) / 3),
+        ("steep", "flat flat north", 100 * (24 / 25 + 24 / 25 + 4 / 5) / 3),
+        ("east steep west", "east", 100),
+        ("west", "east", -100),  # a negative maximum stays negative
+        ("west", "east north", -50),
+    ],
+)
+def test_golden_values(stub, hypothesis, reference, score):
+    assert stub().sentence_score(hypothesis, [reference]).score == pytest.approx(score, abs=1e-4)
+
+
+def test_corpus_score_is_the_mean_of_segments(stub):
+    # 80, 60 and -100
+    score = stub().corpus_score(["east north", "east", "west"], [["steep", "steep", "east"]])
+    assert score.score == pytest.approx(100 * (4 / 5 + 3 / 5 - 1) / 3, abs=1e-4)
+    assert score.name == "BERTR" and score._verbose == ""
+
+
+def test_word_order_of_the_hypothesis_does_not_matter_without_context(stub):
+    scores = [stub().sentence_score(text, ["steep flat east"]).score for text in ("north west flat", "flat north west")]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+
+
+def test_a_longer_hypothesis_never_scores_less_without_context(stub):
+    texts = ["west", "west north", "west north east", "west north east steep"]
+    scores = [stub().sentence_score(text, ["steep flat east"]).score for text in texts]
+    assert scores == sorted(scores) and scores[0] < scores[-1]
+
+
+def test_several_references(stub):
+    # 60 against steep, 80 against flat; the second segment has one reference, the third one an empty one beside it
+    streams = [["steep", None, ""], ["flat", "steep", "steep"]]
+    best, mean = stub(), stub(multiref="mean")
+    assert best.corpus_score(["east"] * 3, streams).score == pytest.approx(100 * (0.8 + 0.6 + 0.6) / 3, abs=1e-4)
+    assert mean.corpus_score(["east"] * 3, streams).score == pytest.approx(100 * (0.7 + 0.6 + 0.3) / 3, abs=1e-4)
+    assert best.num_refs == mean.num_refs == -1
+    with pytest.raises(InputError, match="multiref 'best' is neither max nor mean"):
+        stub(multiref="best")
+
+
+def test_a_segment_without_reference_is_left_out_and_said(stub, caplog):
+    score = stub().corpus_score(["east", "east"], [["steep", None]])
+    assert score.score == pytest.approx(60, abs=1e-4) and score._verbose == "(unreferenced = 1)"
+    assert [record.getMessage() for record in caplog.records] == [
+        "bertr: 1 segments have no reference and are left out (segment 2)"
+    ]
+
+
+def test_nothing_to_score_is_an_error(stub):
+    with pytest.raises(InputError, match="no segment can be scored; 2 segments have no reference"):
+        stub().corpus_score(["east", "east"], [[None, None]])
+    with pytest.raises(InputError, match="bertr: no hypotheses to score"):
+        stub().corpus_score([], [[]])
+
+
+def test_no_reference_streams_are_an_error(english):
+    with pytest.raises(InputError, match="no segment can be scored"):
+        BERTR([], layers="mean").corpus_score(["east"], None)
+
+
+def test_empties_score_zero_and_are_counted(stub, caplog):
+    score = stub().corpus_score(["east", "", "east", ""], [["east", "east", "", ""]])
+    assert score.score == pytest.approx(25, abs=1e-4) and score._verbose == "(empty = 3)"
+    assert "empty = 3" in score.format()
+    assert [record.getMessage() for record in caplog.records] == [
+        "bertr: 3 segments have an empty hypothesis or reference and score 0 (segment 2, 3, 4)"
+    ]
+    assert all(record.levelno >= logging.WARNING for record in caplog.records)  # so it reaches stderr unasked
+
+
+def test_max_length_cuts_and_counts(stub, caplog):
+    metric = stub(max_length=2)
+    score = metric.corpus_score(["east north steep", "east"], [["steep", "steep"]])
+    # without its third word the first hypothesis scores 80
+    assert score.score == pytest.approx(70, abs=1e-4) and score._verbose == "(truncated = 1)"
+    assert caplog.messages == ["bertr: 1 segments were cut to 2 tokens a text (segment 1)"]
+    assert metric.get_signature().info["maxlen"] == 2
+
+
+def test_max_length_settings(stub):
+    assert stub().settings["maxlen"] == stub(max_length=51).settings["maxlen"] == StubEncoder.max_content
+    with pytest.raises(InputError, match="a maximum length of 0 tokens leaves nothing to compare"):
+        stub(max_length=0)
+
+
+def test_systems_are_told_apart_in_notices(stub, caplog):
+    metric = stub([["east", "east"]], [["east", ""], ["", "east"]])
+    assert metric.corpus_score(["", "east"], None).score == pytest.approx(50, abs=1e-4)
+    assert sorted(message[:40] for message in caplog.messages) == [
+        "bertr: system 1: 1 segments have an empt",
+        "bertr: system 2: 1 segments have an empt",
+    ]
+
+
+def test_identical_texts_score_100(bertr):
+    metric = bertr()
+    assert metric.corpus_score(REFERENCES, [REFERENCES]).score == pytest.approx(100, abs=1e-4)
+    assert metric.corpus_score(HYPOTHESES, [REFERENCES]).score < 99
+
+
+def test_recall_is_not_symmetric(stub):
+    # the reference's "steep" is at 3/5 from "east"; the other way round "east" is found whole
+    assert stub().sentence_score("east", ["east steep"]).score == pytest.approx(80, abs=1e-4)
+    assert stub().sentence_score("east steep", ["east"]).score == pytest.approx(100, abs=1e-4)
+
+
+def plain_recall(folder, hypothesis, reference, combine):
+    """BERTR in float64 numpy, word by word, over the states of transformers' BertModel."""
+    from transformers import AutoTokenizer, BertModel
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), BertModel.from_pretrained(folder).eval()
+
+    def vectors(text):
+        with torch.no_grad():
+            layers = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
+        return combine([layer[0, 1:-1].double().numpy() for layer in layers])
+
+    best = []
+    for r in vectors(reference):
+        best.append(max(float(r @ h) / np.sqrt(float(r @ r) * float(h @ h)) for h in vectors(hypothesis)))
+    return 100 * sum(best) / len(best)
+
+
+@pytest.mark.parametrize(
+    "layers, combine",
+    [
+        (None, lambda layers: (layers[1] + layers[2] + layers[3]) / 3),
+        ("mean", lambda layers: (layers[1] + layers[2] + layers[3]) / 3),
+        (0, lambda layers: layers[0]),
+        (2, lambda layers: layers[2]),
+        ("3", lambda layers: layers[3]),
+        ("1,3", lambda layers: (layers[1] + layers[3]) / 2),
+        ([3, 1], lambda layers: (layers[1] + layers[3]) / 2),
+        ("concat_last4", lambda layers: np.concatenate(layers, axis=1)),
+    ],
+    ids=["default", "mean", "0", "2", "text 3", "text 1,3", "list", "concat_last4"],
+)
+def test_layers_agree_with_a_plain_implementation(bertr, tiny_bert, layers, combine):
+    pairs = list(zip(HYPOTHESES, REFERENCES))[:2]
+    expected = [plain_recall(tiny_bert, h, r, combine) for h, r in pairs]
+    assert segment_scores(bertr(layers=layers), *zip(*pairs)) == pytest.approx(expected, abs=1e-3)
+
+
+def test_all_segments_agree_with_a_plain_implementation(bertr, tiny_bert):
+    expected = [plain_recall(tiny_bert, h, r, lambda layers: layers[2]) for h, r in zip(HYPOTHESES, REFERENCES)]
+    metric = bertr(layers=2)
+    assert segment_scores(metric, HYPOTHESES, REFERENCES) == pytest.approx(expected, abs=1e-3)
+    assert metric.corpus_score(HYPOTHESES, [REFERENCES]).score == pytest.approx(sum(expected) / 5, abs=1e-3)
+    assert np.ptp(expected) > 3
+
+
+def test_agrees_with_bert_score_without_special_tokens(bertr, tiny_bert):
+    """bert_score matches [CLS] and [SEP] too, so its greedy matching is given the states between them."""
+    utils = pytest.importorskip("bert_score.utils")
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(tiny_bert), AutoModel.from_pretrained(tiny_bert).eval()
+    model.encoder.layer = model.encoder.layer[:2]  # as bert_score's num_layers=2 does
+    idf = dict.fromkeys(range(tokenizer.vocab_size), 1.0)
+    for hypothesis, reference in zip(HYPOTHESES, REFERENCES):
+        sides = []
+        for text in (reference, hypothesis):
+            states, mask, weights = utils.get_bert_embedding([text], model, tokenizer, idf, device="cpu")
+            sides += [states[:, 1:-1], mask[:, 1:-1], weights[:, 1:-1]]
+        assert sides[1].sum() != 2 != sides[4].sum()  # it would take two tokens for the special ones of an empty text
+        recall = utils.greedy_cos_idf(*sides)[1].item()
+        assert bertr(layers=2).sentence_score(hypothesis, [reference]).score == pytest.approx(100 * recall, abs=1e-3)
+
+
+@pytest.mark.parametrize("layers", ["4", 4, -1, "-1", "1,9", [], [0, 7], "", "last", "1;2", "1.5"])
+def test_layers_that_are_not_there(bertr, layers):
+    with pytest.raises(InputError, match="^bertr: layers "):
+        bertr(layers=layers)
+
+
+def test_concat_last4_wants_four_layers():
+    assert layer_mixes("concat_last4", 12) == [(9,), (10,), (11,), (12,)]
+    with pytest.raises(InputError, match="concat_last4 needs four hidden layers, and this encoder has 3"):
+        layer_mixes("concat_last4", 2)
+
+
+def test_names_of_layers(tiny_bert):
+    names = [BERTR(model=str(tiny_bert), layers=layers).settings["layers"] for layers in (2, "3,2", [2, 3], "mean")]
+    assert names == ["2", "2,3", "2,3", "mean"]
+
+
+def test_default_layers(english, monkeypatch):
+    monkeypatch.setattr("ctx_metrics.metrics.bertr.EMBEDDED_LAYER", "2")
+    assert BERTR().settings["layers"] == "2"
+    assert BERTR(model="owner/name").settings["layers"] == "mean"
+    assert BERTR(model="embedded", layers=1).settings["layers"] == "1"
+
+
+@pytest.mark.parametrize(
+    "language, model",
+    [
+        ("en", "google-bert/bert-base-uncased"),
+        ("EN-us", "google-bert/bert-base-uncased"),
+        ("zh", "google-bert/bert-base-chinese"),
+        ("zh_CN", "google-bert/bert-base-chinese"),
+        ("de", "google-bert/bert-base-multilingual-cased"),
+        ("cs", "google-bert/bert-base-multilingual-cased"),
+    ],
+)
+def test_the_papers_model(english, language, model):
+    assert paper_model(language) == model
+    BERTR(model="paper", target_lang=language)
+    assert english == [model]
+
+
+def test_the_papers_model_wants_a_language(english):
+    for language in (None, ""):
+        with pytest.raises(InputError, match="depends on the target language; name the language pair with -l"):
+            BERTR(model="paper", target_lang=language)
+    assert english == []
+
+
+def test_another_language_is_refused_unasked(english):
+    with pytest.raises(InputError, match="the language is 'de'; name another with --bertr-model"):
+        BERTR(target_lang="de", layers="mean")
+
+
+def test_another_language_is_said_when_asked(english, caplog):
+    metric = BERTR(model="embedded", target_lang="de", layers="mean")
+    assert metric.corpus_score(["der hund"], [["der hund"]]).score == pytest.approx(100, abs=1e-4)
+    assert len(caplog.messages) == 1 and "scored all the same, since --bertr-model asks for it" in caplog.text
+
+
+def test_german_text_of_unknown_language_is_said(english, caplog):
+    german = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 4
+    BERTR(layers="mean").corpus_score(german, [german])
+    assert len(caplog.messages) == 1 and "does not look English" in caplog.text
+
+
+def test_english_and_other_models_pass_in_silence(english, caplog):
+    german = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 4
+    BERTR(layers="mean", target_lang="en").corpus_score(german, [german])
+    BERTR(model="owner/multilingual", target_lang="de").corpus_score(german, [german])
+    BERTR(model="owner/multilingual").corpus_score(german, [german])
+    BERTR(layers="mean").corpus_score(HYPOTHESES, [REFERENCES])
+    assert caplog.messages == []
+
+
+def test_signature(tiny_bert, tmp_path):
+    folder = shutil.copytree(tiny_bert, tmp_path / "a:b|c d")
+    metric = BERTR([REFERENCES], model=str(folder), layers="1, 3", multiref="mean")
+    metric.corpus_score(HYPOTHESES, None)
+    signature = metric.get_signature()
+    assert signature.info["model"] == "a_b_c_d" and signature.info.get("rev") is None
+    assert all(not set(str(value)) & set(":|") for value in signature.info.values())
+    text = signature.format()
+    given = {key for key, value in signature.info.items() if value is not None}
+    assert dict(part.split(":") for part in text.split("|")).keys() == given
+    for part in (
+        "nrefs:1",
+        "inputs:mt+ref",
+        "layers:1,3",
+        "multiref:mean",
+        "dtype:fp32",
+        "maxlen:68",
+        "long:truncate",
+        "scale:100",
+        f"ckpt:{hub.file_sha256(folder / 'model.safetensors')[:12]}",
+    ):
+        assert part in text.split("|")
+
+
+def test_the_signature_of_a_hub_model_has_its_revision(tiny_bert, monkeypatch):
+    model = hub.ResolvedModel("owner/name", tiny_bert, "abcdef012345", "0" * 12)
+    monkeypatch.setattr(hub, "resolve", lambda name: model)
+    info = BERTR([REFERENCES], model="owner/name").get_signature().info
+    assert (info["model"], info["rev"]) == ("owner/name", "abcdef012345")

@@ -1,0 +1,81 @@
+"""The build backend: every wheel has ctx_metrics.pth at its root, with its RECORD line."""
+
+import base64
+import csv
+import hashlib
+import importlib.util
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from plugin_conftest import run
+
+ROOT = Path(__file__).resolve().parent.parent
+needs_setuptools = pytest.mark.skipif(importlib.util.find_spec("setuptools") is None, reason="needs setuptools")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
+    """The files that a wheel is made of, without build leftovers."""
+    folder = tmp_path_factory.mktemp("build") / "tree"
+    folder.mkdir()
+    for name in ("setup.cfg", "pyproject.toml", "_ctx_metrics_startup.py", "ctx_metrics.pth", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    (folder / "README.md").write_text("ctx-metrics\n")
+    for name in ("build_backend", "ctx_metrics"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors"))
+    return folder
+
+
+@needs_setuptools
+@pytest.mark.parametrize("hook", ["build_wheel", "build_editable"])
+def test_wheel_has_the_pth_file_at_its_root(tree, tmp_path, hook):
+    code = f"import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; print('NAME', ctx_backend.{hook}(sys.argv[1]))"
+    done = run(sys.executable, "-c", code, tmp_path, cwd=tree)
+    assert done.returncode == 0, done.stderr
+    wheel = tmp_path / done.stdout.split("NAME ")[-1].strip()
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.testzip() is None
+        names = archive.namelist()
+        assert len(names) == len(set(names))
+        content = archive.read("ctx_metrics.pth")
+        assert content == (ROOT / "ctx_metrics.pth").read_bytes()
+        record = next(name for name in names if name.endswith(".dist-info/RECORD"))
+        rows = list(csv.reader(archive.read(record).decode().splitlines()))
+        assert sorted(row[0] for row in rows) == sorted(names)
+        for name, digest, size in rows:
+            if name != record:
+                data = archive.read(name)
+                expected = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                assert (digest, size) == (f"sha256={expected}", str(len(data)))
+        points = archive.read(next(name for name in names if name.endswith("entry_points.txt"))).decode()
+        assert "[sacrebleu.metrics]" in points and "bertr = ctx_metrics.metrics.bertr:BERTR" in points
+    if hook == "build_wheel":
+        assert {"_ctx_metrics_startup.py", "ctx_metrics/plugin/command.py"} <= set(names)
+        assert not [name for name in names if name.startswith(("tests", "build_backend", "examples"))]
+    else:
+        assert "ctx_metrics/plugin/command.py" not in names
+
+
+@needs_setuptools
+def test_an_unpacked_wheel_arms_the_hook(tree, tmp_path):
+    code = "import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; ctx_backend.build_wheel(sys.argv[1])"
+    assert run(sys.executable, "-c", code, tmp_path, cwd=tree).returncode == 0
+    site = tmp_path / "site"
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+        archive.extractall(site)
+    code = f"import site, sys; site.addsitedir({str(site)!r}); print(sys.modules['_ctx_metrics_startup'].__file__)"
+    done = run(sys.executable, "-S", "-c", code)
+    assert done.stdout.strip() == str(site / "_ctx_metrics_startup.py"), done.stderr
+
+
+@needs_setuptools
+def test_the_other_hooks_are_setuptools_own():
+    code = (
+        "import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; from setuptools import build_meta\n"
+        "names = ['get_requires_for_build_wheel', 'prepare_metadata_for_build_wheel', 'build_sdist', 'get_requires_for_build_editable']\n"
+        "print(all(getattr(ctx_backend, n) == getattr(build_meta, n) for n in names))"
+    )
+    assert run(sys.executable, "-c", code, cwd=ROOT).stdout.strip() == "True"

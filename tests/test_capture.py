@@ -1,0 +1,368 @@
+"""What reaches the metrics from files and test sets, and what is said when the two do not fit."""
+
+import gzip
+import json
+
+import pytest
+from plugin_conftest import (
+    A,
+    B,
+    DOCIDS,
+    EXAMPLES,
+    REF,
+    SOURCE,
+    add_test_set,
+    add_toylen,
+    lines_of,
+    picks_from_xml,
+    sacrebleu,
+)
+
+from ctx_metrics.plugin.capture import constructor_parameters
+
+DOC_IDS = lines_of(DOCIDS)
+ORIGLANGS = ["de" if doc_id.startswith(("news", "talk")) else "en" for doc_id in DOC_IDS]
+DOMAINS = [doc_id.split("-")[0] for doc_id in DOC_IDS]
+GERMAN = [i for i, lang in enumerate(ORIGLANGS) if lang == "de"]
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory) -> str:
+    """A folder of test sets as sacrebleu keeps them, in three formats, all with texts of the examples."""
+    root = tmp_path_factory.mktemp("sets")
+    texts = lines_of(SOURCE), lines_of(REF), DOC_IDS, ORIGLANGS
+    add_test_set(root, "wmt21", "de-en", *texts)  # XML
+    add_test_set(root, "wmt23", "de-en", *texts, DOMAINS)  # XML with domains
+    add_test_set(root, "wmt22", "cs-en", *texts)  # XML, the pair's data are a dictionary
+    add_test_set(root, "wmt18", "de-en", *texts)  # SGML
+    add_test_set(root, "wmt08", "de-en", *texts)  # SGML, of which sacrebleu reads no document ids
+    add_test_set(root, "mtnt2019", "fr-en", *texts)  # TSV: no document ids
+    return str(root)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> dict:
+    return add_toylen(tmp_path_factory.mktemp("toylen"))
+
+
+@pytest.fixture
+def toylen(installed, sets, tmp_path):
+    """Runs the command with the metric toylen; gives it and what each of the metric's objects was made with."""
+
+    def call(*args, **options):
+        log = tmp_path / "log"
+        done = sacrebleu(
+            *args, "-m", "toylen", "-f", "text", **installed, TOYLEN_LOG=str(log), SACREBLEU=sets, **options
+        )
+        return done, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    return call
+
+
+@pytest.fixture
+def fails(toylen):
+    """Runs the command and gives its one line of error."""
+
+    def call(*args, **options):
+        done, _ = toylen(*args, **options)
+        assert (done.returncode, done.stdout) == (1, ""), done.stderr
+        assert done.stderr.startswith("sacreBLEU: error: ") and done.stderr.count("\n") == 1, done.stderr
+        return done.stderr
+
+    return call
+
+
+@pytest.fixture
+def short(tmp_path):
+    """Makes a copy of an example without its last lines, or with changed bytes."""
+
+    def call(name, lines=50, change=lambda data: data):
+        path = tmp_path / f"short_{name}"
+        path.write_bytes(change("".join(f"{line}\n" for line in lines_of(name)[:lines]).encode()))
+        return path
+
+    return call
+
+
+def column(texts: list, rows: list) -> list:
+    return [texts[i] for i in rows]
+
+
+# files that do not fit
+
+
+@pytest.mark.parametrize("flag, name", [("--source", SOURCE), ("--docids", DOCIDS)])
+def test_context_of_another_length(fails, short, flag, name):
+    path = short(name)
+    said = fails(REF, "-i", A, flag, path)
+    assert f"{flag} {path} has 50 lines, but {A} has 59" in said
+
+
+def test_a_system_of_another_length(fails, short):
+    path = short(B)
+    assert f"{path} has 50 lines, but {REF} has 59" in fails(REF, "-i", A, path)
+
+
+def test_a_reference_of_another_length(fails, short):
+    path = short(REF)
+    assert f"{A} has 59 lines, but {path} has 50" in fails(path, "-i", A)
+    said = fails(REF, path, "-i", A)
+    assert f"{A} has 59 lines, but {path} has 50" in said
+
+
+def test_a_system_given_twice_does_not_shift_the_names(fails, short):
+    """sacrebleu skips a system that was the baseline already."""
+    path = short(B)
+    assert f"{path} has 50 lines" in fails(REF, "-i", A, A, path, "--paired-bs", "-q")
+
+
+def test_columns_of_the_standard_input_of_another_length(fails):
+    said = fails(REF, stdin="one\ttwo\nthree\tfour\n")
+    assert f"column 1 of the standard input has 2 lines, but {REF} has 59" in said
+
+
+def test_a_carriage_return_on_the_standard_input_is_hinted_at(fails, tmp_path):
+    (tmp_path / "ref").write_text("one two\nthree\n")
+    (tmp_path / "hyp").write_bytes(b"one\rtwo\nthree\n")
+    assert "a lone carriage return ends a line" in fails(tmp_path / "ref", stdin="one\rtwo\nthree\n")
+    done = sacrebleu(tmp_path / "ref", "-i", tmp_path / "hyp", "-b")
+    assert done.returncode == 0
+
+
+def test_context_that_is_given_must_fit_with_the_standard_input_too(fails, short):
+    path = short(SOURCE)
+    said = fails(REF, "--source", path, stdin="".join(f"{line}\n" for line in lines_of(A)))
+    assert f"--source {path} has 50 lines, but column 1 of the standard input has 59" in said
+
+
+def break_line_4(data: bytes) -> bytes:
+    lines = data.split(b"\n")
+    lines[3] = b"caf\xe9 " + lines[3]
+    return b"\n".join(lines)
+
+
+@pytest.mark.parametrize("which", ["hypothesis", "reference", "source", "docids"])
+def test_text_that_is_not_utf8_names_file_and_line(fails, short, which):
+    path = short({"hypothesis": A, "reference": REF, "source": SOURCE, "docids": DOCIDS}[which], 59, break_line_4)
+    arguments = {
+        "hypothesis": [REF, "-i", path],
+        "reference": [path, "-i", A],
+        "source": [REF, "-i", A, "--source", path],
+        "docids": [REF, "-i", A, "--docids", path],
+    }[which]
+    assert f"{path}, line 4: byte 4 (0xe9) is not utf-8" in fails(*arguments)
+
+
+def test_the_encoding_flag_holds_for_context_too(toylen, tmp_path):
+    (tmp_path / "ref").write_bytes("café\n".encode("latin-1"))
+    (tmp_path / "src").write_bytes("größer\n".encode("latin-1"))
+    done, (made,) = toylen(tmp_path / "ref", "-i", tmp_path / "ref", "--source", tmp_path / "src", "-e", "latin-1")
+    assert done.returncode == 0 and made["sources"] == ["größer"] and made["references"] == [["café"]]
+
+
+def test_missing_files(fails):
+    assert "cannot read no_such_hyp: No such file" in fails(REF, "-i", "no_such_hyp")
+    assert "cannot read no_such_ref: No such file" in fails("no_such_ref", "-i", A)
+    assert "cannot read no_such_src: No such file" in fails(REF, "-i", A, "--source", "no_such_src")
+    assert "cannot read" in fails(REF, "-i", A, "--docids", EXAMPLES)
+
+
+def test_no_system_at_all(fails):
+    assert "-i names no file" in fails(REF, "-i")
+
+
+def test_context_may_be_compressed_and_have_a_byte_order_mark(toylen, tmp_path):
+    with gzip.open(tmp_path / "src.gz", "wb") as file:
+        file.write((EXAMPLES / SOURCE).read_bytes())
+    (tmp_path / "ids").write_bytes(b"\xef\xbb\xbf" + (EXAMPLES / DOCIDS).read_bytes())
+    done, (made,) = toylen(REF, "-i", A, "--source", tmp_path / "src.gz", "--docids", tmp_path / "ids")
+    assert made["sources"] == lines_of(SOURCE) and made["doc_ids"] == DOC_IDS
+    assert done.stderr == f"sacreBLEU: {tmp_path / 'ids'}: dropped the byte-order mark at its start\n"
+
+
+def test_lines_end_where_sacrebleu_ends_them(toylen, tmp_path):
+    text = "one\u2028two\x0cthree\x85four\n\n five \n"
+    for name in ("ref", "hyp", "src", "ids"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done, (made,) = toylen(
+        tmp_path / "ref", "-i", tmp_path / "hyp", "--source", tmp_path / "src", "--docids", tmp_path / "ids"
+    )
+    assert made["sources"] == made["doc_ids"] == made["references"][0] == ["one\u2028two\x0cthree\x85four", "", " five"]
+
+
+# test sets
+
+
+@pytest.mark.parametrize(
+    "name, pair, has_ids",
+    [
+        ("wmt21", "de-en", True),
+        ("wmt18", "de-en", True),
+        ("wmt22", "cs-en", True),
+        ("wmt08", "de-en", False),
+        ("mtnt2019", "fr-en", False),
+    ],
+)
+def test_context_of_a_test_set(toylen, name, pair, has_ids):
+    done, (made,) = toylen("-t", name, "-l", pair, "-i", A)
+    assert done.returncode == 0, done.stderr
+    assert made["sources"] == lines_of(SOURCE) and made["references"] == [lines_of(REF)]
+    assert made["doc_ids"] == (DOC_IDS if has_ids else None)
+    assert (made["source_lang"], made["target_lang"]) == tuple(pair.split("-"))
+
+
+def test_flags_go_before_the_test_set(toylen, tmp_path):
+    (tmp_path / "src").write_text("".join(f"line {i}\n" for i in range(59)))
+    done, (made,) = toylen("-t", "wmt21", "-l", "de-en", "-i", A, "--source", tmp_path / "src")
+    assert made["sources"][58] == "line 58" and made["doc_ids"] == DOC_IDS
+
+
+def twice(name: str, tmp_path) -> str:
+    path = tmp_path / f"twice_{name}"
+    path.write_text((EXAMPLES / name).read_text(encoding="utf-8") * 2, encoding="utf-8")
+    return str(path)
+
+
+def test_two_test_sets_have_prefixed_document_ids(toylen, tmp_path):
+    done, (made,) = toylen("-t", "wmt21,wmt18", "-l", "de-en", "-i", twice(A, tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert made["sources"] == lines_of(SOURCE) * 2
+    assert made["doc_ids"] == [f"{name}/{doc_id}" for name in ("wmt21", "wmt18") for doc_id in DOC_IDS]
+
+
+def test_document_ids_that_only_one_of_two_test_sets_has_are_none(toylen, tmp_path):
+    _, (made,) = toylen("-t", "wmt08,wmt18", "-l", "de-en", "-i", twice(A, tmp_path))
+    assert made["doc_ids"] is None and made["sources"] == lines_of(SOURCE) * 2
+
+
+@pytest.mark.parametrize("name", [pytest.param("wmt21", marks=picks_from_xml), "wmt18"])
+@pytest.mark.parametrize("origlang", ["de", "non-de"])
+def test_origlang_picks_the_rows_of_the_context(toylen, name, origlang):
+    rows = GERMAN if origlang == "de" else [i for i in range(59) if i not in GERMAN]
+    done, (made,) = toylen("-t", name, "-l", "de-en", "-i", A, B, "-ol", origlang)
+    assert done.returncode == 0, done.stderr
+    assert made["sources"] == column(lines_of(SOURCE), rows) and made["doc_ids"] == column(DOC_IDS, rows)
+    assert made["references"] == [column(lines_of(REF), rows)]
+    assert made["systems"] == [column(lines_of(name), rows) for name in (A, B)]
+
+
+@picks_from_xml
+def test_subset_picks_the_rows_of_the_context(toylen):
+    rows = [i for i, domain in enumerate(DOMAINS) if domain == "talk"]
+    done, (made,) = toylen("-t", "wmt23", "-l", "de-en", "-i", A, "--subset", "talk", "--source", SOURCE)
+    assert made["sources"] == column(lines_of(SOURCE), rows) and set(made["doc_ids"]) == {"talk-bees"}
+    assert made["systems"] == [column(lines_of(A), rows)]
+
+
+@picks_from_xml
+def test_picked_rows_at_sentence_level(toylen):
+    done, made = toylen("-t", "wmt23", "-l", "de-en", "-i", A, "--subset", "talk", "-sl", "-b")
+    words = [(len(h.split()), len(s.split())) for h, s in zip(lines_of(A), lines_of(SOURCE))][13:22]
+    assert (
+        done.stdout.split() == [f"{100 * hypothesis / source:.1f}" for hypothesis, source in words] and len(made) == 1
+    )
+
+
+def test_a_system_shorter_than_the_test_set_is_not_cut_in_silence(fails, short):
+    """sacrebleu's own picking would cut every stream to the shortest."""
+    path = short(A)
+    said = fails("-t", "wmt21", "-l", "de-en", "-i", path, "-ol", "de")
+    assert f"{path} has 50 lines, but reference 1 of wmt21 has 59" in said
+    assert f"{path} has 50 lines, but reference 1 of wmt21 has 59" in fails("-t", "wmt21", "-l", "de-en", "-i", path)
+
+
+def test_context_must_fit_the_whole_test_set_not_the_picked_rows(fails, short):
+    path = short(SOURCE, len(GERMAN))
+    assert f"--source {path} has {len(GERMAN)} lines, but {A} has 59" in fails(
+        "-t", "wmt18", "-l", "de-en", "-i", A, "-ol", "de", "--source", path
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, names",
+    [
+        ([], {"de": GERMAN, "en": [i for i in range(59) if i not in GERMAN]}),
+        (["-ol", "en"], {"en": [i for i in range(59) if i not in GERMAN]}),
+    ],
+    ids=["all", "-ol en"],
+)
+@pytest.mark.parametrize("name", [pytest.param("wmt21", marks=picks_from_xml), "wmt18"])
+def test_detail(toylen, name, arguments, names):
+    done, made = toylen("-t", name, "-l", "de-en", "-i", A, "--detail", *arguments)
+    assert done.returncode == 0, done.stderr
+    printed = [line for line in done.stdout.splitlines() if line.startswith("origlang=")]
+    assert [line.split()[0] for line in printed] == [f"origlang={name}" for name in sorted(names)]
+    for line, (_, rows) in zip(printed, sorted(names.items())):
+        value = (
+            100 * sum(len(lines_of(A)[i].split()) for i in rows) / sum(len(lines_of(SOURCE)[i].split()) for i in rows)
+        )
+        assert f"sentences={len(rows)} " in line and float(line.split("=")[-1]) == pytest.approx(value, abs=0.06)
+    assert {json.dumps(column(DOC_IDS, rows)) for rows in names.values()} <= {
+        json.dumps(seen["doc_ids"]) for seen in made
+    }
+
+
+@pytest.mark.parametrize(
+    "name, pair, flags",
+    [("wmt22", "cs-en", ["-ol", "cs"]), ("mtnt2019", "fr-en", ["-ol", "fr"]), ("wmt08", "de-en", ["--subset", "talk"])],
+)
+def test_a_test_set_that_sacrebleu_cannot_pick_from_is_one_clear_line(fails, name, pair, flags):
+    said = fails("-t", name, "-l", pair, "-i", A, *flags)
+    assert f"cannot pick --origlang or --subset from {name} {pair}" in said
+
+
+def test_picking_without_a_test_set_is_one_clear_line(fails):
+    assert "needs a test (-t)" in fails(REF, "-i", A, "-ol", "de")
+
+
+def test_an_origlang_that_no_document_has(toylen):
+    done, made = toylen("-t", "wmt18", "-l", "de-en", "-i", A, "-ol", "xx")
+    assert (
+        done.returncode == 1 and "contains no sentence" in done.stderr and not made and "Traceback" not in done.stderr
+    )
+
+
+def test_echo_is_as_in_stock(sets):
+    arguments = ["-t", "wmt18", "-l", "de-en", "-ol", "de", "--echo", "src", "docid"]
+    ours, stock = (
+        sacrebleu(*arguments, SACREBLEU=sets),
+        sacrebleu(*arguments, SACREBLEU=sets, CTX_METRICS_NO_AUTOLOAD="1"),
+    )
+    assert ours.stdout == stock.stdout == "".join(f"{lines_of(SOURCE)[i]}\t{DOC_IDS[i]}\n" for i in GERMAN)
+
+
+# constructors
+
+
+class Plain:
+    def __init__(self, references=None, *, sources=None):
+        pass
+
+
+class Passing(Plain):
+    def __init__(self, scale, **rest):
+        super().__init__(**rest)
+
+
+class Closed(Passing):
+    def __init__(self, doc_ids=None, *more):
+        super().__init__(1)
+
+
+class Inherits(Passing):
+    pass
+
+
+@pytest.mark.parametrize(
+    "cls, names",
+    [
+        (Plain, {"self", "references", "sources"}),
+        (Passing, {"self", "scale", "references", "sources"}),
+        (Closed, {"self", "doc_ids"}),
+        (Inherits, {"self", "scale", "references", "sources"}),
+        (object, set()),
+    ],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_constructor_parameters(cls, names):
+    assert constructor_parameters(cls) == names

@@ -1,0 +1,192 @@
+import json
+import os
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from ctx_metrics.engine.checkpoint import read_config, read_weights, weight_files
+from ctx_metrics.engine.encoder import TextEncoder
+from ctx_metrics.engine.forward import PackedEncoder
+from ctx_metrics.errors import ModelError
+
+
+@pytest.fixture
+def folder(tiny_bert, tmp_path):
+    """A copy of the tiny BERT that a test may damage."""
+    return shutil.copytree(tiny_bert, tmp_path / "model")
+
+
+@pytest.fixture
+def tensors(tiny_bert):
+    return load_file(tiny_bert / "model.safetensors")
+
+
+def configure(folder, **changes):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+
+
+def same(found, tensors, without=("pooler",)):
+    expected = {name: tensor for name, tensor in tensors.items() if not name.startswith(without)}
+    return found.keys() == expected.keys() and all(torch.equal(found[name], expected[name]) for name in found)
+
+
+def test_safetensors(folder, tensors):
+    assert weight_files(folder) == [folder / "model.safetensors"]
+    assert same(read_weights(folder, "bert"), tensors)
+
+
+def test_shards(folder, tensors):
+    (folder / "model.safetensors").unlink()
+    names = sorted(tensors)
+    where = {name: f"model-0000{1 + (i >= len(names) // 2)}-of-00002.safetensors" for i, name in enumerate(names)}
+    for shard in set(where.values()):
+        save_file({name: tensors[name] for name in names if where[name] == shard}, folder / shard)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    assert weight_files(folder) == [folder / f"model-0000{k}-of-00002.safetensors" for k in (1, 2)]
+    assert same(read_weights(folder, "bert"), tensors)
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(ModelError, match="model-00002-of-00002.safetensors cannot be read"):
+        read_weights(folder, "bert")
+
+
+@pytest.mark.parametrize("index", ["{", "[]", "{}", '{"weight_map": []}'])
+def test_broken_index(folder, index):
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(index)
+    with pytest.raises(ModelError, match="model.safetensors.index.json"):
+        weight_files(folder)
+
+
+@pytest.mark.parametrize("zipped", [True, False], ids=["zip", "before torch 1.6"])
+def test_pytorch_file(folder, tensors, zipped):
+    (folder / "model.safetensors").unlink()
+    torch.save(tensors, folder / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
+    assert same(read_weights(folder, "bert"), tensors)
+
+
+def test_safetensors_are_preferred(folder, tensors):
+    torch.save({}, folder / "pytorch_model.bin")
+    assert same(read_weights(folder, "bert"), tensors)
+
+
+@pytest.mark.parametrize("zipped", [True, False], ids=["zip", "before torch 1.6"])
+def test_pickled_code_is_refused_and_not_run(folder, tensors, tmp_path, zipped):
+    trace = tmp_path / "trace"
+
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(trace),)
+
+    (folder / "model.safetensors").unlink()
+    torch.save({**tensors, "extra": Evil()}, folder / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
+    with pytest.raises(ModelError, match="pytorch_model.bin holds more than tensors and is refused"):
+        read_weights(folder, "bert")
+    assert not trace.exists()
+    torch.load(folder / "pytorch_model.bin", weights_only=False)
+    assert trace.exists()  # the trap does work where code is allowed
+
+
+def test_old_names_of_layer_norms(folder, tensors):
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): tensor
+        for name, tensor in tensors.items()
+    }
+    assert old.keys() != tensors.keys()
+    save_file(old, folder / "model.safetensors")
+    assert same(read_weights(folder, "bert"), tensors)
+
+
+def test_prefix_and_heads_go(folder, tensors, tiny_roberta):
+    save_file(
+        {"bert." + name: tensor for name, tensor in tensors.items()} | {"cls.predictions.bias": torch.zeros(3)},
+        folder / "model.safetensors",
+    )
+    assert same(read_weights(folder, "bert"), tensors)
+    saved = load_file(tiny_roberta / "model.safetensors")
+    assert any(name.startswith("lm_head.") for name in saved)
+    found = read_weights(tiny_roberta, "roberta")
+    assert all("roberta." + name in saved for name in found) and "encoder.layer.2.output.dense.weight" in found
+
+
+@pytest.mark.parametrize("content", [b"", b"no tensors at all", b"\xff" * 64])
+def test_broken_files(folder, content):
+    (folder / "model.safetensors").write_bytes(content)
+    with pytest.raises(ModelError, match="model.safetensors cannot be read"):
+        read_weights(folder, "bert")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="pytorch_model.bin (cannot be read|holds more than tensors)"):
+        read_weights(folder, "bert")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
+def test_cut_files(folder, tensors, name):
+    torch.save(tensors, folder / "pytorch_model.bin")
+    for other in {"model.safetensors", "pytorch_model.bin"} - {name}:
+        (folder / other).unlink()
+    path = folder / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ModelError, match=f"{name} cannot be read"):
+        read_weights(folder, "bert")
+
+
+def test_pytorch_file_of_something_else(folder):
+    (folder / "model.safetensors").unlink()
+    torch.save([torch.zeros(2)], folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="pytorch_model.bin"):
+        read_weights(folder, "bert")
+
+
+def test_no_weights(folder):
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="holds no weights: none of model.safetensors, "):
+        weight_files(folder)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        (dict(model_type="t5"), "is of kind 't5'; a text encoder must be one of bert, roberta, xlm-roberta"),
+        (dict(model_type=None), "is of kind None"),
+        (dict(hidden_act="relu"), "hidden_act 'relu' is not supported"),
+        (dict(hidden_act="gelu_new"), "hidden_act 'gelu_new' is not supported"),
+        (dict(position_embedding_type="relative_key"), "position_embedding_type 'relative_key' is not supported"),
+        (dict(is_decoder=True), "is a decoder"),
+        (dict(add_cross_attention=True), "is a decoder"),
+        (dict(hidden_size=None), "config.json .*hidden_size"),
+        (dict(num_hidden_layers="3"), "config.json .*num_hidden_layers"),
+    ],
+)
+def test_other_architectures(folder, changes, message):
+    configure(folder, **changes)
+    with pytest.raises(ModelError, match=message):
+        read_config(folder)
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[1]", "null", "\xff"])
+def test_no_readable_config(folder, content):
+    (folder / "config.json").unlink()
+    if content is not None:
+        (folder / "config.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(ModelError, match="holds no readable config.json"):
+        read_config(folder)
+
+
+def test_comet_folder(folder):
+    (folder / "hparams.yaml").write_text("class_identifier: regression_metric\n")
+    with pytest.raises(ModelError, match="is a COMET checkpoint, not a text encoder"):
+        read_config(folder)
+
+
+def test_missing_tensor(folder, tensors):
+    del tensors["encoder.layer.1.output.dense.bias"]
+    save_file(tensors, folder / "model.safetensors")
+    config, found = read_config(folder), read_weights(folder, "bert")
+    with pytest.raises(ModelError, match="lacks the tensor 'encoder.layer.1.output.dense.bias'"):
+        PackedEncoder(config, found, torch.device("cpu"), torch.float32, 3)
+    encoder = TextEncoder(folder)
+    encoder.encode(encoder.tokenize(["the cat"]), [(1,)])  # the first layer is whole
+    with pytest.raises(ModelError, match="lacks the tensor"):
+        encoder.encode(encoder.tokenize(["the cat"]), [(2,)])

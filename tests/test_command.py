@@ -1,0 +1,339 @@
+"""The sacrebleu command with the plugin: its own metrics as before, and `bertr` in all its modes."""
+
+import json
+import re
+
+import pytest
+from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF, SOURCE, lines_of, run_forked, sacrebleu
+
+# stock output is unchanged
+
+COLUMNS = "".join(f"{a}\t{b}\t{c}\n" for a, b, c in zip(*map(lines_of, (A, B, C))))
+SMALL = ["--paired-bs-n", "60", "--paired-ar-n", "60"]
+STOCK = {
+    "single": [REF, "-i", A],
+    "three metrics": [REF, "-i", A, "-m", "bleu", "chrf", "ter"],
+    "multi": [REF, "-i", A, B, C, "-m", "bleu", "chrf", "ter"],
+    "text": [REF, "-i", A, "-m", "bleu", "chrf", "-f", "text"],
+    "multi text": [REF, "-i", A, B, "-f", "text", "-m", "bleu", "ter"],
+    "multi latex": [REF, "-i", A, B, "-f", "latex"],
+    "score only": [REF, "-i", A, "-b"],
+    "width": [REF, "-i", A, "-b", "-w", "3", "-m", "bleu", "chrf"],
+    "short": [REF, "-i", A, "--short", "-f", "text"],
+    "confidence": [REF, "-i", A, "-ci", "-cin", "100"],
+    "sentence level": [REF, "-i", A, "-sl"],
+    "paired-bs": [REF, "-i", A, B, C, "-m", "bleu", "--paired-bs", *SMALL],
+    "paired-ar": [REF, "-i", A, B, C, "-m", "bleu", "chrf", "--paired-ar", *SMALL, "-f", "text"],
+    "paired jobs": [REF, "-i", A, B, C, "--paired-bs", *SMALL, "-j", "2", "-q"],
+    "two references": [REF, B, "-i", A],
+    "stdin": [REF, "-m", "chrf"],
+    "three systems on stdin": [REF],
+    "tabs": ["{tabs}", "-nr", "2", "-i", A],
+    "too few tabs": ["{tabs}", "-nr", "3", "-i", A],
+    "missing reference": ["no_such_file", "-i", A],
+    "unequal lengths": ["{tabs}", "-i", "{short}"],
+    "not utf-8": [REF, "-i", "{latin}"],
+    "unknown test set": ["-t", "wmt99", "-l", "de-en", "-i", A],
+    "unknown format": [REF, "-i", A, "-f", "xml"],
+    "no reference": ["-i", A],
+    "several metrics at sentence level": [REF, "-i", A, "-sl", "-m", "bleu", "chrf"],
+    "same system twice": [REF, "-i", A, A],
+    "abbreviated": [REF, "--inp", A, "--met", "chrf", "--sent", "--score"],
+    "list": ["--list"],
+    "version": ["--version"],
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "tabs").write_text("".join(f"{r}\t{b}\n" for r, b in zip(lines_of(REF), lines_of(B))))
+    (folder / "short").write_text("one\ntwo\n")
+    (folder / "latin").write_bytes("café\n".encode("latin-1") * 59)
+    return {f"{{{path.name}}}": str(path) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", STOCK)
+def test_output_without_plugin_metrics_is_as_in_stock(files, name):
+    arguments = [files.get(argument, argument) for argument in STOCK[name]]
+    stdin = {"stdin": "".join(f"{line}\n" for line in lines_of(A)), "three systems on stdin": COLUMNS}.get(name, "")
+    ours = sacrebleu(*arguments, stdin=stdin)
+    stock = sacrebleu(*arguments, stdin=stdin, CTX_METRICS_NO_AUTOLOAD="1")
+    said = [done.stderr for done in (ours, stock)]
+    if ours.returncode == 2:  # argparse's usage lines name the plugin's flags
+        said = [text.splitlines()[-1] for text in said]
+    if "Traceback" in said[1]:  # the frames show the plugin
+        said = [text.splitlines()[-1] for text in said]
+    assert (ours.returncode, ours.stdout, said[0]) == (stock.returncode, stock.stdout, said[1])
+
+
+def test_an_unknown_metric_exits_with_2_and_names_ours_too():
+    ours, stock = (sacrebleu(REF, "-i", A, "-m", "rouge", **env) for env in ({}, {"CTX_METRICS_NO_AUTOLOAD": "1"}))
+    assert ours.returncode == stock.returncode == 2 and ours.stdout == stock.stdout == ""
+    assert "invalid choice: 'rouge'" in ours.stderr.splitlines()[-1] and "bertr" in ours.stderr.splitlines()[-1]
+
+
+# with bertr
+
+SETUP = """
+import ctx_metrics.metrics.bertr, ctx_metrics.engine.pairs
+from ctx_metrics.engine.encoder import TextEncoder
+from sacrebleu.sacrebleu import main
+def logged(cls, name, size):
+    inner = getattr(cls, name)
+    def wrapper(self, batch, *rest):
+        with open(job["base"] + ".log", "a") as log:
+            log.write(json.dumps([name, os.getpid(), size(batch)]) + "\\n")
+        return inner(self, batch, *rest)
+    setattr(cls, name, wrapper)
+logged(TextEncoder, "_forward", len)
+logged(ctx_metrics.metrics.bertr.BERTR, "_score", len)
+"""
+BODY = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
+THREE = [REF, "-i", A, B, C, "-m", "bertr"]
+BERTR = {
+    "json": [REF, "-i", A, "-m", "bertr"],
+    "text": [REF, "-i", A, "-m", "bertr", "-f", "text"],
+    "three": THREE,
+    "three text": [*THREE, "-f", "text"],
+    "three latex": [*THREE, "-f", "latex"],
+    "bs": [*THREE, "--paired-bs", *SMALL],
+    "bs text": [*THREE, "--paired-bs", *SMALL, "-f", "text"],
+    "bs latex": [*THREE, "--paired-bs", *SMALL, "-f", "latex"],
+    "bs chrf": [*THREE, "chrf", "ter", "--paired-bs", *SMALL],
+    "ar jobs": [*THREE, "--paired-ar", "-j", "2", *SMALL],
+    "confidence": [REF, "-i", A, "-m", "bertr", "--confidence", "-cin", "200"],
+    "confidence text": [REF, "-i", A, "-m", "bertr", "bleu", "--confidence", "-cin", "200", "-f", "text"],
+    "sentences": [REF, "-i", A, "-m", "bertr", "-sl", "-b", "-w", "4"],
+    "stdin": [REF, "-m", "bertr"],
+    "short": [REF, "-i", A, "-m", "bertr", "--short", "-f", "text"],
+    "quiet": [REF, "-i", A, "-m", "bertr", "-b", "-q"],
+    "mixed": [REF, "-i", A, "-m", "ter", "bertr", "bleu"],
+    "unused": [REF, "-i", A, "-m", "bleu", "bertr", "-b", "--source", SOURCE, "--docids", DOCIDS],
+    "unused quiet": [REF, "-i", A, "-m", "bertr", "-b", "-q", "--source", SOURCE],
+    "unused stock": [REF, "-i", A, "-m", "bleu", "-b", "--docids", DOCIDS],
+    "german": [REF, "-i", A, "-m", "bertr", "-l", "en-de"],
+    "two references": [REF, B, "-i", A, "-m", "bertr"],
+    "tabs": ["{tabs}", "-nr", "2", "-i", A, "-m", "bertr"],
+    "not utf-8": [REF, "-i", "{latin}", "-m", "bertr"],
+    "gap": [REF, "-i", "{gap}", A, "-m", "bertr", "-f", "text"],
+    "ours": [
+        REF,
+        "-i",
+        A,
+        B,
+        C,
+        "-m",
+        "bertr",
+        "comet",
+        "slide",
+        "chrf",
+        "--docids",
+        DOCIDS,
+        "--source",
+        SOURCE,
+        "-l",
+        "de-en",
+        "--paired-ar",
+        "-j",
+        "2",
+        *SMALL,
+    ],
+    "ours single": [REF, "-i", A, "-m", "bertr", "comet", "slide", "--docids", DOCIDS, "-l", "de-en"],
+    "slide sentences": [REF, "-i", A, "-m", "slide", "-sl", "-b", "-w", "4", "--docids", DOCIDS],
+    "no model": [REF, "-i", A, "-m", "bertr", "--bertr-model", "./no/such/folder"],
+    "bad layer": [REF, "-i", A, "-m", "bertr", "--bertr-layers", "99"],
+}
+
+
+@pytest.fixture(scope="module")
+def runs(files, tmp_path_factory) -> dict:
+    folder = tmp_path_factory.mktemp("bertr")
+    gap = folder / "gap"
+    gap.write_text("\n".join(["", *lines_of(A)[1:]]) + "\n")
+    jobs = {
+        name: {
+            "args": [str(gap) if a == "{gap}" else files.get(a, a) for a in arguments],
+            "stdin": COLUMNS if name == "stdin" else "",
+            "env": {"FOLDER": str(EXAMPLES)},
+        }
+        for name, arguments in BERTR.items()
+    }
+    results = run_forked(folder, SETUP, BODY, jobs)
+    for number, done in enumerate(results.values()):
+        log = folder / f"{number}.log"
+        done.log = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return results
+
+
+def strict(text: str):
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+FAILING = {"german", "no model", "bad layer", "not utf-8"}
+
+
+@pytest.mark.parametrize("name", sorted(set(BERTR) - FAILING))
+def test_it_runs_and_only_says_what_it_must(runs, name):
+    done = runs[name]
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr and "Warning" not in done.stderr
+    assert (
+        done.stdout.endswith("\n") and "\r" not in done.stdout + done.stderr
+    )  # no progress bar where there is no terminal
+    others = [line for line in done.stderr.splitlines() if not line.startswith("sacreBLEU: ")]
+    assert not [line for line in others if "--source" not in line and "--docids" not in line], others
+
+
+@pytest.mark.parametrize(
+    "name", ["json", "three", "bs", "bs chrf", "ar jobs", "confidence", "stdin", "mixed", "two references", "tabs"]
+)
+def test_the_standard_output_is_json_and_nothing_else(runs, name):
+    assert strict(runs[name].stdout)
+
+
+def test_the_score_and_its_signature(runs):
+    result = strict(runs["json"].stdout)
+    assert result["name"] == "BERTR" and 70 < result["score"] < 95
+    assert {
+        "nrefs",
+        "model",
+        "ckpt",
+        "inputs",
+        "layers",
+        "multiref",
+        "dtype",
+        "maxlen",
+        "long",
+        "scale",
+        "ctx",
+        "torch",
+        "tokenizers",
+        "version",
+    } <= set(result)
+    assert result["model"] == "embedded-all-MiniLM-L6-v2" and result["nrefs"] == "1" and result["scale"] == "100"
+    assert runs["text"].stdout == f"BERTR|{result['signature']} = {result['score']}\n"
+    assert runs["quiet"].stdout == f"{result['score']}\n" and runs["quiet"].stderr == ""
+
+
+def test_a_run_of_the_real_command_gives_the_same(runs):
+    assert sacrebleu(REF, "-i", A, "-m", "bertr").stdout == runs["json"].stdout
+
+
+def test_the_short_signature(runs):
+    head = runs["short"].stdout.split(" = ")[0]
+    assert {"m", "ck", "in", "ly", "mr", "dt", "ml", "lg", "sc", "th", "tk", "v", "#"} <= {
+        part.split(":")[0] for part in head.split("|")[1:]
+    }
+
+
+def test_every_mode_gives_the_same_scores(runs):
+    single = strict(runs["json"].stdout)["score"]
+    three = strict(runs["three"].stdout)
+    scores = [float(row["BERTR"]) for row in three]
+    assert [row["system"] for row in three] == [A, B, C] and scores[0] == single and scores[0] > scores[2]
+    assert [float(row["BERTR"]) for row in strict(runs["stdin"].stdout)] == scores
+    for name in ("bs", "ar jobs", "bs chrf"):
+        cells = [row["BERTR"] for row in strict(runs[name].stdout)]
+        assert [round(cell["score"], 1) for cell in cells] == scores, name
+        assert cells[0]["p_value"] is None and all(0 < cell["p_value"] <= 1 for cell in cells[1:])
+    assert all(isinstance(row["BERTR"]["mean"], float) and row["BERTR"]["ci"] > 0 for row in strict(runs["bs"].stdout))
+    for name in ("three text", "three latex", "bs text", "bs latex"):
+        assert all(str(score) in runs[name].stdout for score in scores), name
+        assert "BERTR" in runs[name].stdout and "scale:100" in runs[name].stdout
+
+
+def test_mixed_paired_tests_in_json(runs):
+    """chrF's and TER's means are float32 under NumPy 2, which stock sacrebleu cannot write."""
+    rows = strict(runs["bs chrf"].stdout)
+    assert set(rows[0]) == {"system", "BERTR", "chrF2", "TER"}
+    assert all(
+        type(value) in (float, type(None))
+        for row in rows
+        for name in ("BERTR", "chrF2", "TER")
+        for value in row[name].values()
+    )
+
+
+def test_sacrebleus_own_metrics_are_the_same_beside_ours(runs):
+    mixed = {result["name"]: result for result in strict(runs["mixed"].stdout)}
+    stock = {
+        result["name"]: result
+        for result in strict(sacrebleu(REF, "-i", A, "-m", "ter", "bleu", CTX_METRICS_NO_AUTOLOAD="1").stdout)
+    }
+    assert set(mixed) == {"BERTR", "BLEU", "TER"} and all(mixed[name] == stock[name] for name in stock)
+
+
+def test_confidence(runs):
+    result = strict(runs["confidence"].stdout)
+    assert (
+        abs(result["confidence_mean"] - result["score"]) < 2 and result["confidence_var"] > 0 and result["bs"] == "200"
+    )
+    assert re.search(r"BERTR\|\S+ = \d+\.\d \(μ = \d+\.\d ± \d+\.\d\)", runs["confidence text"].stdout)
+
+
+def test_sentence_level_is_the_corpus_row_by_row(runs):
+    values = [float(line) for line in runs["sentences"].stdout.splitlines()]
+    assert len(values) == 59 and len(set(values)) > 40
+    assert sum(values) / 59 == pytest.approx(strict(runs["json"].stdout)["score"], abs=0.06)
+    assert [entry[0] for entry in runs["sentences"].log].count("_score") == 1
+
+
+@pytest.mark.parametrize("name", ["three", "bs", "ar jobs", "stdin"])
+def test_all_systems_are_scored_in_one_pass_in_the_parent(runs, name):
+    log = runs[name].log
+    assert len({pid for _, pid, _ in log}) == 1  # also with -j 2: the workers get statistics only
+    assert [size for kind, _, size in log if kind == "_score"] == [3]
+    distinct = {line for file in (REF, A, B, C) for line in lines_of(file)}
+    assert 0 < sum(size for kind, _, size in log if kind == "_forward") <= len(distinct)  # no text twice
+
+
+def test_all_our_metrics_together(runs):
+    rows = strict(runs["ours"].stdout)
+    single = {result["name"]: result["score"] for result in strict(runs["ours single"].stdout)}
+    assert set(rows[0]) == {"system", "BERTR", "COMET", "SLIDE", "chrF2"} and set(single) == {"BERTR", "COMET", "SLIDE"}
+    for name in single:
+        scores = [row[name]["score"] for row in rows]
+        assert round(scores[0], 1) == single[name] and scores[2] < min(scores[:2])
+    assert runs["ours"].stderr.count("--source is given") == 1 and "--docids" not in runs["ours"].stderr
+    assert len({pid for _, pid, _ in runs["ours"].log}) == 1
+
+
+def test_slide_at_sentence_level_has_its_documents(runs):
+    values = [float(line) for line in runs["slide sentences"].stdout.splitlines()]
+    slide = next(result for result in strict(runs["ours single"].stdout) if result["name"] == "SLIDE")
+    assert len(values) == 59 and min(values) < slide["score"] < max(values) and slide["window"]
+
+
+def test_context_that_nothing_reads_is_said_once(runs):
+    said = runs["unused"].stderr.splitlines()
+    assert [sum(flag in line for line in said) for flag in ("--source", "--docids")] == [1, 1] and len(said) == 2
+    assert all("none of the chosen metrics reads it (bleu, bertr)" in line for line in said)
+    assert runs["unused quiet"].stderr.count("--source is given") == 1 and runs["unused quiet"].stderr.count("\n") == 1
+    assert runs["unused stock"].stderr.count("--docids is given") == 1
+    assert float(runs["unused stock"].stdout) > 10
+
+
+def test_several_references(runs):
+    one, two, tabs = (strict(runs[name].stdout) for name in ("json", "two references", "tabs"))
+    assert two["nrefs"] == tabs["nrefs"] == "2" and two["score"] == tabs["score"] > one["score"]
+
+
+def test_what_is_empty_is_counted(runs):
+    assert "system 1: 1 segments have an empty hypothesis or reference and score 0 (segment 1)" in runs["gap"].stderr
+    assert runs["gap"].stderr.count("empty hypothesis") == 1
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("german", "bertr"),
+        ("no model", "no model folder './no/such/folder'"),
+        ("bad layer", "layers 99 are not all in 0..6"),
+        ("not utf-8", "line 1: byte 4 (0xe9) is not utf-8"),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line(runs, name, says):
+    done = runs[name]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("sacreBLEU: error: ") and done.stderr.count("\n") == 1 and says in done.stderr

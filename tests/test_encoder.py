@@ -1,0 +1,246 @@
+import pickle
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctx_metrics.engine.batching import token_batches
+from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
+from ctx_metrics.engine.forward import PackedEncoder
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine.store import EmbeddingStore
+from ctx_metrics.errors import ResourceError
+
+TEXTS = [
+    "the cat sat on the mat",
+    "a dog ran home",
+    "rain",
+    "the old red bird and the slow river",
+    "",
+    "the cat ran home fast",
+    "city light under the old tree",
+    "a cat sat",
+    "song",
+    "the dog sat on the cat",
+]
+LAST = [(3,)]
+
+
+@pytest.fixture
+def encoder(tiny_bert):
+    return TextEncoder(tiny_bert)
+
+
+@pytest.fixture
+def forwards(monkeypatch):
+    """Counts forwards: .calls holds the lengths of each one's sequences; while .fails(calls), memory runs out."""
+    calls = []
+    run = PackedEncoder.__call__
+
+    def counted(self, sequences, mixes):
+        calls.append([len(sequence) for sequence in sequences])
+        if counted.fails(calls):
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+        return run(self, sequences, mixes)
+
+    counted.fails = lambda calls: False
+    monkeypatch.setattr(PackedEncoder, "__call__", counted)
+    counted.calls = calls
+    return counted
+
+
+def states_of(encoder, texts, mixes=LAST):
+    return [states[mixes[0]] for states in encoder.encode(encoder.tokenize(texts), mixes)]
+
+
+def gap(found, expected):
+    assert [len(states) for states in found] == [len(states) for states in expected]
+    return max((a - b).abs().max().item() for a, b in zip(found, expected, strict=True))
+
+
+@pytest.fixture(scope="module")
+def alone(tiny_bert):
+    """States of each text, encoded in a batch of its own."""
+    encoder = TextEncoder(tiny_bert, EngineOptions(store_mb=0))
+    return [states_of(encoder, [text])[0] for text in TEXTS]
+
+
+@pytest.fixture(scope="module")
+def storeless(tiny_bert):
+    return TextEncoder(tiny_bert, EngineOptions(store_mb=0))
+
+
+def test_each_distinct_text_is_encoded_once(encoder, forwards):
+    states = states_of(encoder, ["a cat", "a dog", "a cat", "The Dog", "a cat", "the dog"])
+    assert sum(map(len, forwards.calls)) == 3
+    assert states[0] is states[2] is states[4]
+    assert torch.equal(states[3], states[5])  # the uncased tokenizer makes them one
+    assert not torch.equal(states[0], states[1])
+
+
+def test_the_store_serves_the_second_call(encoder, forwards):
+    first = states_of(encoder, TEXTS)
+    done = len(forwards.calls)
+    second = states_of(encoder, [*TEXTS[::-1], "a red song"])
+    assert forwards.calls[done:] == [[5]]
+    assert gap(second[:-1], first[::-1]) == 0
+
+
+def test_a_store_of_no_size_keeps_nothing(storeless, forwards):
+    states_of(storeless, ["a cat"])
+    states_of(storeless, ["a cat"])
+    assert len(forwards.calls) == 2 and storeless.store.size == 0
+
+
+def test_one_pass_serves_every_mix_that_was_announced(encoder, forwards):
+    encoder.require([(1,)])
+    encoder.require([(1, 2, 3)])
+    tokens = encoder.tokenize(TEXTS)
+    first = encoder.encode(tokens, [(1,)])
+    done = len(forwards.calls)
+    second = encoder.encode(tokens, [(1, 2, 3)])
+    assert len(forwards.calls) == done and encoder.required_mixes == 2
+    assert first[0][1, 2, 3] is second[0][1, 2, 3]
+    encoder.encode(tokens, [(2,)])  # not announced
+    assert len(forwards.calls) > done
+
+
+def test_mixes_may_come_from_an_iterator(encoder):
+    tokens = encoder.tokenize(["a cat"])
+    encoder.encode(tokens, iter([(1,)]))
+    assert (2,) in encoder.encode(tokens, iter([(2,)]))[0]
+
+
+def test_nothing_to_encode(encoder, forwards):
+    assert encoder.encode([], LAST) == [] and encoder.tokenize([]) == []
+    assert forwards.calls == []
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 120), st.permutations(range(len(TEXTS))))
+def test_neither_batches_nor_order_change_the_states(storeless, alone, budget, order):
+    storeless.token_budget = budget
+    found = states_of(storeless, [TEXTS[i] for i in order])
+    assert gap(found, [alone[i] for i in order]) < 1e-5
+
+
+def test_batches_keep_the_budget(tiny_bert, forwards):
+    states_of(TextEncoder(tiny_bert, EngineOptions(batch_tokens=12)), TEXTS)
+    assert len(forwards.calls) > 3
+    assert all(sum(lengths) <= 12 or len(lengths) == 1 for lengths in forwards.calls)
+
+
+def test_out_of_memory_once(encoder, forwards, alone, caplog):
+    forwards.fails = lambda calls: len(calls) == 1
+    total = sum(map(len, (text.ids for text in encoder.tokenize(TEXTS))))
+    assert gap(states_of(encoder, TEXTS), alone) < 1e-5
+    assert encoder.token_budget == total // 2
+    assert sorted(length for lengths in forwards.calls[1:] for length in lengths) == sorted(forwards.calls[0])
+    assert [record.getMessage() for record in caplog.records] == [
+        f"out of memory on cpu with {total} tokens in a batch; going on with {total // 2}"
+    ]
+
+
+def test_out_of_memory_over_a_number_of_tokens(tiny_bert, forwards, alone, caplog):
+    """The batches made before the memory ran out must not run into it again, one by one."""
+    encoder = TextEncoder(tiny_bert, EngineOptions(batch_tokens=24))
+    planned = token_batches([len(text) for text in alone], 24)
+    assert sum(sum(len(alone[i]) for i in batch) > 14 for batch in planned) > 2
+    forwards.fails = lambda calls: sum(calls[-1]) > 14
+    assert gap(states_of(encoder, TEXTS), alone) < 1e-5
+    failed = [lengths for lengths in forwards.calls if sum(lengths) > 14]
+    assert forwards.calls[:1] == failed
+    assert encoder.token_budget == sum(failed[0]) // 2
+    assert len(caplog.records) == 1
+    done = [length for lengths in forwards.calls if lengths not in failed for length in lengths]
+    assert sorted(done) == sorted(map(len, alone))  # none was run twice
+
+
+def test_the_budget_is_halved_until_the_batch_fits(encoder, forwards, alone, caplog):
+    forwards.fails = lambda calls: sum(calls[-1]) > 10
+    assert gap(states_of(encoder, TEXTS), alone) < 1e-5
+    assert encoder.token_budget <= 10
+    assert len(caplog.records) == len({record.getMessage() for record in caplog.records}) > 1
+
+
+def test_memory_that_runs_out_in_the_middle_spares_what_is_done(tiny_bert, forwards, alone):
+    encoder = TextEncoder(tiny_bert, EngineOptions(batch_tokens=20))
+    forwards.fails = lambda calls: len(calls) == 3
+    assert gap(states_of(encoder, TEXTS), alone) < 1e-5
+    done = [length for k, lengths in enumerate(forwards.calls) if k != 2 for length in lengths]
+    assert sorted(done) == sorted(map(len, alone))
+
+
+def test_a_text_too_long_for_the_memory(encoder, forwards):
+    forwards.fails = lambda calls: 10 in calls[-1]
+    longest = max(len(text.ids) for text in encoder.tokenize(TEXTS))
+    assert longest == 10
+    with pytest.raises(ResourceError, match="cpu has too little memory for one text of 10 tokens; try --ctx-device"):
+        states_of(encoder, TEXTS)
+
+
+def test_other_errors_are_not_taken_for_memory(encoder, monkeypatch):
+    def broken(self, sequences, mixes):
+        raise RuntimeError("shapes cannot be multiplied")
+
+    monkeypatch.setattr(PackedEncoder, "__call__", broken)
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        states_of(encoder, TEXTS)
+
+
+def test_half_precision_gives_fp32_states_near_the_exact_ones(tiny_bert, alone):
+    encoder = TextEncoder(tiny_bert, EngineOptions(dtype="bf16"))
+    found = states_of(encoder, TEXTS)
+    assert all(states.dtype == torch.float32 for states in found)
+    assert 1e-5 < gap(found, alone) < 0.5
+    assert min(torch.cosine_similarity(a, b).min().item() for a, b in zip(found, alone)) > 0.99
+
+
+def test_pickling_drops_the_weights(encoder, alone):
+    states_of(encoder, TEXTS)
+    weights = encoder.store.size
+    copy = pickle.loads(pickle.dumps(encoder))
+    assert len(pickle.dumps(encoder)) < 5000 and weights > 5000
+    assert copy._network is None and copy.store.size == 0 and copy.store.limit == encoder.store.limit
+    assert gap(states_of(copy, TEXTS), alone) < 1e-5
+    assert encoder._network is not None and encoder.store.size == weights
+
+
+def test_only_the_layers_that_are_needed_are_loaded(encoder):
+    assert encoder._network is None
+    states_of(encoder, ["a cat"], [(0,)])
+    assert len(encoder._network.layers) == 0
+    states_of(encoder, ["a cat"], [(1, 2)])
+    assert len(encoder._network.layers) == 2
+    network = encoder._network
+    states_of(encoder, ["a dog"], [(1,)])
+    assert encoder._network is network
+
+
+def test_texts_are_cut_to_what_the_encoder_reads(tiny_bert, tiny_roberta, tiny_xlmr):
+    for folder, most in ((tiny_bert, 68), (tiny_roberta, 70), (tiny_xlmr, 70)):
+        encoder = TextEncoder(folder)
+        assert encoder.max_content == most
+        (found,) = encoder.tokenize(["a " * 100])
+        assert found.content == most and found.cut >= 30
+        assert len(encoder.encode([found], LAST)[0][3,]) == most + 2
+        assert encoder.tokenize(["a " * 100], 5)[0].content == 5
+        assert encoder.tokenize(["a " * 100], 5000)[0].content == most
+
+
+def test_one_encoder_a_process_for_the_same_settings(tiny_bert, monkeypatch):
+    monkeypatch.chdir(tiny_bert.parent)
+    options = EngineOptions(store_mb=7)
+    encoder = shared_encoder(tiny_bert, options)
+    assert shared_encoder(tiny_bert.relative_to(tiny_bert.parent), EngineOptions(store_mb=7)) is encoder
+    assert shared_encoder(tiny_bert, EngineOptions(store_mb=8)) is not encoder
+    assert encoder.store.limit == 7 * 2**20
+
+
+def test_no_progress_bar_when_quiet(tiny_bert, capsys):
+    encoder = TextEncoder(tiny_bert, EngineOptions(quiet=True))
+    with encoder.progress("bertr", 3):
+        states_of(encoder, TEXTS)
+    assert capsys.readouterr() == ("", "")
+    assert isinstance(encoder.store, EmbeddingStore) and encoder._bar is None

@@ -1,0 +1,107 @@
+import pytest
+import torch
+
+from ctx_metrics.engine.encoder import TextEncoder
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine.pairs import EncodedText, map_pairs
+from ctx_metrics.engine.store import EmbeddingStore
+
+MIX = (1, 2, 3)
+PAIRS = [
+    ("the cat sat", "a dog ran home"),
+    ("rain", "rain"),
+    ("the cat sat", "song"),
+    ("a dog ran home", "the cat sat"),
+    ("the cat sat", "a dog ran home"),
+    ("old tree", "the old red tree"),
+    ("city light", "the old red tree"),
+]
+
+
+@pytest.fixture
+def encoder(tiny_bert):
+    return TextEncoder(tiny_bert, EngineOptions(quiet=True))
+
+
+def difference(left, right):
+    """A value that depends on both sides and on which is which."""
+    return (2 * left.states[MIX].mean() - right.states[MIX].mean()).item()
+
+
+def values(encoder, pairs, **settings):
+    return [result.value for result in map_pairs(encoder, pairs, [MIX], difference, **settings)]
+
+
+def test_values_are_those_of_the_pair(encoder):
+    for pair, value in zip(PAIRS, values(encoder, PAIRS), strict=True):
+        tokens = encoder.tokenize(pair)
+        left, right = (EncodedText(text.ids, states) for text, states in zip(tokens, encoder.encode(tokens, [MIX])))
+        assert value == pytest.approx(difference(left, right), abs=1e-6)
+
+
+def test_equal_pairs_and_texts_are_computed_once(encoder, monkeypatch):
+    seen, encoded = [], []
+    encode = encoder.encode
+    monkeypatch.setattr(encoder, "encode", lambda tokens, mixes: encoded.extend(tokens) or encode(tokens, mixes))
+    results = map_pairs(encoder, PAIRS, [MIX], lambda left, right: seen.append(1) or len(seen))
+    assert len(seen) == len(set(PAIRS)) == 6
+    assert results[0] == results[4]
+    assert len(encoded) == len({text for pair in PAIRS for text in pair}) == 7
+
+
+@pytest.mark.parametrize("limit", [0, 1, 48 * 4 * 10, 48 * 4 * 25])
+def test_blocks_bound_the_memory_and_change_no_value(encoder, tiny_bert, limit, monkeypatch):
+    expected = values(encoder, PAIRS)
+    small = TextEncoder(tiny_bert, EngineOptions(quiet=True))
+    small.store = EmbeddingStore(limit)
+    encode, sizes = small.encode, []
+
+    def counted(tokens, mixes):
+        sizes.append((sum(len(text.ids) for text in tokens) * 48 * 4, len(tokens)))
+        return encode(tokens, mixes)
+
+    monkeypatch.setattr(small, "encode", counted)
+    assert values(small, PAIRS) == pytest.approx(expected, abs=1e-5)
+    assert len(sizes) > 1
+    assert all(size <= limit or texts <= 2 for size, texts in sizes)
+
+
+def test_blocks_reckon_with_every_mix_that_is_held(encoder, monkeypatch):
+    """Another metric's mixes take room as well."""
+    encoder.store = EmbeddingStore(48 * 4 * 40)
+    blocks = []
+    encode = encoder.encode
+    monkeypatch.setattr(encoder, "encode", lambda tokens, mixes: blocks.append(len(tokens)) or encode(tokens, mixes))
+    values(encoder, PAIRS)
+    assert len(blocks) == 1
+    encoder.require([(0,), (1,), (2,), (3,)])
+    values(encoder, PAIRS)
+    assert len(blocks) > 2
+
+
+def test_a_side_without_tokens_gives_none(encoder):
+    results = map_pairs(encoder, [("", "a cat"), ("a cat", " "), ("", ""), ("a cat", "a cat")], [MIX], difference)
+    assert [result.value is None for result in results] == [True, True, True, False]
+    assert [result.empty for result in results] == [(True, False), (False, True), (True, True), (False, False)]
+
+
+def test_nothing_is_encoded_for_pairs_without_tokens(encoder, monkeypatch):
+    monkeypatch.setattr(encoder, "encode", None)
+    assert values(encoder, [("", "a cat")]) == [None]
+    assert values(encoder, []) == []
+
+
+def test_sides_that_were_cut(encoder):
+    pairs = [("the cat sat", "a cat"), ("a cat", "the cat sat"), ("a cat", "cat")]
+    results = map_pairs(encoder, pairs, [MIX], difference, max_content=2)
+    assert [result.cut for result in results] == [(True, False), (False, True), (False, False)]
+    assert results[0].value == pytest.approx(values(encoder, [("the cat", "a cat")])[0], abs=1e-6)
+
+
+def test_the_function_gets_left_and_right_in_order(encoder):
+    pair = ("rain", "the cat sat on")
+    ((seen, *_),) = map_pairs(encoder, [pair], iter([MIX, (0,)]), lambda left, right: (left, right))
+    for side, tokens in zip(seen, encoder.tokenize(pair), strict=True):
+        assert side.ids.tolist() == tokens.ids.tolist()
+        assert side.states[MIX].shape == side.states[0,].shape == (len(tokens.ids), 48)
+        assert not torch.equal(side.states[MIX], side.states[0,])

@@ -1,0 +1,153 @@
+"""The table of installed metrics: entry points, loaded when first looked up, that never take the place of another."""
+
+import sys
+import types
+from importlib.metadata import EntryPoint
+
+import pytest
+from plugin_conftest import A, REF, TOYLEN, add_package, sacrebleu
+from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.base import Metric
+
+from ctx_metrics.errors import CtxMetricsError
+from ctx_metrics.plugin import registry
+from ctx_metrics.plugin.registry import GROUP, MetricTable
+
+
+def entry(name: str, value: str) -> EntryPoint:
+    return EntryPoint(name, value, GROUP)
+
+
+@pytest.fixture
+def table() -> MetricTable:
+    return MetricTable({"BLEU": BLEU, "CHRF": CHRF})
+
+
+@pytest.fixture
+def toy(monkeypatch) -> types.ModuleType:
+    """A module with metrics, not imported before a test does so."""
+    module = types.ModuleType("toy_of_registry")
+    module.Toy = type("Toy", (Metric,), {})
+    module.function = lambda references: None
+    monkeypatch.setitem(sys.modules, "toy_of_registry", module)
+    return module
+
+
+def test_a_metric_is_loaded_when_first_looked_up(table, toy, monkeypatch):
+    loads = []
+    monkeypatch.setattr(EntryPoint, "load", lambda self: loads.append(self.name) or toy.Toy)
+    table.add(entry("toy", "toy_of_registry:Toy"))
+    assert list(table) == ["BLEU", "CHRF", "TOY"] and "TOY" in table and len(table) == 3
+    assert table.plugins == ["toy"] and not loads
+    assert table["BLEU"] is BLEU and not loads
+    assert table["TOY"] is toy.Toy and table["TOY"] is toy.Toy
+    assert loads == ["toy"]
+
+
+def test_every_way_to_read_the_table_gives_classes(table, toy):
+    table.add(entry("toy", "toy_of_registry:Toy"))
+    assert table.get("TOY") is toy.Toy and table.get("NONE") is None and table.get("NONE", 3) == 3
+    assert table.values() == [BLEU, CHRF, toy.Toy]
+    assert table.items() == [("BLEU", BLEU), ("CHRF", CHRF), ("TOY", toy.Toy)]
+    with pytest.raises(KeyError):
+        table["NONE"]
+
+
+@pytest.mark.parametrize("name", ["Toy", "comet-qe", "comet_qe", "2slow", "toy metric", "", "übel"])
+def test_bad_names_are_refused_with_one_line(table, capsys, name):
+    table.add(entry(name, "toy_of_registry:Toy"))
+    assert list(table) == ["BLEU", "CHRF"] and table.plugins == []
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and repr(name) in said and "toy_of_registry:Toy" in said and "lower-case" in said
+
+
+def test_a_built_in_metric_is_never_shadowed(table, capsys):
+    table.add(entry("bleu", "toy_of_registry:Toy"))
+    assert table["BLEU"] is BLEU and table.plugins == []
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "'bleu'" in said and "taken" in said
+
+
+def test_of_two_metrics_of_one_name_the_first_stays(table, toy, capsys):
+    table.add(entry("toy", "toy_of_registry:Toy"))
+    table.add(entry("toy", "other:Toy"))
+    assert table["TOY"] is toy.Toy and table.plugins == ["toy"]
+    assert "other:Toy" in capsys.readouterr().err
+
+
+def test_a_package_found_twice_is_no_conflict(table, capsys):
+    table.add(entry("toy", "toy_of_registry:Toy"))
+    table.add(entry("toy", "toy_of_registry:Toy"))
+    assert table.plugins == ["toy"] and capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "value, why",
+    [
+        ("no_such_module_anywhere:Toy", "ModuleNotFoundError"),
+        ("toy_of_registry:Missing", "AttributeError"),
+        ("toy_of_registry:function", "no sacrebleu Metric"),
+        ("sys:path", "no sacrebleu Metric"),
+    ],
+)
+def test_what_cannot_be_loaded_is_an_error_of_ours_that_names_it(table, toy, value, why):
+    table.add(entry("broken", value))
+    with pytest.raises(CtxMetricsError, match=why) as caught:
+        table["BROKEN"]
+    assert "metric broken" in str(caught.value) and value in str(caught.value)
+
+
+def test_a_sacrebleu_with_the_group_is_left_alone():
+    module = types.ModuleType("sacrebleu.metrics")
+    module.METRICS, module.ENTRY_POINT_GROUP = {"BLEU": BLEU}, GROUP
+    before = module.METRICS
+    registry.extend(module)
+    assert module.METRICS is before and type(before) is dict
+
+
+def test_our_metrics_are_installed():
+    module = types.ModuleType("sacrebleu.metrics")
+    module.METRICS = {"BLEU": BLEU}
+    registry.extend(module)
+    assert list(module.METRICS)[0] == "BLEU" and {"bertr", "comet", "slide"} <= set(module.METRICS.plugins)
+
+
+BROKEN = {"broken.py": "raise RuntimeError('first line\\nsecond line')\n"}
+
+
+def test_a_broken_metric_leaves_the_others_alone(tmp_path):
+    env = add_package(tmp_path, {"broken": "broken:Broken"}, BROKEN)
+    done = sacrebleu(REF, "-i", A, "-m", "bleu", "-b", **env)
+    assert (done.returncode, done.stderr) == (0, "") and float(done.stdout) > 10
+    done = sacrebleu("--help", **env)
+    assert done.returncode == 0 and "--bertr-model" in done.stdout and "broken" in done.stdout
+    assert done.stderr.startswith("ctx-metrics: metric broken (broken:Broken) cannot be loaded: RuntimeError")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_broken_metric_that_is_chosen_is_one_clear_line(tmp_path):
+    env = add_package(tmp_path, {"broken": "broken:Broken"}, BROKEN)
+    done = sacrebleu(REF, "-i", A, "-m", "bleu", "broken", **env)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "sacreBLEU: error: metric broken (broken:Broken) cannot be loaded: RuntimeError: first line second line\n"
+    )
+
+
+def test_a_flag_of_a_broken_metric_says_why_it_is_unknown(tmp_path):
+    env = add_package(tmp_path, {"broken": "broken:Broken"}, BROKEN)
+    done = sacrebleu(REF, "-i", A, "-m", "broken", "--broken-depth", "3", **env)
+    assert done.returncode == 2
+    assert "unrecognized arguments: --broken-depth" in done.stderr and "RuntimeError: first line" in done.stderr
+
+
+def test_refused_names_do_not_stop_the_command(tmp_path):
+    env = add_package(
+        tmp_path,
+        {"bleu": "toylen:ToyLen", "toy-len": "toylen:ToyLen", "toylen": "toylen:ToyLen"},
+        {"toylen.py": TOYLEN},
+    )
+    done = sacrebleu(REF, "-i", A, "-m", "bleu", "toylen", "-f", "text", **env)
+    assert done.returncode == 0
+    assert "BLEU|" in done.stdout and "ToyLen|" in done.stdout
+    assert len(done.stderr.splitlines()) == 2 and "'bleu'" in done.stderr and "'toy-len'" in done.stderr

@@ -1,0 +1,212 @@
+"""SLIDE and COMET over a stub estimator whose values are known, and over the embedded one."""
+
+import math
+
+import pytest
+
+from ctx_metrics import BERTR, COMET, SLIDE, InputError
+from ctx_metrics.engine.forward import PackedEncoder
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.metrics.windowed import window_examples
+from ctx_metrics.models import estimator as estimators
+from ctx_metrics.models.estimator import Estimate, Estimator
+from ctx_metrics.models.hub import ResolvedModel
+from ctx_metrics.windows import Window
+
+
+class StubEstimator(Estimator):
+    """A text of words such as w3 is worth the mean of their numbers, less 0.1 where the reference is not the hypothesis."""
+
+    model = ResolvedModel("stub", None, None, "0" * 12)
+    english_only, max_length, dtype = False, 100, "fp32"
+
+    def __init__(self, inputs="mt+ref"):
+        self.inputs, self.calls = inputs, []
+
+    def estimate(self, examples, label):
+        self.calls.append(list(examples))
+        return [Estimate(self.value(e), False, False) for e in examples]
+
+    @staticmethod
+    def value(example):
+        numbers = [float(word[1:]) for word in example.hypothesis.split()]
+        return sum(numbers) / len(numbers) / 100 - 0.1 * (example.reference not in (None, example.hypothesis))
+
+    def token_counts(self, examples):
+        return [len(e.hypothesis.split()) + len((e.reference or "").split()) for e in examples]
+
+    special_tokens = 2
+
+
+@pytest.fixture
+def stub(monkeypatch) -> StubEstimator:
+    stub = StubEstimator()
+    monkeypatch.setattr(estimators, "load_estimator", lambda name, options: stub)
+    return stub
+
+
+def texts(*numbers) -> list[str]:
+    return [f"w{n}" for n in numbers]
+
+
+SEVEN = texts(10, 20, 30, 40, 50, 60, 70)
+
+
+@pytest.mark.parametrize(
+    "partial, score",
+    [
+        # windows of 4, stride 2: w10..w40 = .25, w30..w60 = .45, and the partial w50 w60 w70 = .60
+        ("drop", 100 * (0.25 + 0.45) / 2),
+        ("include", 100 * (0.25 + 0.45 + 0.60) / 3),
+        ("weight", 100 * (4 * 0.25 + 4 * 0.45 + 3 * 0.60) / 11),
+    ],
+)
+def test_score_by_hand(stub, partial, score):
+    metric = SLIDE(doc_ids=["d"] * 7, window=4, stride=2, partial=partial)
+    assert metric.corpus_score(SEVEN, [SEVEN]).score == pytest.approx(score)
+
+
+def test_credit_of_each_sentence(stub):
+    rows = SLIDE(doc_ids=["d"] * 7, window=4, stride=2)._extract_corpus_statistics(SEVEN, [SEVEN])
+    # sentence 3 lies in the first two windows, sentence 5 in the last two; a row's ratio is their weighted mean
+    assert rows[0][0] / rows[0][1] == pytest.approx(0.25)
+    assert rows[2][0] / rows[2][1] == pytest.approx((0.25 + 0.45) / 2)
+    assert rows[4][0] / rows[4][1] == pytest.approx((0.45 + 0.60) / 2)
+    assert sum(row[1] for row in rows) == pytest.approx(11)
+
+
+def test_windows_end_with_documents(stub):
+    metric = SLIDE(doc_ids=list("aaabbcc"), window=2)
+    metric.corpus_score(SEVEN, [SEVEN])
+    assert [example.hypothesis for example in stub.calls[0]] == ["w10 w20", "w30", "w40 w50", "w60 w70"]
+
+
+def test_counts_coverage_and_dropped_windows(stub, caplog):
+    metric = SLIDE(doc_ids=list("aaaabbb"), window=4, partial="drop")
+    score = metric.corpus_score(SEVEN, [SEVEN])
+    assert "(windows = 1 coverage = 57.1% uncovered = 3 dropped = 1)" in score.format()
+    assert "3 of 7 sentences are in no scored window (segment 5, 6, 7)" in caplog.text
+    assert math.isnan(metric._aggregate_and_compute([metric._extract_corpus_statistics(SEVEN, [SEVEN])[5]]).score)
+
+
+def test_nothing_left_is_an_error(stub):
+    with pytest.raises(InputError, match="no segment can be scored; 2 partial windows were dropped"):
+        SLIDE(doc_ids=list("aaaabbb"), window=5, partial="drop").corpus_score(SEVEN, [SEVEN])
+
+
+def test_token_budget(stub, caplog):
+    # every sentence has 2 tokens (a word on each side), every window 2 special ones: 7 tokens hold two sentences
+    metric = SLIDE(doc_ids=["d"] * 7, tokens=7)
+    score = metric.corpus_score(SEVEN, [SEVEN])
+    assert [len(example.hypothesis.split()) for example in stub.calls[0]] == [2, 2, 2, 1]
+    assert score.score == pytest.approx(40)  # all sentences once, weighted by their number
+    assert "|tokens:7|stride:end|" in str(metric.get_signature())
+
+
+def test_several_references_and_missing_lines(stub):
+    other = texts(1, 2, 3, 4, 5, 6, 7)
+    metric = SLIDE(doc_ids=["d"] * 7, window=4)
+    # the first window is whole in both references, the second in the second one alone
+    holes = [*SEVEN[:5], None, SEVEN[6]]
+    rows = metric._extract_corpus_statistics(SEVEN, [holes, other])
+    assert rows[0][0] / rows[0][1] == pytest.approx(0.25)
+    assert rows[6][0] / rows[6][1] == pytest.approx(0.60 - 0.1)
+    mean = SLIDE(doc_ids=["d"] * 7, window=4, multiref="mean")._extract_corpus_statistics(SEVEN, [SEVEN, other])
+    assert mean[0][0] / mean[0][1] == pytest.approx(0.25 - 0.05)
+    score = metric.corpus_score(SEVEN, [holes])
+    assert "unreferenced = 1" in score.format() and "coverage = 57.1%" in score.format()
+
+
+def test_one_pass_for_all_systems(stub):
+    metric = SLIDE([SEVEN], [SEVEN, SEVEN[::-1]], doc_ids=["d"] * 7)
+    assert metric.corpus_score(SEVEN, None).score > metric.corpus_score(SEVEN[::-1], None).score
+    assert len(stub.calls) == 1
+
+
+def test_inputs_decide_what_is_read(stub):
+    assert SLIDE(sources=SEVEN).unused_context == ("sources",)
+    stub.inputs = "mt+src"
+    assert SLIDE(sources=SEVEN).unused_context == ()
+    with pytest.raises(InputError, match="needs the sources: give --source FILE"):
+        SLIDE(doc_ids=["d"] * 7).corpus_score(SEVEN, [SEVEN])
+    metric = SLIDE(sources=texts(*range(7)), doc_ids=["d"] * 7, window=2)
+    metric.corpus_score(SEVEN, [SEVEN])
+    assert stub.calls[-1][0] == ("w10 w20", None, "w0 w1")
+
+
+def test_window_examples_join_by_one_space(stub):
+    from ctx_metrics import Corpus
+
+    corpus = Corpus(["a", "", "c"], [["x", "y", "z"], ["x", None, "z"]])
+    assert [e.hypothesis for e in window_examples(corpus, Window(0, 3, 3.0), "mt+ref")] == ["a  c"]
+    assert [e.reference for e in window_examples(corpus, Window(2, 3, 1.0), "mt+ref")] == ["z", "z"]
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"window": 3, "stride": 4}, "the stride must be from 1 to the window"),
+        ({"window": 0}, "window 0"),
+        ({"partial": "keep"}, "'keep' is none of drop, include, weight"),
+        ({"tokens": 9, "window": 3}, "leave out --slide-window"),
+        ({"tokens": 0}, "token budget 0"),
+        ({"multiref": "min"}, "neither max nor mean"),
+    ],
+)
+def test_settings_are_checked(stub, settings, message):
+    with pytest.raises(InputError, match=message):
+        SLIDE(**settings)
+
+
+def test_no_ids_are_said(stub, caplog):
+    SLIDE().corpus_score(SEVEN, [SEVEN])
+    assert "no document ids (--docids FILE), so all segments are taken as one document" in caplog.text
+
+
+HYPOTHESES = [
+    "The harbour was closed on Monday.",
+    "It opens again in May.",
+    "Nobody knows why it took so long.",
+    "The end.",
+]
+REFERENCES = [
+    "The port was shut on Monday.",
+    "It will open again in May.",
+    "No one knows why it took that long.",
+    "The end.",
+]
+
+
+def test_windows_of_one_are_comet():
+    slide = SLIDE(doc_ids=list("aabb"), window=1, stride=1, target_lang="en")
+    comet = COMET(target_lang="en")
+    assert slide._extract_corpus_statistics(HYPOTHESES, [REFERENCES]) == comet._extract_corpus_statistics(
+        HYPOTHESES, [REFERENCES]
+    )
+    assert slide.corpus_score(HYPOTHESES, [REFERENCES]).score == comet.corpus_score(HYPOTHESES, [REFERENCES]).score
+
+
+def test_bertr_and_comet_share_one_pass(monkeypatch):
+    encoded = []
+    forward = PackedEncoder.__call__
+    monkeypatch.setattr(
+        PackedEncoder,
+        "__call__",
+        lambda self, sequences, mixes: (
+            encoded.extend(s.tobytes() for s in sequences) or forward(self, sequences, mixes)
+        ),
+    )
+    options = EngineOptions(store_mb=33)  # a store of their own
+    systems = [HYPOTHESES, HYPOTHESES[::-1]]
+    bertr = BERTR([REFERENCES], systems, target_lang="en", engine=options)
+    comet = COMET([REFERENCES], systems, target_lang="en", engine=options)
+    for metric in (bertr, comet):
+        for system in systems:
+            metric.corpus_score(system, None)
+    assert len(encoded) == len(set(encoded)) == 7  # "The end." stands on both sides
+
+
+def test_english_guard():
+    with pytest.raises(InputError, match="slide: the embedded model reads English only, and the language is 'de'"):
+        SLIDE(target_lang="de")
+    COMET(target_lang="de", model="embedded")  # asked for: said, not refused

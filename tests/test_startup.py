@@ -1,0 +1,151 @@
+"""The hook that registers the metrics: what it costs, where it works, and what it leaves behind."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from plugin_conftest import A, COMMAND, REF, python, run, sacrebleu
+
+TEXT = ["-b", "-m", "chrf"]
+HEAVY = {
+    "torch",
+    "transformers",
+    "numpy",
+    "scipy",
+    "tokenizers",
+    "huggingface_hub",
+    "sacrebleu",
+    "importlib.metadata",
+    "logging",
+}
+
+
+def test_start_up_imports_nothing_more():
+    with_hook = set(python("import sys; print(*sys.modules)").stdout.split())
+    assert "_ctx_metrics_startup" in with_hook
+    assert not with_hook & (HEAVY | {"ctx_metrics"})
+    code = "import sys; before = set(sys.modules); import _ctx_metrics_startup; print(*(set(sys.modules) - before))"
+    here = str(Path(__file__).resolve().parent.parent)
+    assert run(sys.executable, "-S", "-c", f"import sys; sys.path.append({here!r}); {code}").stdout.split() == [
+        "_ctx_metrics_startup"
+    ]
+
+
+def test_importing_the_package_is_light():
+    done = python("import ctx_metrics, sys; print(*sys.modules)")
+    assert "ctx_metrics" in done.stdout.split()
+    assert not set(done.stdout.split()) & HEAVY
+
+
+def test_importing_sacrebleu_loads_no_metric():
+    done = python("import sacrebleu.sacrebleu, sys; print(*sys.modules)")
+    modules = set(done.stdout.split())
+    assert {"ctx_metrics.plugin.command", "ctx_metrics.plugin.registry"} <= modules
+    assert not modules & {
+        "torch",
+        "transformers",
+        "scipy",
+        "tokenizers",
+        "huggingface_hub",
+        "ctx_metrics.metrics.bertr",
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [COMMAND],
+        [sys.executable, "-m", "sacrebleu"],
+        [sys.executable, "-E", "-I", "-s", "-m", "sacrebleu"],
+        [sys.executable, "-O", "-m", "sacrebleu"],
+        [sys.executable, "-m", "ctx_metrics"],
+    ],
+    ids=lambda c: " ".join(c[1:]) or "script",
+)
+def test_every_way_to_start_the_command(command):
+    done = run(*command, "--help")
+    assert done.returncode == 0 and not done.stderr
+    assert "--bertr-model" in done.stdout and "--docids" in done.stdout
+    done = run(*command, REF, "-i", A, *TEXT)
+    assert (done.returncode, done.stderr) == (0, "") and float(done.stdout) > 20
+
+
+def test_the_package_alone_is_enough_where_no_pth_file_is_read():
+    site = [path for path in sys.path if path.endswith("site-packages")]
+    code = (
+        f"import sys; sys.path += {[str(Path(__file__).resolve().parent.parent), *site]!r}; sys.argv[1:] = ['--help']; "
+    )
+    done = run(sys.executable, "-S", "-c", code + "import runpy; runpy.run_module('ctx_metrics', run_name='__main__')")
+    assert done.returncode == 0 and "--bertr-model" in done.stdout
+
+
+@pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "sacrebleu"]], ids=["script", "module"])
+def test_no_autoload_leaves_stock_sacrebleu(command):
+    done = run(*command, "--help", CTX_METRICS_NO_AUTOLOAD="1")
+    assert done.returncode == 0
+    assert "{bleu,chrf,ter}" in done.stdout and "--source" not in done.stdout
+
+
+def test_metrics_from_the_api():
+    done = python(
+        "from sacrebleu.metrics import METRICS, BLEU; print(*METRICS); print(METRICS['BLEU'] is BLEU, METRICS['BERTR'])"
+    )
+    assert done.stdout.split("\n")[0].split()[:4] == ["BLEU", "CHRF", "TER", "BERTR"]
+    assert "True <class 'ctx_metrics.metrics.bertr.BERTR'>" in done.stdout
+
+
+@pytest.mark.parametrize("imported", ["sacrebleu.metrics", "sacrebleu.sacrebleu"])
+def test_sacrebleu_imported_before_the_package(imported):
+    """What happens where no .pth file is read: install() extends the modules that are there already."""
+    code = (
+        f"import sys, os; import {imported}; assert 'ctx_metrics' not in sys.modules; del os.environ['CTX_METRICS_NO_AUTOLOAD']\n"
+        "import ctx_metrics; from sacrebleu.metrics import METRICS; assert 'BERTR' in METRICS\n"
+        "from sacrebleu.sacrebleu import main; sys.argv = ['sacrebleu', '--help']; main()"
+    )
+    done = python(code, CTX_METRICS_NO_AUTOLOAD="1")
+    assert done.returncode == 0, done.stderr
+    assert "--docids" in done.stdout and done.stdout.count("Context for plugin metrics") == 1
+
+
+def test_installing_twice_changes_nothing():
+    done = python(
+        "import _ctx_metrics_startup as s, sys; s.install(); s.install()\n"
+        "print(sum(type(f).__name__ == '_Finder' for f in sys.meta_path))\n"
+        "import sacrebleu.sacrebleu as c, sacrebleu.metrics as m; before = c.main, m.METRICS; s.install()\n"
+        "print(before == (c.main, m.METRICS), before[1] is m.METRICS)"
+    )
+    assert done.stdout.split() == ["1", "True", "True"]
+
+
+def test_a_plugin_that_cannot_be_imported_is_said_once_and_sacrebleu_scores(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['ctx_metrics.plugin'] = None\n")
+    done = sacrebleu(REF, "-i", A, "-b", PYTHONPATH=str(tmp_path))
+    stock = sacrebleu(REF, "-i", A, "-b", CTX_METRICS_NO_AUTOLOAD="1")
+    assert (done.returncode, done.stdout) == (0, stock.stdout)
+    assert done.stderr.startswith("ctx-metrics: could not register with sacrebleu: ") and done.stderr.count("\n") == 1
+
+
+def test_an_error_of_sacrebleu_itself_comes_through():
+    done = python("import sys; sys.modules['portalocker'] = None; import sacrebleu.sacrebleu")
+    assert done.returncode == 1 and "import of portalocker halted" in done.stderr and "ctx-metrics" not in done.stderr
+
+
+def test_the_loader_leaves_no_trace():
+    done = python(
+        "import sacrebleu.metrics, sacrebleu.sacrebleu, inspect, pickle, importlib, json\n"
+        "for m in (sacrebleu.metrics, sacrebleu.sacrebleu):\n"
+        "    print(type(m.__loader__).__name__, m.__spec__.loader is m.__loader__, 'import' in inspect.getsource(m))\n"
+        "print(pickle.loads(pickle.dumps(sacrebleu.metrics.BLEU)) is sacrebleu.metrics.BLEU)\n"
+        "print(importlib.util.find_spec('sacrebleu.dataset').name, importlib.util.find_spec('no_such_thing_at_all'))\n"
+        "importlib.invalidate_caches(); importlib.reload(sacrebleu.metrics); print('BERTR' in sacrebleu.metrics.METRICS)"
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["SourceFileLoader True True"] * 2 + ["True", "sacrebleu.dataset None", "True"]
+
+
+def test_uninstalled_halfway_python_still_starts(tmp_path):
+    """The .pth line alone, without the module that it names, says nothing."""
+    line = (Path(__file__).resolve().parent.parent / "ctx_metrics.pth").read_text()
+    assert line.count("\n") == 1 and line.startswith("import ")
+    done = run(sys.executable, "-S", "-I", "-c", line + "print('fine')")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")

@@ -1,0 +1,209 @@
+"""A metric of another package: its flags, and the context that reaches its constructor."""
+
+import json
+
+import pytest
+from plugin_conftest import (
+    A,
+    B,
+    C,
+    DOCIDS,
+    EXAMPLES,
+    REF,
+    SOURCE,
+    add_package,
+    add_test_set,
+    add_toylen,
+    lines_of,
+    picks_from_xml,
+    sacrebleu,
+)
+
+WORDS = {name: [len(line.split()) for line in lines_of(name)] for name in (A, B, C, REF, SOURCE)}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> dict:
+    return add_toylen(tmp_path_factory.mktemp("toylen"))
+
+
+@pytest.fixture
+def toylen(installed, tmp_path):
+    """Runs the command; gives it and what each of the metric's objects was made with."""
+
+    def call(*args, **options):
+        log = tmp_path / "log"
+        done = sacrebleu(*args, **installed, TOYLEN_LOG=str(log), **options)
+        return done, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    return call
+
+
+def ratio(system: str, against: str) -> float:
+    return 100 * sum(WORDS[system]) / sum(WORDS[against])
+
+
+def test_help_shows_its_flag(toylen):
+    done, made = toylen("--help")
+    assert done.returncode == 0 and not made
+    assert "ToyLen related arguments" in done.stdout and "--toylen-scale" in done.stdout
+    assert "Factor of every score. (Default: 1.0)" in " ".join(done.stdout.split())
+
+
+def test_without_context(toylen):
+    done, (made,) = toylen(REF, "-i", A, "-m", "toylen", "-w", "6")
+    assert json.loads(done.stdout)["score"] == pytest.approx(ratio(A, REF), abs=1e-6)
+    assert made == {
+        "references": [lines_of(REF)],
+        "sources": None,
+        "doc_ids": None,
+        "source_lang": None,
+        "target_lang": None,
+        "systems": [lines_of(A)],
+        "scale": 1.0,
+    }
+    assert done.stderr == ""
+
+
+def test_its_flag_its_sources_document_ids_and_languages(toylen):
+    done, (made,) = toylen(
+        REF,
+        "-i",
+        A,
+        "-m",
+        "toylen",
+        "--toylen-scale",
+        "0.5",
+        "--source",
+        SOURCE,
+        "--docids",
+        DOCIDS,
+        "-l",
+        "de-en",
+        "-b",
+        "-w",
+        "6",
+    )
+    assert float(done.stdout) == pytest.approx(ratio(A, SOURCE) / 2, abs=1e-6)
+    assert made["sources"] == lines_of(SOURCE) and made["doc_ids"] == lines_of(DOCIDS)
+    assert (made["source_lang"], made["target_lang"], made["scale"]) == ("de", "en", 0.5)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "named", [["-m", "toylen"], ["-mtoylen"], ["--metrics=toylen"], ["-m", "bleu", "toylen", "chrf"]], ids=" ".join
+)
+def test_every_way_to_name_it_has_its_flags(toylen, named):
+    done, (made,) = toylen(REF, *named, "--toylen-scale=0.25", "-i", A)
+    assert done.returncode == 0 and made["scale"] == 0.25
+
+
+def test_every_system_of_the_run_is_in_systems(toylen):
+    done, (made,) = toylen(REF, "-i", A, B, C, "-m", "chrf", "toylen", "-b")
+    assert made["systems"] == [lines_of(name) for name in (A, B, C)]
+    rows = json.loads(done.stdout)
+    assert [row["system"] for row in rows] == [A, B, C]
+    assert [float(row["ToyLen"]) for row in rows] == pytest.approx([ratio(name, REF) for name in (A, B, C)], abs=0.06)
+
+
+def test_systems_from_the_standard_input(toylen):
+    columns = "".join(f"{a}\t{c}\n" for a, c in zip(lines_of(A), lines_of(C)))
+    done, (made,) = toylen(REF, "-m", "toylen", "--source", SOURCE, stdin=columns)
+    assert made["systems"] == [lines_of(A), lines_of(C)]
+    assert [row["system"] for row in json.loads(done.stdout)] == ["System 1", "System 2"]
+
+
+def test_several_references(toylen, tmp_path):
+    done, (made,) = toylen(REF, B, "-i", A, "-m", "toylen")
+    assert made["references"] == [lines_of(REF), lines_of(B)]
+    both = tmp_path / "both.tsv"
+    both.write_text("".join(f"{r}\t{b}\n" for r, b in zip(lines_of(REF), lines_of(B))))
+    done_tsv, made_tsv = toylen(both, "-nr", "2", "-i", A, "-m", "toylen")
+    assert made_tsv[-1]["references"] == made["references"] and done_tsv.stdout == done.stdout
+
+
+def test_sentence_level_goes_by_position(toylen, tmp_path):
+    """Two equal hypotheses have different sources, so their scores differ."""
+    (tmp_path / "hyp").write_text("one two\none two\nthree\n")
+    (tmp_path / "ref").write_text("one\none\none\n")
+    (tmp_path / "src").write_text("eins\neins zwei drei vier\neins zwei\n")
+    done, made = toylen(
+        tmp_path / "ref", "-i", tmp_path / "hyp", "-m", "toylen", "-sl", "-b", "--source", tmp_path / "src"
+    )
+    assert done.stdout.split() == ["200.0", "50.0", "50.0"] and len(made) == 1
+    done, _ = toylen(tmp_path / "ref", "-i", tmp_path / "hyp", "-m", "toylen", "-sl", "-f", "text")
+    assert [line.split(" = ")[1] for line in done.stdout.splitlines()] == ["200.0", "200.0", "100.0"]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [["--paired-bs", "--paired-bs-n", "50"], ["--paired-ar", "--paired-ar-n", "50", "-j", "2"]],
+    ids=lambda test: test[0],
+)
+def test_paired_tests(toylen, test):
+    done, (made,) = toylen(REF, "-i", A, B, C, "-m", "toylen", *test, "--source", SOURCE)
+    rows = json.loads(done.stdout)
+    assert [row["ToyLen"]["score"] for row in rows] == pytest.approx([ratio(name, SOURCE) for name in (A, B, C)])
+    assert rows[0]["ToyLen"]["p_value"] is None and all(0 < row["ToyLen"]["p_value"] <= 1 for row in rows[1:])
+    assert len(made["systems"]) == 3
+
+
+@picks_from_xml
+def test_detail_gives_each_subset_its_rows(toylen, tmp_path):
+    root, doc_ids = tmp_path / "sets", lines_of(DOCIDS)
+    origlangs = ["de" if doc_id.startswith(("news", "talk")) else "en" for doc_id in doc_ids]
+    domains = ["news" if doc_id.startswith("news") else "other" for doc_id in doc_ids]
+    add_test_set(root, "wmt23", "de-en", lines_of(SOURCE), lines_of(REF), doc_ids, origlangs, domains)
+    done, made = toylen(
+        "-t", "wmt23", "-l", "de-en", "-i", EXAMPLES / A, "-m", "toylen", "chrf", "--detail", SACREBLEU=str(root)
+    )
+    assert done.returncode == 0, done.stderr
+    printed = dict(line.split(":", 1) for line in done.stdout.splitlines() if "sentences=" in line and "ToyLen" in line)
+    for key, wanted in {
+        "origlang=de domain=ALL": [lang == "de" for lang in origlangs],
+        "origlang=en domain=ALL": [lang == "en" for lang in origlangs],
+        "origlang=de domain=news": [domain == "news" for domain in domains],
+    }.items():
+        value = next(text for name, text in printed.items() if name.strip() == key)
+        rows = [i for i, kept in enumerate(wanted) if kept]
+        score = 100 * sum(WORDS[A][i] for i in rows) / sum(WORDS[SOURCE][i] for i in rows)
+        assert f"sentences={len(rows)} " in value and float(value.split("=")[-1]) == pytest.approx(score, abs=0.06)
+    subset = next(seen for seen in made if len(seen["doc_ids"]) == domains.count("news"))
+    assert set(subset["doc_ids"]) == {"news-harbour"} and subset["sources"] == lines_of(SOURCE)[:13]
+    assert subset["systems"] == [lines_of(A)[:13]]
+
+
+BAD = {
+    "short": 'group.add_argument("-tl")',
+    "foreign": 'group.add_argument("--length-scale", type=float)',
+    "prefix": 'group.add_argument("--badflags", type=float)',
+    "alias": 'group.add_argument("--badflags-scale", "--scale")',
+    "taken": 'group.add_argument("--source")',
+    "place": 'group.add_argument("files", nargs="*")',
+    "dest": 'group.add_argument("--badflags-scale", dest="metrics")',
+    "raises": "1 / 0",
+}
+
+
+@pytest.mark.parametrize("statement", BAD.values(), ids=BAD.keys())
+def test_flags_that_are_not_its_own_are_refused(tmp_path, statement):
+    module = f"from sacrebleu.metrics import CHRF\nclass Bad(CHRF):\n    @classmethod\n    def add_arguments(cls, group):\n        {statement}\n"
+    env = add_package(tmp_path, {"badflags": "bad_flags:Bad"}, {"bad_flags.py": module}, "bad_flags")
+    done = sacrebleu(REF, "-i", A, "-m", "badflags", **env)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("sacreBLEU: error: metric badflags: its flag") and done.stderr.count("\n") == 1
+    done = sacrebleu(REF, "-i", A, "-m", "bleu", "-b", **env)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = sacrebleu("--help", **env)
+    assert done.returncode == 0 and "--source FILE" in done.stdout and "Bad related" not in done.stdout
+    assert done.stderr.startswith("ctx-metrics: metric badflags: its flag") and done.stderr.count("\n") == 1
+
+
+def test_a_metric_without_flags_of_its_own(tmp_path):
+    env = add_package(
+        tmp_path,
+        {"mychrf": "my_chrf:Mine"},
+        {"my_chrf.py": "from sacrebleu.metrics import CHRF\nclass Mine(CHRF):\n    pass\n"},
+    )
+    mine, chrf = (sacrebleu(REF, "-i", A, B, "-m", name, "-f", "text", **env) for name in ("mychrf", "chrf"))
+    assert (mine.returncode, mine.stdout) == (0, chrf.stdout)

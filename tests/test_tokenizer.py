@@ -1,0 +1,119 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctx_metrics.engine.tokenizer import TextTokenizer
+from ctx_metrics.errors import ModelError
+
+TEXTS = [
+    "The cat sat on the mat.",
+    "",
+    " ",
+    "a",
+    "rivers, birds and 猫 in 2024!",
+    "Straße mit Löwen",
+    "two\tbits\u2028of text",
+    "[SEP] a [MASK] b",
+    "<s> old </s> rain <mask> <pad>",
+    "the " * 90,
+]
+LONG = 1000
+
+
+@pytest.fixture(scope="module", params=["tiny_bert", "tiny_roberta", "tiny_xlmr"])
+def folder(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module")
+def ours(folder):
+    return TextTokenizer(folder)
+
+
+@pytest.fixture(scope="module")
+def theirs(folder):
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def test_same_ids_as_transformers(ours, theirs):
+    """Special tokens spelled out in a text are read as special tokens by both."""
+    for text, found in zip(TEXTS, ours(TEXTS, LONG)):
+        assert found.ids.tolist() == theirs(text, truncation=False)["input_ids"], text
+        assert found.cut == 0 and found.content == len(found.ids) - 2 and found.ids.dtype == np.int32
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), max_size=5))
+def test_same_ids_as_transformers_for_any_text(ours, theirs, texts):
+    for text, found in zip(texts, ours(texts, LONG), strict=True):
+        assert found.ids.tolist() == theirs(text)["input_ids"]
+
+
+def test_the_end_is_cut_and_counted(ours):
+    whole = ours(["the old cat ran home"], LONG)[0]
+    for most in (1, 2, whole.content - 1, whole.content, whole.content + 1):
+        found = ours(["the old cat ran home"], most)[0]
+        kept = min(most, whole.content)
+        assert found.cut == whole.content - kept and found.content == kept
+        assert found.ids.tolist() == [*whole.ids[: kept + 1], whole.ids[-1]]
+
+
+def test_no_texts_and_empty_texts(ours):
+    assert ours([], LONG) == []
+    (empty,) = ours([""], LONG)
+    assert (empty.content, empty.cut, len(empty.ids)) == (0, 0, 2)
+
+
+def test_lengths_of_other_texts_do_not_matter(ours):
+    together = ours(TEXTS, LONG)
+    assert all(np.array_equal(ours([text], LONG)[0].ids, found.ids) for text, found in zip(TEXTS, together))
+
+
+def test_truncation_and_padding_in_the_file_are_not_used(tiny_bert, tmp_path):
+    folder = shutil.copytree(tiny_bert, tmp_path / "model")
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["truncation"] = {"direction": "Right", "max_length": 6, "strategy": "LongestFirst", "stride": 0}
+    content["padding"] = {
+        "strategy": {"Fixed": 20},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    for found, plain in zip(TextTokenizer(folder)(TEXTS, LONG), TextTokenizer(tiny_bert)(TEXTS, LONG), strict=True):
+        assert np.array_equal(found.ids, plain.ids) and found.cut == plain.cut == 0
+
+
+def test_a_vocabulary_alone_is_enough(tiny_bert, tmp_path):
+    vocabulary = json.loads((tiny_bert / "tokenizer.json").read_text())["model"]["vocab"]
+    (tmp_path / "vocab.txt").write_text("".join(piece + "\n" for piece in sorted(vocabulary, key=vocabulary.get)))
+    (tmp_path / "config.json").write_text((tiny_bert / "config.json").read_text())
+    found, expected = TextTokenizer(tmp_path)(TEXTS, LONG), TextTokenizer(tiny_bert)(TEXTS, LONG)
+    assert [text.ids.tolist() for text in found] == [text.ids.tolist() for text in expected]
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}"])
+def test_broken_tokenizer(content, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(ModelError, match="its tokenizer cannot be loaded: "):
+        TextTokenizer(tmp_path)
+
+
+def test_no_tokenizer(tmp_path):
+    with pytest.raises(ModelError, match="its tokenizer cannot be loaded: "):
+        TextTokenizer(tmp_path)
+
+
+def test_a_tokenizer_without_specials_is_refused(tiny_bert, tmp_path):
+    content = json.loads((tiny_bert / "tokenizer.json").read_text())
+    content["post_processor"] = None
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ModelError, match="puts 0 special tokens around a text, not 2"):
+        TextTokenizer(tmp_path)
