@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -20,25 +20,46 @@ def read_lines(path: str, encoding: str = "utf-8") -> list[str]:
 
     Raises InputError for a file that cannot be read, or naming file, line and byte of text that is not in `encoding`.
     """
+    text = read_text(path, encoding)
+    if text.startswith(BOM):
+        text = text[1:]
+        notice(f"{path}: dropped the byte-order mark at its start")
+    return split_lines(text)
+
+
+def read_text(path: str, encoding: str) -> str:
+    """All of a text file (or .gz), as it is; raises InputError as read_lines does."""
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
             content = file.read()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"cannot read {path}: {error}; a file named .gz must be a whole gzip file") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    return decode(content, path, encoding)
+
+
+def decode(content: bytes, name: str, encoding: str) -> str:
+    """The text of some bytes; raises InputError naming the line and byte, in what `name` says, that are not text."""
     try:
-        text = content.decode(encoding)
+        return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
         raise InputError(
-            f"{path}, line {line}: byte {column} (0x{content[error.start]:02x}) is not {encoding}; "
-            "save the file as UTF-8 or name its encoding with -e"
+            f"{name}, line {line}: byte {column} (0x{content[error.start]:02x}) is not {encoding}; "
+            "save it as UTF-8 or name its encoding with -e"
         ) from error
     except LookupError as error:
-        raise InputError(f"cannot read {path}: unknown encoding {encoding!r}") from error
-    if text.startswith(BOM):
-        text = text[1:]
-        notice(f"{path}: dropped the byte-order mark at its start")
+        raise InputError(f"cannot read {name}: unknown encoding {encoding!r}; -e takes one such as utf-8") from error
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, which end at "\\n" only, without the white space at their ends.
+
+    >>> split_lines("one \\ntwo\\r\\n")
+    ['one', 'two']
+    """
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -75,7 +96,7 @@ class Corpus:
         if self.sources is not None:
             self.sources = _checked("sources", self.sources)
         if self.doc_ids is not None:
-            self.doc_ids = list(_no_string("document ids", self.doc_ids))
+            self.doc_ids = list_of_strings("document ids", self.doc_ids)
         if not self.hypotheses:
             raise InputError("no hypotheses to score")
         for name, stream in self._streams():
@@ -100,30 +121,39 @@ class Corpus:
         >>> Corpus(["a", "b", "c"], doc_ids=["x", "x", "y"]).documents()
         [(0, 2), (2, 3)]
         """
-        if self.doc_ids is None:
-            return [(0, len(self))]
-        starts = [i for i, doc_id in enumerate(self.doc_ids) if i == 0 or doc_id != self.doc_ids[i - 1]]
-        seen: dict[str, int] = {}
-        for start in starts:
-            doc_id = self.doc_ids[start]
-            if doc_id in seen:
-                raise InputError(
-                    f"document ids, line {start + 1}: {doc_id!r} returns after its document (from line "
-                    f"{seen[doc_id] + 1}) had ended; a document's lines must be together"
-                )
-            seen[doc_id] = start
-        return list(zip(starts, [*starts[1:], len(self)]))
+        return [(0, len(self))] if self.doc_ids is None else document_ranges(self.doc_ids)
 
 
-def _no_string(name: str, stream: Sequence) -> Sequence:
-    if isinstance(stream, str):
-        raise InputError(f"{name}: expected a list of strings, got one string")
-    return stream
+def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[tuple[int, int]]:
+    """The runs of equal ids as half-open ranges; raises InputError, saying where they are from, if an id returns.
+
+    >>> document_ranges(["x", "x", "y"])
+    [(0, 2), (2, 3)]
+    """
+    starts = [i for i, doc_id in enumerate(doc_ids) if i == 0 or doc_id != doc_ids[i - 1]]
+    seen: dict[str, int] = {}
+    for start in starts:
+        doc_id = doc_ids[start]
+        if doc_id in seen:
+            raise InputError(
+                f"{name}, line {start + 1}: {doc_id!r} returns after its document (from line "
+                f"{seen[doc_id] + 1}) had ended; a document's lines must be together"
+            )
+        seen[doc_id] = start
+    return list(zip(starts, [*starts[1:], len(doc_ids)]))
+
+
+def list_of_strings(name: str, stream: Collection) -> list:
+    """A list of what a collection holds; raises InputError for one string, which would be taken for its letters."""
+    if isinstance(stream, str) or not isinstance(stream, Collection):
+        given = "one string" if isinstance(stream, str) else type(stream).__name__
+        raise InputError(f"{name}: expected a list of strings, got {given}")
+    return list(stream)
 
 
 def _checked(name: str, stream: Sequence[Optional[str]], none_allowed: bool = False) -> list:
     """A list of clean strings: checks types and surrogates, drops a byte-order mark, and says what looks odd."""
-    stream = list(_no_string(name, stream))
+    stream = list_of_strings(name, stream)
     with_nul = []
     for i, text in enumerate(stream):
         if text is None and none_allowed:

@@ -39,7 +39,9 @@ def sentence_windows(length: int, window: int, stride: int, partial: str = "weig
     >>> [(w.start, w.end) for w in sentence_windows(7, 4, 2, "drop")]
     [(0, 4), (2, 6)]
     """
-    if window < 1 or not 1 <= stride <= window:
+    if window < 1:
+        raise InputError(f"window {window}: a window must hold at least 1 sentence")
+    if not 1 <= stride <= window:
         raise InputError(
             f"window {window}, stride {stride}: the stride must be from 1 to the window, or sentences are skipped"
         )

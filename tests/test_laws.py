@@ -89,6 +89,27 @@ def test_batch(name):
     assert max(abs(row[0] / row[1] - b) for row, b in zip(rows, base)) <= 1e-5
 
 
+@pytest.mark.slow
+def test_twenty_orders_and_budgets(name):
+    """As test_order and test_batch at once, on sentences of all systems: at most 1e-5 on the 0-1 scale."""
+    law(name, "batch")
+    hypotheses, references = [text for system in SYSTEMS.values() for text in system], REFERENCES * 3
+    doc_ids = [f"{letter}/{doc_id}" for letter in SYSTEMS for doc_id in DOC_IDS]
+    base = segment_values(make(name, doc_ids=doc_ids), hypotheses, [references])
+    worst = 0.0
+    for seed in range(20):
+        rng = random.Random(seed)
+        documents = list(dict.fromkeys(doc_ids))
+        rng.shuffle(documents)
+        order = [i for document in documents for i in range(len(doc_ids)) if doc_ids[i] == document]
+        engine = EngineOptions(batch_tokens=rng.choice([1, 64, 200, 777, 2048, 10000]), store_mb=rng.choice([1, 3, 64]))
+        metric = make(name, doc_ids=[doc_ids[i] for i in order], engine=engine)
+        values = segment_values(metric, [hypotheses[i] for i in order], [[references[i] for i in order]])
+        worst = max(worst, *(abs(values[k] - base[i]) for k, i in enumerate(order)))
+    print(f"{name}: largest difference {worst:.1e}")
+    assert worst <= 1e-5
+
+
 def test_identity(name):
     law(name, "identity")
     score = make(name, doc_ids=DOC_IDS).corpus_score(REFERENCES, [REFERENCES]).score

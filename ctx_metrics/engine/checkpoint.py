@@ -23,8 +23,7 @@ def read_config(folder: Path) -> dict:
 
     Raises ModelError for a folder without one, or of another kind.
     """
-    if (folder / "hparams.yaml").exists():
-        raise ModelError(f"{folder} is a COMET checkpoint, not a text encoder")
+    _refuse_comet(folder)
     try:
         config = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
@@ -45,6 +44,7 @@ def read_config(folder: Path) -> dict:
 
 def weight_files(folder: Path) -> list[Path]:
     """The files that hold a checkpoint's weights, one or several shards; safetensors are preferred."""
+    _refuse_comet(folder)
     for name in WEIGHTS:
         path = folder / name
         if path.exists():
@@ -56,6 +56,11 @@ def weight_files(folder: Path) -> list[Path]:
                 return [folder / shard for shard in sorted(shards)]
             return [path]
     raise ModelError(f"{folder} holds no weights: none of {', '.join(WEIGHTS)}")
+
+
+def _refuse_comet(folder: Path) -> None:
+    if (folder / "hparams.yaml").exists():
+        raise ModelError(f"{folder} is a COMET checkpoint, not a text encoder; name a BERT, RoBERTa or XLM-R folder")
 
 
 def read_weights(folder: Path, kind: str) -> dict[str, "torch.Tensor"]:
@@ -78,9 +83,8 @@ def read_weights(folder: Path, kind: str) -> dict[str, "torch.Tensor"]:
                 if not isinstance(found, dict):
                     raise ValueError("it holds no dictionary of tensors")
         except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
-            raise ModelError(
-                f"{path} cannot be read: {(str(error).splitlines() or [type(error).__name__])[0]}"
-            ) from error
+            why = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ModelError(f"{path} cannot be read: {why}; copy or fetch it again") from error
         except Exception as error:
             if type(error).__name__ != "UnpicklingError":
                 raise

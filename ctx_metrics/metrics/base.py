@@ -5,14 +5,14 @@ import hashlib
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Optional
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
-from ..corpus import Corpus
+from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..notices import notice
 
@@ -141,8 +141,6 @@ class ContextMetric(Metric):
         self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]], n_bootstrap: int = 1
     ) -> ContextScore:
         """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score."""
-        if not isinstance(hypotheses, str) and len(hypotheses) == 0:
-            raise InputError(f"{self.NAME.lower()}: no hypotheses to score")
         score = super().corpus_score(hypotheses, references, n_bootstrap)
         shown = [f"{name} = {count}" for name, count in self._last.counts.items() if count]
         score._verbose = f"({' '.join(shown)})" if shown else ""
@@ -150,15 +148,16 @@ class ContextMetric(Metric):
 
     def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
         """Check and keep the reference streams; unlike sacrebleu's zip, never cuts them to the shortest."""
-        if isinstance(references, str) or any(isinstance(stream, str) or stream is None for stream in references):
+        given = [references] if isinstance(references, str) or not isinstance(references, Collection) else references
+        if any(isinstance(stream, str) or not isinstance(stream, Collection) for stream in given):
             raise InputError(f"{self.NAME.lower()}: references must be a list of streams, each a list of strings")
-        streams = [list(stream) for stream in references]
+        streams = [list(stream) for stream in given]
         if len({len(stream) for stream in streams}) > 1:
             raise InputError(
                 f"{self.NAME.lower()}: reference streams differ in length: {[len(s) for s in streams]} segments"
             )
-        given = {sum(text is not None for text in texts) for texts in zip(*streams)}
-        self.num_refs = given.pop() if len(given) == 1 else -1
+        counts = {sum(text is not None for text in texts) for texts in zip(*streams)}
+        self.num_refs = counts.pop() if len(counts) == 1 else -1
         return streams
 
     def _extract_corpus_statistics(
@@ -182,15 +181,15 @@ class ContextMetric(Metric):
         return self._last.rows
 
     def _announced(self, results: list[SystemResult]) -> list[SystemResult]:
+        """The results, after saying their notices; raises InputError, and says nothing, if a system has no scored row."""
+        said = []
         for number, result in enumerate(results, 1):
-            where = f"system {number}: " if len(results) > 1 else ""
-            for text in result.notices:
-                notice(f"{self.NAME.lower()}: {where}{text}")
+            where = f"{self.NAME.lower()}: " + (f"system {number}: " if len(results) > 1 else "")
             if not any(row[1] for row in result.rows):
-                raise InputError(
-                    f"{self.NAME.lower()}: {where}no segment can be scored"
-                    + "".join(f"; {text}" for text in result.notices)
-                )
+                raise InputError("; ".join([f"{where}no segment can be scored", *result.notices]))
+            said += [where + text for text in result.notices]
+        for text in said:
+            notice(text)
         return results
 
     def __getstate__(self) -> dict:
@@ -202,6 +201,14 @@ class ContextMetric(Metric):
     def _compute_score_from_stats(self, stats: Row) -> ContextScore:
         total, weight = float(stats[0]), float(stats[1])
         return ContextScore(self.NAME, 100 * total / weight if weight > 0 else math.nan)
+
+    # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
+    def _check_corpus_score_args(self, hyps: Sequence[str], refs: Optional[Sequence]) -> None:
+        if not list_of_strings("hypotheses", hyps):
+            raise InputError(f"{self.NAME.lower()}: no hypotheses to score")
+
+    def _check_sentence_score_args(self, hyp: str, refs: Sequence[str]) -> None:
+        list_of_strings("references", refs)
 
     # sacrebleu's hooks for one segment at a time, which metrics that read a whole corpus do not use
     def _preprocess_segment(self, sent: str) -> str:

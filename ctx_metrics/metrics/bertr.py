@@ -64,7 +64,9 @@ class BERTR(ContextMetric):
         if multiref not in ("max", "mean"):
             raise InputError(f"bertr: multiref {multiref!r} is neither max nor mean")
         if max_length is not None and max_length < 1:
-            raise InputError(f"bertr: a maximum length of {max_length} tokens leaves nothing to compare")
+            raise InputError(
+                f"bertr: a maximum length of {max_length} tokens leaves nothing to compare; give at least 1"
+            )
         self.asked, self.target_lang, self.multiref = model is not None, target_lang, multiref
         self.model = hub.resolve(paper_model(target_lang) if model == "paper" else model or hub.EMBEDDED)
         if self.model.embedded and target_lang:

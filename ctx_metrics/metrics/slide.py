@@ -137,6 +137,11 @@ class SLIDE(COMET):
         if corpora[0].doc_ids is None:
             notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
         windows = [self._windows(corpus) for corpus in corpora]
+        if not any(windows):
+            raise InputError(
+                f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
+                "dropped; take a smaller --slide-window, or another --slide-partial than drop"
+            )
         results = self._score_windows(corpora, windows)
         for corpus, of_system, result in zip(corpora, windows, results):
             uncovered = [i for i, row in enumerate(result.rows) if not row[1]]

@@ -78,7 +78,8 @@ def load_estimator(name: Optional[str], options: EngineOptions) -> Estimator:
     if name in (None, EMBEDDED):
         return AlignmentRegressor(EMBEDDED_FOLDER, options)
     folder = Path(name).expanduser()
-    if folder.suffix == ".ckpt" or (folder / "hparams.yaml").exists() or (not folder.exists() and "/" in name):
+    like_hub_name = "/" in name and not name.startswith((".", "/", "~")) and not folder.exists()
+    if folder.suffix == ".ckpt" or (folder / "hparams.yaml").exists() or like_hub_name:
         raise ModelError(
             f"{name}: COMET checkpoints are not read by this version; "
             "use embedded, or the folder of a regressor trained with ctx_metrics.training"

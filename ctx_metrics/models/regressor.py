@@ -30,6 +30,7 @@ from .estimator import Estimate, Estimator, Example
 from .hub import ResolvedModel, file_sha256, resolve
 
 CONFIG_KIND = "ctx-alignment-regressor"
+_KEYS = ("name", "network", "layers", "encoder", "encoder_ckpt", "languages")
 FLOOR = 2.0
 HEAD_BATCH = 4096
 
@@ -240,13 +241,16 @@ def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
 def read_regressor_config(folder: Path) -> dict:
     """config.json of a regressor's folder; raises ModelError when it cannot be read."""
     try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
         raise ModelError(f"{folder} holds no readable config.json, so it is no quality model") from error
 
 
 def read_network(folder: Path, config: dict) -> RegressorNetwork:
     """The network with its weights, in fp32 and evaluation mode; raises ModelError for missing or unexpected tensors."""
+    missing = [key for key in _KEYS if key not in config]
+    if missing:
+        raise ModelError(f"{folder}: config.json lacks {', '.join(missing)}, which ctx_metrics.training writes")
     network = RegressorNetwork(**config["network"])
     try:
         tensors = load_file(folder / "model.safetensors")

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import read_lines
+from ..corpus import document_ranges, read_lines
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..notices import OncePerRun, logger, notice
@@ -36,7 +36,7 @@ class Run:
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
         """Start a run with its parsed arguments; `own` names each metric's own attributes among them.
 
-        Raises the error of a chosen metric that is among the `broken` ones.
+        Raises the error of a chosen metric that is among the `broken` ones, and InputError for a lone language.
         """
         self.args, self._own = args, own
         self.systems, self._files = [], {}
@@ -46,6 +46,8 @@ class Run:
         for name in self.chosen:
             if name in broken:
                 raise broken[name]
+        if self.chosen and args.langpair and "-" not in args.langpair:
+            raise InputError(f"-l {args.langpair} is no language pair; name source and target, such as -l de-en")
         for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
             logger.removeFilter(old)
         logger.addFilter(OncePerRun())
@@ -101,7 +103,9 @@ class Run:
         """Lines of the file that a flag names, else of the test set, else None. Read once."""
         if key not in self._files:
             if path:
-                self._files[key] = read_lines(path, self.args.encoding)
+                lines = self._files[key] = read_lines(path, self.args.encoding)
+                if key == "doc_ids":
+                    document_ranges(lines, path)
             else:
                 self._files[key] = (
                     test_set_lines(self.args.test_set, self.args.langpair, field) if self.args.test_set else None

