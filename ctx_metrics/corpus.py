@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from .errors import InputError
-from .notices import notice, place
+from .notices import counted, notice, place
 
 BOM = "\ufeff"
 
@@ -101,7 +101,9 @@ class Corpus:
             raise InputError("no hypotheses to score")
         for name, stream in self._streams():
             if len(stream) != len(self.hypotheses):
-                raise InputError(f"{name}: {len(stream)} segments for {len(self.hypotheses)} hypotheses")
+                segments = counted(len(stream), "segment", "segments")
+                hypotheses = counted(len(self.hypotheses), "hypothesis", "hypotheses")
+                raise InputError(f"{name}: {segments} for {hypotheses}")
         self.documents()
 
     def _streams(self):

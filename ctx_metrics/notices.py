@@ -34,6 +34,15 @@ def quiet_libraries() -> None:
             other.setLevel(logging.ERROR)
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """A number with the words that agree with it.
+
+    >>> counted(1, "segment has", "segments have"), counted(3, "segment has", "segments have")
+    ('1 segment has', '3 segments have')
+    """
+    return f"{number} {one if number == 1 else many}"
+
+
 def place(positions: Sequence[int], shown: int = 5) -> str:
     """The first few 1-based positions of a longer list, for a message.
 

@@ -148,7 +148,7 @@ def test_a_segment_without_reference_is_left_out_and_said(stub, caplog):
     score = stub().corpus_score(["east", "east"], [["steep", None]])
     assert score.score == pytest.approx(60, abs=1e-4) and score._verbose == "(unreferenced = 1)"
     assert [record.getMessage() for record in caplog.records] == [
-        "bertr: 1 segments have no reference and are left out (segment 2)"
+        "bertr: 1 segment has no reference and is left out (segment 2)"
     ]
 
 
@@ -179,8 +179,21 @@ def test_max_length_cuts_and_counts(stub, caplog):
     score = metric.corpus_score(["east north steep", "east"], [["steep", "steep"]])
     # without its third word the first hypothesis scores 80
     assert score.score == pytest.approx(70, abs=1e-4) and score._verbose == "(truncated = 1)"
-    assert caplog.messages == ["bertr: 1 segments were cut to 2 tokens a text (segment 1)"]
+    assert caplog.messages == ["bertr: 1 segment was cut to 2 tokens a text (segment 1)"]
     assert metric.get_signature().info["maxlen"] == 2
+
+
+def test_a_maximum_length_beyond_the_model_is_said(stub, caplog):
+    assert stub(max_length=4000).settings["maxlen"] == StubEncoder.max_content
+    assert caplog.messages == [f"bertr: the model reads {StubEncoder.max_content} tokens of a text, not 4000"]
+
+
+def test_a_notice_of_every_system_is_said_once(stub, caplog):
+    metric = stub([["", "east"]], [["east", "east"], ["east east", "east"]])
+    metric.corpus_score(["east", "east"], None)
+    assert caplog.messages == [
+        "bertr: every system: 1 segment has an empty hypothesis or reference and scores 0 (segment 1)"
+    ]
 
 
 def test_max_length_settings(stub):
@@ -193,8 +206,8 @@ def test_systems_are_told_apart_in_notices(stub, caplog):
     metric = stub([["east", "east"]], [["east", ""], ["", "east"]])
     assert metric.corpus_score(["", "east"], None).score == pytest.approx(50, abs=1e-4)
     assert sorted(message[:40] for message in caplog.messages) == [
-        "bertr: system 1: 1 segments have an empt",
-        "bertr: system 2: 1 segments have an empt",
+        "bertr: system 1: 1 segment has an empty ",
+        "bertr: system 2: 1 segment has an empty ",
     ]
 
 

@@ -320,7 +320,7 @@ def test_several_references(runs):
 
 
 def test_what_is_empty_is_counted(runs):
-    assert "system 1: 1 segments have an empty hypothesis or reference and score 0 (segment 1)" in runs["gap"].stderr
+    assert "system 1: 1 segment has an empty hypothesis or reference and scores 0 (segment 1)" in runs["gap"].stderr
     assert runs["gap"].stderr.count("empty hypothesis") == 1
 
 

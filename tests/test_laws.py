@@ -148,7 +148,7 @@ def test_lengths_must_agree(name):
     with pytest.raises(InputError, match="differ in length"):
         make(name, [["a", "b"], ["a"]])
     if name == "slide":
-        with pytest.raises(InputError, match="document ids: 1 segments for 2"):
+        with pytest.raises(InputError, match="document ids: 1 segment for 2"):
             make(name, doc_ids=["x"]).corpus_score(["a", "b"], [["a", "b"]])
 
 

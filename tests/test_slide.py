@@ -210,3 +210,11 @@ def test_english_guard():
     with pytest.raises(InputError, match="slide: the embedded model reads English only, and the language is 'de'"):
         SLIDE(target_lang="de")
     COMET(target_lang="de", model="embedded")  # asked for: said, not refused
+
+
+def test_empty_lines_inside_a_window_are_counted(caplog):
+    metric = SLIDE(doc_ids=list("aaab"), window=3, target_lang="en")
+    score = metric.corpus_score(["It rains.", "", "It pours.", "The end."], [["It rains."] * 4])
+    assert "blank = 1" in score.format() and "empty" not in score.format()
+    assert "slide: 1 sentence is empty inside a window (segment 2)" in caplog.messages
+    assert "|docs:ids|window:3|" in str(metric.get_signature())

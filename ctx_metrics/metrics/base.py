@@ -63,6 +63,7 @@ class ContextSignature(Signature):
         "stride": "st",
         "partial": "p",
         "tokens": "tb",
+        "docs": "dc",
         "scale": "sc",
         "ctx": "ctx",
         "torch": "th",
@@ -182,14 +183,19 @@ class ContextMetric(Metric):
 
     def _announced(self, results: list[SystemResult]) -> list[SystemResult]:
         """The results, after saying their notices; raises InputError, and says nothing, if a system has no scored row."""
-        said = []
+        systems: dict[str, list[int]] = {}
         for number, result in enumerate(results, 1):
-            where = f"{self.NAME.lower()}: " + (f"system {number}: " if len(results) > 1 else "")
             if not any(row[1] for row in result.rows):
-                raise InputError("; ".join([f"{where}no segment can be scored", *result.notices]))
-            said += [where + text for text in result.notices]
-        for text in said:
-            notice(text)
+                where = f"system {number}: " if len(results) > 1 else ""
+                raise InputError("; ".join([f"{self.NAME.lower()}: {where}no segment can be scored", *result.notices]))
+            for text in result.notices:
+                systems.setdefault(text, []).append(number)
+        for text, numbers in systems.items():
+            every = len(numbers) == len(results)
+            where = (
+                "" if len(results) == 1 else "every system: " if every else f"system {', '.join(map(str, numbers))}: "
+            )
+            notice(f"{self.NAME.lower()}: {where}{text}")
         return results
 
     def __getstate__(self) -> dict:

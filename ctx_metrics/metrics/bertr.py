@@ -7,7 +7,7 @@ from ..corpus import Corpus
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..language import guard_english
-from ..notices import place
+from ..notices import counted, notice, place
 from .base import ContextMetric, ContextScore, ContextSignature, SystemResult, best_reference
 
 Layers = Union[int, str, Sequence[int], None]
@@ -75,6 +75,8 @@ class BERTR(ContextMetric):
         layers = layers if layers is not None else EMBEDDED_LAYER if self.model.embedded else "mean"
         self.mixes = layer_mixes(layers, self.encoder.layers)
         self.encoder.require(self.mixes)
+        if max_length is not None and max_length > self.encoder.max_content:
+            notice(f"bertr: the model reads {self.encoder.max_content} tokens of a text, not {max_length}")
         self.max_length = min(max_length or self.encoder.max_content, self.encoder.max_content)
         self.settings = {
             **self.model.signature(),
@@ -156,14 +158,17 @@ class BERTR(ContextMetric):
             "unreferenced": [i for i, results in enumerate(segments) if not results],
         }
         words = {
-            "truncated": f"segments were cut to {self.max_length} tokens a text",
-            "empty": "segments have an empty hypothesis or reference and score 0",
-            "unreferenced": "segments have no reference and are left out",
+            "truncated": [f"{was} cut to {self.max_length} tokens a text" for was in ("segment was", "segments were")],
+            "empty": [
+                "segment has an empty hypothesis or reference and scores 0",
+                "segments have an empty hypothesis or reference and score 0",
+            ],
+            "unreferenced": ["segment has no reference and is left out", "segments have no reference and are left out"],
         }
         return SystemResult(
             rows,
             {kind: len(found) for kind, found in kinds.items()},
-            [f"{len(found)} {words[kind]} (segment {place(found)})" for kind, found in kinds.items() if found],
+            [f"{counted(len(found), *words[kind])} (segment {place(found)})" for kind, found in kinds.items() if found],
         )
 
 

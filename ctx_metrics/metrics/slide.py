@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Optional
 from ..corpus import Corpus
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..notices import notice, place
+from ..notices import counted, notice, place
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
 from .base import ContextScore, ContextSignature, SystemResult
 from .comet import COMET
@@ -24,7 +24,7 @@ class SLIDEScore(ContextScore):
 
 
 class SLIDESignature(ContextSignature):
-    """As COMET's, with window, stride and partial, or tokens and stride."""
+    """As COMET's, with docs (ids, or none given), and window, stride and partial, or tokens and stride."""
 
 
 class SLIDE(COMET):
@@ -62,13 +62,14 @@ class SLIDE(COMET):
     ):
         super().__init__(references, systems, sources, target_lang, model, multiref, engine)
         self._context["doc_ids"] = doc_ids
+        docs = "none" if doc_ids is None else "ids"
         self.tokens = tokens
         if tokens is None:
             self.window = WINDOW if window is None else window
             self.partial = PARTIAL_DEFAULT if partial is None else partial
             self.stride = self.window if stride is None else stride
             sentence_windows(0, self.window, self.stride, self.partial)  # raises for settings that cannot be
-            self.settings.update(window=self.window, stride=self.stride, partial=self.partial)
+            self.settings.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
         else:
             if window is not None or partial is not None:
                 raise InputError(
@@ -77,7 +78,7 @@ class SLIDE(COMET):
                 )
             self.stride = stride or 0
             token_windows([], tokens, self.stride)
-            self.settings.update(tokens=tokens, stride=stride or "end")
+            self.settings.update(docs=docs, tokens=tokens, stride=stride or "end")
 
     @classmethod
     def add_arguments(cls, group) -> None:
@@ -155,11 +156,18 @@ class SLIDE(COMET):
                 dropped = sum(self._drops(end - start) for start, end in corpus.documents())
                 result.counts["dropped"] = dropped
                 if dropped:
-                    result.notices.append(f"{dropped} partial windows were dropped (--slide-partial drop)")
+                    windows_were = counted(dropped, "partial window was", "partial windows were")
+                    result.notices.append(f"{windows_were} dropped (--slide-partial drop)")
             if uncovered:
                 result.notices.append(
                     f"{len(uncovered)} of {len(corpus)} sentences are in no scored window (segment {place(uncovered)})"
                 )
+            longer = [window for window in of_system if window.end - window.start > 1]
+            blank = sorted({i for w in longer for i in range(w.start, w.end) if not corpus.hypotheses[i].strip()})
+            result.counts["blank"] = len(blank)
+            if blank:
+                lines = counted(len(blank), "sentence is", "sentences are")
+                result.notices.append(f"{lines} empty inside a window (segment {place(blank)})")
         return results
 
     def _drops(self, length: int) -> bool:

@@ -6,7 +6,7 @@ from typing import Optional
 from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Estimate, Estimator, Example
-from ..notices import place
+from ..notices import counted, place
 from ..windows import Window, credit
 from .base import SystemResult, best_reference
 
@@ -64,24 +64,26 @@ def _system_result(
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
     scored = [(window, value) for window, value in zip(windows, values) if value is not None]
     rows = credit([window for window, _ in scored], [value for _, value in scored], length)
-    unit = "segments" if all(end - start == 1 for start, end, _ in windows) else "windows"
+    unit = "segment" if all(end - start == 1 for start, end, _ in windows) else "window"
     kinds = {
         "truncated": [k for k, estimates in enumerate(found) if any(e.cut for e in estimates)],
         "empty": [k for k, estimates in enumerate(found) if estimates and all(e.empty for e in estimates)],
         "unreferenced": [k for k, estimates in enumerate(found) if not estimates],
     }
     words = {
-        "truncated": f"were cut to {estimator.max_length} tokens a text",
-        "empty": "have an empty hypothesis or reference and score 0",
-        "unreferenced": "have no whole reference and are left out",
-    }
-    starts = [window.start for window in windows]
-    return SystemResult(
-        rows,
-        {kind: len(which) for kind, which in kinds.items()},
-        [
-            f"{len(which)} {unit} {words[kind]} (from segment {place([starts[k] for k in which])})"
-            for kind, which in kinds.items()
-            if which
+        "truncated": [f"{was} cut to {estimator.max_length} tokens a text" for was in (f"{unit} was", f"{unit}s were")],
+        "empty": [
+            f"{unit} has an empty hypothesis or reference and scores 0",
+            f"{unit}s have an empty hypothesis or reference and score 0",
         ],
-    )
+        "unreferenced": [
+            f"{unit} has no whole reference and is left out",
+            f"{unit}s have no whole reference and are left out",
+        ],
+    }
+    notices = []
+    for kind, which in kinds.items():
+        if which:
+            where = place([windows[k].start for k in which])
+            notices.append(f"{counted(len(which), *words[kind])} (from segment {where})")
+    return SystemResult(rows, {kind: len(which) for kind, which in kinds.items()}, notices)

@@ -26,11 +26,12 @@ from ..engine.encoder import shared_encoder
 from ..engine.options import EngineOptions
 from ..engine.pairs import EncodedText, map_pairs
 from ..errors import ModelError
-from .estimator import Estimate, Estimator, Example
+from .estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from .hub import ResolvedModel, file_sha256, resolve
 
 CONFIG_KIND = "ctx-alignment-regressor"
-_KEYS = ("name", "network", "layers", "encoder", "encoder_ckpt", "languages")
+_KEYS = ("network", "layers", "encoder", "encoder_ckpt", "languages")
+EMBEDDED_REGRESSOR = "embedded-alignment-regressor"
 FLOOR = 2.0
 HEAD_BATCH = 4096
 
@@ -202,7 +203,8 @@ class AlignmentRegressor(Estimator):
             raise ModelError(
                 f"{folder} was trained on an encoder that hashes to {config['encoder_ckpt']}, not {encoder.ckpt}"
             )
-        self.model = ResolvedModel(config["name"], folder, None, file_sha256(weights)[:12])
+        name = EMBEDDED_REGRESSOR if folder == EMBEDDED_FOLDER else folder.resolve().name
+        self.model = ResolvedModel(name, folder, None, file_sha256(weights)[:12])
         self.english_only = config["languages"] == ["en"]
         self.encoder = shared_encoder(encoder.folder, options)
         self.encoder.require([(layer,) for layer in self.layers])

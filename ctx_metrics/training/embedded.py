@@ -139,7 +139,6 @@ def write_model(
     (folder / "model.safetensors").chmod(0o644)  # safetensors leaves it readable by its owner alone
     config = {
         "model_type": CONFIG_KIND,
-        "name": "embedded-alignment-regressor",
         "encoder": hub.EMBEDDED,
         "encoder_ckpt": encoder.ckpt,
         "languages": ["en"],
