@@ -103,6 +103,15 @@ def test_token_budget(stub, caplog):
     assert "|tokens:7|stride:end|" in str(metric.get_signature())
 
 
+def test_a_sentence_beyond_the_budget_is_counted(stub, caplog):
+    long = ["w10 w20 w30", "w40", "w50"]
+    metric = SLIDE(doc_ids=["d"] * 3, tokens=7)
+    score = metric.corpus_score(long, [long])
+    assert [example.hypothesis for example in stub.calls[0]] == ["w10 w20 w30", "w40 w50"]
+    assert "over = 1" in score.format()
+    assert caplog.messages == ["slide: 1 window of one sentence exceeds 7 tokens (segment 1)"]
+
+
 def test_several_references_and_missing_lines(stub):
     other = texts(1, 2, 3, 4, 5, 6, 7)
     metric = SLIDE(doc_ids=["d"] * 7, window=4)

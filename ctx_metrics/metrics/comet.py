@@ -74,11 +74,9 @@ class COMET(ContextMetric):
             help="Score of several references. (Default: %(default)s)",
         )
 
-    def _windows(self, corpus: Corpus) -> list[Window]:
-        return [Window(i, i + 1, 1.0) for i in range(len(corpus))]
-
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        return self._score_windows(corpora, [self._windows(corpus) for corpus in corpora])
+        segments = [Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]
+        return self._score_windows(corpora, [segments] * len(corpora))
 
     def _score_windows(self, corpora: list[Corpus], windows: list[list[Window]]) -> list[SystemResult]:
         if self.estimator.english_only and not self.target_lang:

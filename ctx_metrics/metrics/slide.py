@@ -120,9 +120,23 @@ class SLIDE(COMET):
             help="Score of a window with several references. (Default: %(default)s)",
         )
 
-    def _windows(self, corpus: Corpus) -> list[Window]:
-        """The windows of all documents, as ranges of corpus segments."""
-        counts = [] if self.tokens is None else token_counts(self.estimator, corpus)
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        if corpora[0].doc_ids is None:
+            notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
+        counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
+        windows = [self._windows_of(corpus, of_corpus) for corpus, of_corpus in zip(corpora, counts)]
+        if not any(windows):
+            raise InputError(
+                f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
+                "dropped; take a smaller --slide-window, or another --slide-partial than drop"
+            )
+        results = self._score_windows(corpora, windows)
+        for corpus, of_corpus, of_system, result in zip(corpora, counts, windows, results):
+            self._count_windows(corpus, of_system, of_corpus, result)
+        return results
+
+    def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
+        """The windows of all documents, as ranges of corpus segments; `counts` are the segments' tokens."""
         return [
             Window(start + w.start, start + w.end, w.weight)
             for start, end in corpus.documents()
@@ -134,45 +148,35 @@ class SLIDE(COMET):
             return sentence_windows(length, self.window, self.stride, self.partial)
         return token_windows(counts, self.tokens, self.stride, self.estimator.special_tokens)
 
-    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        if corpora[0].doc_ids is None:
-            notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
-        windows = [self._windows(corpus) for corpus in corpora]
-        if not any(windows):
-            raise InputError(
-                f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
-                "dropped; take a smaller --slide-window, or another --slide-partial than drop"
+    def _count_windows(
+        self, corpus: Corpus, windows: Sequence[Window], counts: Sequence[int], result: SystemResult
+    ) -> None:
+        """Add to a result how many windows there are, what they cover, and what is odd about them."""
+        uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
+        longer = [w for w in windows if w.end - w.start > 1]
+        blank = sorted({i for w in longer for i in range(w.start, w.end) if not corpus.hypotheses[i].strip()})
+        over = [i for i, tokens in enumerate(counts) if tokens + self.estimator.special_tokens > self.tokens]
+        dropped = 0
+        if self.tokens is None and self.partial == "drop":
+            for start, end in corpus.documents():
+                kept = sentence_windows(end - start, self.window, self.stride, "drop")
+                dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
+        coverage = f"{100 * (1 - len(uncovered) / len(corpus)):.1f}%"
+        result.counts = {"windows": len(windows), "coverage": coverage, **result.counts}
+        result.counts.update(uncovered=len(uncovered), dropped=dropped, over=len(over), blank=len(blank))
+        if dropped:
+            were = counted(dropped, "partial window was", "partial windows were")
+            result.notices.append(f"{were} dropped (--slide-partial drop)")
+        if uncovered:
+            result.notices.append(
+                f"{len(uncovered)} of {len(corpus)} sentences are in no scored window (segment {place(uncovered)})"
             )
-        results = self._score_windows(corpora, windows)
-        for corpus, of_system, result in zip(corpora, windows, results):
-            uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
-            result.counts = {
-                "windows": len(of_system),
-                "coverage": f"{100 * (1 - len(uncovered) / len(corpus)):.1f}%",
-                **result.counts,
-                "uncovered": len(uncovered),
-            }
-            if self.tokens is None and self.partial == "drop":
-                dropped = sum(self._drops(end - start) for start, end in corpus.documents())
-                result.counts["dropped"] = dropped
-                if dropped:
-                    windows_were = counted(dropped, "partial window was", "partial windows were")
-                    result.notices.append(f"{windows_were} dropped (--slide-partial drop)")
-            if uncovered:
-                result.notices.append(
-                    f"{len(uncovered)} of {len(corpus)} sentences are in no scored window (segment {place(uncovered)})"
-                )
-            longer = [window for window in of_system if window.end - window.start > 1]
-            blank = sorted({i for w in longer for i in range(w.start, w.end) if not corpus.hypotheses[i].strip()})
-            result.counts["blank"] = len(blank)
-            if blank:
-                lines = counted(len(blank), "sentence is", "sentences are")
-                result.notices.append(f"{lines} empty inside a window (segment {place(blank)})")
-        return results
-
-    def _drops(self, length: int) -> bool:
-        """Whether a document of this length has a partial window."""
-        return len(sentence_windows(length, self.window, self.stride)) > len(self._document_windows(length, ()))
+        if over:
+            lines = counted(len(over), "window of one sentence exceeds", "windows of one sentence exceed")
+            result.notices.append(f"{lines} {self.tokens} tokens (segment {place(over)})")
+        if blank:
+            lines = counted(len(blank), "sentence is", "sentences are")
+            result.notices.append(f"{lines} empty inside a window (segment {place(blank)})")
 
 
 def token_counts(estimator: "Estimator", corpus: Corpus) -> list[int]:
