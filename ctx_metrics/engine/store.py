@@ -31,11 +31,16 @@ class EmbeddingStore:
         return states
 
     def put(self, key: Hashable, states: States) -> None:
-        """Keep a text's states (CPU tensors that own their memory), in place of older ones of the same text."""
+        """Keep a text's states (CPU tensors that own their memory), in place of older ones of the same text.
+
+        States that exceed the bound by themselves are not kept.
+        """
         self._drop(key)
+        if _bytes(states) > self.limit:
+            return
         self._entries[key] = states
         self.size += _bytes(states)
-        while self.size > self.limit and self._entries:
+        while self.size > self.limit:
             self._drop(next(iter(self._entries)))
 
     def _drop(self, key: Hashable) -> None:
