@@ -61,7 +61,7 @@ def install():
     """Arm the hook, and extend sacrebleu at once where it is already imported. Idempotent."""
     import os
 
-    if os.environ.get("CTX_METRICS_NO_AUTOLOAD"):
+    if os.environ.get("CTX_METRICS_NO_AUTOLOAD", "0") not in ("", "0"):
         return
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -15,11 +15,14 @@ _HOMES = {
     "CtxMetricsError": "ctx_metrics.errors",
     "InputError": "ctx_metrics.errors",
     "ModelError": "ctx_metrics.errors",
+    "ResourceError": "ctx_metrics.errors",
 }
 __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str):
+    if name == "__version__":
+        return import_module("importlib.metadata").version("ctx-metrics")
     if name not in _HOMES:
         raise AttributeError(f"module 'ctx_metrics' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -127,11 +127,14 @@ class Corpus:
 
 
 def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[tuple[int, int]]:
-    """The runs of equal ids as half-open ranges; raises InputError, saying where they are from, if an id returns.
+    """The runs of equal ids as half-open ranges; raises InputError, saying where, if an id returns or is missing.
 
     >>> document_ranges(["x", "x", "y"])
     [(0, 2), (2, 3)]
     """
+    for i, doc_id in enumerate(doc_ids):
+        if not isinstance(doc_id, str) or not doc_id.strip():
+            raise InputError(f"{name}, line {i + 1}: the document id is missing; every line needs one")
     starts = [i for i, doc_id in enumerate(doc_ids) if i == 0 or doc_id != doc_ids[i - 1]]
     seen: dict[str, int] = {}
     for start in starts:

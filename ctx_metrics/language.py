@@ -61,6 +61,6 @@ def guard_english(metric: str, flag: str, asked: bool, language: Optional[str], 
         notice(f"{message}; scored all the same, since {flag} asks for it")
     elif not looks_english(texts):
         notice(
-            f"{metric}: the embedded model reads English only, and the text does not look English; "
-            f"name another model with {flag}, or the language pair with -l"
+            "the embedded models read English only, and the text does not look English; "
+            "name another model, or the language pair with -l"
         )

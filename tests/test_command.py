@@ -320,7 +320,7 @@ def test_several_references(runs):
 
 
 def test_what_is_empty_is_counted(runs):
-    assert "system 1: 1 segment has an empty hypothesis or reference and scores 0 (segment 1)" in runs["gap"].stderr
+    assert "gap: 1 segment has an empty hypothesis or reference and scores 0 (segment 1)" in runs["gap"].stderr
     assert runs["gap"].stderr.count("empty hypothesis") == 1
 
 
@@ -337,3 +337,12 @@ def test_what_a_user_can_mend_is_one_line(runs, name, says):
     done = runs[name]
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("sacreBLEU: error: ") and done.stderr.count("\n") == 1 and says in done.stderr
+
+
+def test_resampling_windows_is_said(tmp_path):
+    """Sentences of a window share its score: sacrebleu's tests take them for independent."""
+    what = "slide: the sentences of a window share its score, so intervals and p-values from resampled segments are too small"
+    args = (REF, "-i", A, "-m", "slide", "--docids", DOCIDS, "-l", "de-en")
+    assert what in sacrebleu(*args, "--confidence").stderr
+    assert what not in sacrebleu(*args).stderr
+    assert what not in sacrebleu(*args, "--confidence", "--slide-window", "1").stderr

@@ -180,3 +180,9 @@ def test_documents():
 def test_a_document_that_returns_is_refused():
     with pytest.raises(InputError, match=r"document ids, line 4: 'x' returns after its document \(from line 1\)"):
         Corpus(list("abcd"), doc_ids=["x", "x", "y", "x"])
+
+
+@pytest.mark.parametrize("doc_ids", [["a", "", "b"], ["a", None, "b"], ["a", " ", "b"]])
+def test_every_line_needs_a_document_id(doc_ids):
+    with pytest.raises(InputError, match="document ids, line 2: the document id is missing; every line needs one"):
+        Corpus(["x", "y", "z"], doc_ids=doc_ids)

@@ -19,10 +19,15 @@ def test_a_regressor_folder_loads(tmp_path):
     assert load_estimator(str(folder), EngineOptions()).model.ckpt == load_estimator(None, EngineOptions()).model.ckpt
 
 
-@pytest.mark.parametrize("name", ["Unbabel/wmt22-comet-da", "some/folder/checkpoints/model.ckpt"])
-def test_comet_checkpoints_get_a_clear_error(name):
-    with pytest.raises(ModelError, match=f"^{name}: COMET checkpoints are not read by this version; use embedded"):
-        load_estimator(name, EngineOptions())
+def test_comet_checkpoints_get_a_clear_error():
+    with pytest.raises(ModelError, match="^x/model.ckpt: COMET checkpoints are not read by this version; use embedded"):
+        load_estimator("x/model.ckpt", EngineOptions())
+    hub = "^no model folder 'Unbabel/wmt22-comet-da', and COMET checkpoints of the hub are not read by this version"
+    with pytest.raises(ModelError, match=hub):
+        load_estimator("Unbabel/wmt22-comet-da", EngineOptions())
+    for name in ("", "./absent"):
+        with pytest.raises(ModelError, match=f"^no model folder '{name}'; use embedded"):
+            load_estimator(name, EngineOptions())
 
 
 def test_comet_folder(tmp_path):

@@ -512,3 +512,26 @@ def test_a_broken_pipe_is_ignored_while_fetching(outcomes):
     assert {"first", "revision", "bin", "gated", "missing", "no network"} <= set(fetched)
     assert all(set(outcomes[name]["sigpipe"]) == {"SIG_IGN"} for name in fetched)
     assert all(found["after"] == "SIG_DFL" for found in outcomes.values())
+
+
+def test_an_empty_name_is_refused():
+    with pytest.raises(ModelError, match="the name of the model is empty"):
+        hub.resolve("")
+
+
+def test_the_hint_to_fetch_names_the_revision(monkeypatch):
+    import huggingface_hub
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    def absent(*args, **options):
+        raise LocalEntryNotFoundError("not here")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", absent)
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", absent)
+    for name, hint in (
+        ("some/model", "(hf download some/model)"),
+        ("some/model@v2", "(hf download some/model --revision v2)"),
+    ):
+        with pytest.raises(ModelError) as error:
+            hub.resolve(name)
+        assert hint in str(error.value)

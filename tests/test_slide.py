@@ -7,6 +7,7 @@ import pytest
 from ctx_metrics import BERTR, COMET, SLIDE, InputError
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.metrics.slide import blank_lines
 from ctx_metrics.metrics.windowed import window_examples
 from ctx_metrics.models import estimator as estimators
 from ctx_metrics.models.estimator import Estimate, Estimator
@@ -85,7 +86,7 @@ def test_counts_coverage_and_dropped_windows(stub, caplog):
     metric = SLIDE(doc_ids=list("aaaabbb"), window=4, partial="drop")
     score = metric.corpus_score(SEVEN, [SEVEN])
     assert "(windows = 1 coverage = 57.1% uncovered = 3 dropped = 1)" in score.format()
-    assert "3 of 7 sentences are in no scored window (segment 5, 6, 7)" in caplog.text
+    assert "in no scored window: 3 of 7 sentences (segment 5, 6, 7)" in caplog.text
     assert math.isnan(metric._aggregate_and_compute([metric._extract_corpus_statistics(SEVEN, [SEVEN])[5]]).score)
 
 
@@ -158,7 +159,8 @@ def test_window_examples_join_by_one_space(stub):
         ({"window": 0}, "window 0"),
         ({"partial": "keep"}, "'keep' is none of drop, include, weight"),
         ({"tokens": 9, "window": 3}, "leave out --slide-window"),
-        ({"tokens": 0}, "token budget 0"),
+        ({"tokens": 0}, "token budget and the stride must be at least 1"),
+        ({"tokens": 9, "stride": 0}, "token budget and the stride must be at least 1"),
         ({"multiref": "min"}, "neither max nor mean"),
     ],
 )
@@ -215,6 +217,24 @@ def test_bertr_and_comet_share_one_pass(monkeypatch):
     assert len(encoded) == len(set(encoded)) == 7  # "The end." stands on both sides
 
 
+def test_segment_scores_keep_the_windows(stub):
+    metric = SLIDE(doc_ids=["d"] * 7, window=4, stride=2, partial="drop")
+    scores = [score.score for score in metric.segment_scores(SEVEN, [SEVEN])]
+    assert scores[:6] == pytest.approx([25, 25, 35, 35, 45, 45]) and math.isnan(scores[6])
+
+
+def test_rows_depend_in_windows_only(stub):
+    assert SLIDE().dependent_rows and SLIDE(tokens=50).dependent_rows and not SLIDE(window=1).dependent_rows
+
+
+def test_blank_lines_are_those_beside_others(stub):
+    from ctx_metrics import Corpus
+
+    corpus = Corpus(["a", "", "", ""], [["x", "y", " ", None]])
+    assert blank_lines(corpus, [Window(0, 2, 2.0), Window(2, 4, 2.0)]) == [1]
+    assert blank_lines(corpus, [Window(0, 3, 3.0)]) == [1, 2]
+
+
 def test_english_guard():
     with pytest.raises(InputError, match="slide: the embedded model reads English only, and the language is 'de'"):
         SLIDE(target_lang="de")
@@ -225,5 +245,5 @@ def test_empty_lines_inside_a_window_are_counted(caplog):
     metric = SLIDE(doc_ids=list("aaab"), window=3, target_lang="en")
     score = metric.corpus_score(["It rains.", "", "It pours.", "The end."], [["It rains."] * 4])
     assert "blank = 1" in score.format() and "empty" not in score.format()
-    assert "slide: 1 sentence is empty inside a window (segment 2)" in caplog.messages
+    assert "slide: 1 sentence has an empty hypothesis or reference inside a window (segment 2)" in caplog.messages
     assert "|docs:ids|window:3|" in str(metric.get_signature())

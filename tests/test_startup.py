@@ -149,3 +149,16 @@ def test_uninstalled_halfway_python_still_starts(tmp_path):
     assert line.count("\n") == 1 and line.startswith("import ")
     done = run(sys.executable, "-S", "-I", "-c", line + "print('fine')")
     assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
+
+
+def test_what_the_package_offers():
+    code = (
+        "import ctx_metrics as c; print(c.__version__, c.ResourceError.__name__, all(hasattr(c, n) for n in c.__all__))"
+    )
+    assert python(code).stdout.split() == ["0.1.0", "ResourceError", "True"]
+
+
+def test_zero_does_not_turn_the_hook_off():
+    code = "from sacrebleu.metrics import METRICS; print('BERTR' in METRICS)"
+    seen = [python(code, CTX_METRICS_NO_AUTOLOAD=value).stdout.strip() for value in ("0", "", "1", "yes")]
+    assert seen == ["True", "True", "False", "False"]

@@ -166,7 +166,8 @@ class ContextMetric(Metric):
     ) -> list[Row]:
         if references is not None:
             corpus = Corpus(hypotheses, self._cache_references(references), **self._context)
-            self._last = self._announced(self._score([corpus]))[0]
+            [self._last] = results = self._score([corpus])
+            self._announced(results, [""])
             return self._last.rows
         if self._ref_cache is None:
             raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
@@ -177,26 +178,38 @@ class ContextMetric(Metric):
                 if (other := _digest(system)) not in self._results:
                     pending.setdefault(other, system)
             results = self._score([Corpus(system, self._ref_cache, **self._context) for system in pending.values()])
-            self._results.update(zip(pending, self._announced(results)))
+            names = {_digest(system): getattr(system, "name", "") for system in self._systems}
+            self._announced(results, [names.get(each, "") for each in pending])
+            self._results.update(zip(pending, results))
         self._last = self._results[key]
         return self._last.rows
 
-    def _announced(self, results: list[SystemResult]) -> list[SystemResult]:
-        """The results, after saying their notices; raises InputError, and says nothing, if a system has no scored row."""
-        systems: dict[str, list[int]] = {}
-        for number, result in enumerate(results, 1):
+    def _announced(self, results: list[SystemResult], names: list[str]) -> None:
+        """Say the results' notices, of all systems with the same one at once.
+
+        Raises InputError, and says nothing, if a system has no scored row. `names` are the systems' files, or "".
+        """
+        metric, several = self.NAME.lower(), len(results) > 1
+        names = [name or f"system {number}" for number, name in enumerate(names, 1)]
+        said: dict[str, list[str]] = {}
+        for name, result in zip(names, results):
             if not any(row[1] for row in result.rows):
-                where = f"system {number}: " if len(results) > 1 else ""
-                raise InputError("; ".join([f"{self.NAME.lower()}: {where}no segment can be scored", *result.notices]))
+                where = f"{name}: " if several else ""
+                raise InputError("; ".join([f"{metric}: {where}no segment can be scored", *result.notices]))
             for text in result.notices:
-                systems.setdefault(text, []).append(number)
-        for text, numbers in systems.items():
-            every = len(numbers) == len(results)
-            where = (
-                "" if len(results) == 1 else "every system: " if every else f"system {', '.join(map(str, numbers))}: "
-            )
-            notice(f"{self.NAME.lower()}: {where}{text}")
-        return results
+                said.setdefault(text, []).append(name)
+        for text, of in said.items():
+            where = f"{'every system' if len(of) == len(results) else ', '.join(of)}: " if several else ""
+            notice(f"{metric}: {where}{text}")
+
+    def segment_scores(
+        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]] = None
+    ) -> list[ContextScore]:
+        """Each segment's own score with the corpus around it, as sacrebleu --sentence-level prints it.
+
+        Takes what corpus_score takes. A segment that nothing scored has NaN.
+        """
+        return [self._compute_score_from_stats(row) for row in self._extract_corpus_statistics(hypotheses, references)]
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_systems": ()}

@@ -40,7 +40,8 @@ class BERTR(ContextMetric):
     engine        device, number format, batch size
 
     A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens are left out.
-    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used.
+    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
+    ResourceError for a device that is missing or too small.
     """
 
     NAME = "BERTR"
@@ -68,7 +69,9 @@ class BERTR(ContextMetric):
                 f"bertr: a maximum length of {max_length} tokens leaves nothing to compare; give at least 1"
             )
         self.asked, self.target_lang, self.multiref = model is not None, target_lang, multiref
-        self.model = hub.resolve(paper_model(target_lang) if model == "paper" else model or hub.EMBEDDED)
+        self.model = hub.resolve(
+            paper_model(target_lang) if model == "paper" else hub.EMBEDDED if model is None else model
+        )
         if self.model.embedded and target_lang:
             guard_english("bertr", "--bertr-model", self.asked, target_lang, ())
         self.encoder = shared_encoder(self.model.folder, engine)

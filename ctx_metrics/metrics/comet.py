@@ -30,6 +30,13 @@ class COMET(ContextMetric):
     model         "embedded" (the default) or the folder of a trained regressor
     multiref      "max" takes the best of several references' values, "mean" their average
     engine        device, number format, batch size
+
+    A segment whose hypothesis or reference has no tokens has the value 0 and is counted.
+    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
+    ResourceError for a device that is missing or too small.
+
+    >>> round(COMET(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
+    100.0
     """
 
     NAME = "COMET"

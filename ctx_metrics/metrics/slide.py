@@ -40,6 +40,13 @@ class SLIDE(COMET):
                window starts where the last one ended unless a stride is given, and all weigh their number of sentences
 
     With window 1 and stride 1 the score is COMET's.
+    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
+    ResourceError for a device that is missing or too small.
+
+    >>> metric = SLIDE(doc_ids=["d1", "d1", "d2"], target_lang="en", window=2)
+    >>> score = metric.corpus_score(["It rained.", "We left.", "Next day."], [["It rained.", "We left.", "Next day."]])
+    >>> round(score.score, 3), score._verbose
+    (100.0, '(windows = 2 coverage = 100.0%)')
     """
 
     NAME = "SLIDE"
@@ -63,12 +70,17 @@ class SLIDE(COMET):
         super().__init__(references, systems, sources, target_lang, model, multiref, engine)
         self._context["doc_ids"] = doc_ids
         docs = "none" if doc_ids is None else "ids"
+        # what sacrebleu's resampling takes for independent; the plugin warns of its tests
+        self.dependent_rows = tokens is not None or window != 1
         self.tokens = tokens
         if tokens is None:
             self.window = WINDOW if window is None else window
             self.partial = PARTIAL_DEFAULT if partial is None else partial
             self.stride = self.window if stride is None else stride
-            sentence_windows(0, self.window, self.stride, self.partial)  # raises for settings that cannot be
+            try:
+                sentence_windows(0, self.window, self.stride, self.partial)
+            except InputError as error:
+                raise InputError(f"slide: {error}") from error
             self.settings.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
         else:
             if window is not None or partial is not None:
@@ -76,8 +88,9 @@ class SLIDE(COMET):
                     "slide: a token budget makes its own windows and scores all of them; "
                     "leave out --slide-window and --slide-partial"
                 )
+            if tokens < 1 or (stride is not None and stride < 1):
+                raise InputError("slide: the token budget and the stride must be at least 1")
             self.stride = stride or 0
-            token_windows([], tokens, self.stride)
             self.settings.update(docs=docs, tokens=tokens, stride=stride or "end")
 
     @classmethod
@@ -153,8 +166,7 @@ class SLIDE(COMET):
     ) -> None:
         """Add to a result how many windows there are, what they cover, and what is odd about them."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
-        longer = [w for w in windows if w.end - w.start > 1]
-        blank = sorted({i for w in longer for i in range(w.start, w.end) if not corpus.hypotheses[i].strip()})
+        blank = blank_lines(corpus, windows)
         over = [i for i, tokens in enumerate(counts) if tokens + self.estimator.special_tokens > self.tokens]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
@@ -169,14 +181,27 @@ class SLIDE(COMET):
             result.notices.append(f"{were} dropped (--slide-partial drop)")
         if uncovered:
             result.notices.append(
-                f"{len(uncovered)} of {len(corpus)} sentences are in no scored window (segment {place(uncovered)})"
+                f"in no scored window: {len(uncovered)} of {len(corpus)} sentences (segment {place(uncovered)})"
             )
         if over:
             lines = counted(len(over), "window of one sentence exceeds", "windows of one sentence exceed")
             result.notices.append(f"{lines} {self.tokens} tokens (segment {place(over)})")
         if blank:
-            lines = counted(len(blank), "sentence is", "sentences are")
-            result.notices.append(f"{lines} empty inside a window (segment {place(blank)})")
+            lines = counted(len(blank), "sentence has", "sentences have")
+            result.notices.append(f"{lines} an empty hypothesis or reference inside a window (segment {place(blank)})")
+
+
+def blank_lines(corpus: Corpus, windows: Sequence[Window]) -> list[int]:
+    """Segments whose hypothesis or one of whose references is empty beside others that are not, in a window."""
+    blank = set()
+    for stream in (corpus.hypotheses, *corpus.references):
+        for start, end, _ in windows:
+            if None in stream[start:end]:
+                continue
+            empty = [i for i in range(start, end) if not stream[i].strip()]
+            if len(empty) < end - start:
+                blank.update(empty)
+    return sorted(blank)
 
 
 def token_counts(estimator: "Estimator", corpus: Corpus) -> list[int]:

@@ -84,6 +84,6 @@ def _system_result(
     notices = []
     for kind, which in kinds.items():
         if which:
-            where = place([windows[k].start for k in which])
-            notices.append(f"{counted(len(which), *words[kind])} (from segment {where})")
+            where = ("segment " if unit == "segment" else "from segment ") + place([windows[k].start for k in which])
+            notices.append(f"{counted(len(which), *words[kind])} ({where})")
     return SystemResult(rows, {kind: len(which) for kind, which in kinds.items()}, notices)

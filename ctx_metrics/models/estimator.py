@@ -77,17 +77,14 @@ def load_estimator(name: Optional[str], options: EngineOptions) -> Estimator:
 
     if name in (None, EMBEDDED):
         return AlignmentRegressor(EMBEDDED_FOLDER, options)
+    mend = "use embedded, or the folder of a regressor trained with ctx_metrics.training"
     folder = Path(name).expanduser()
-    like_hub_name = "/" in name and not name.startswith((".", "/", "~")) and not folder.exists()
-    if folder.suffix == ".ckpt" or (folder / "hparams.yaml").exists() or like_hub_name:
-        raise ModelError(
-            f"{name}: COMET checkpoints are not read by this version; "
-            "use embedded, or the folder of a regressor trained with ctx_metrics.training"
-        )
-    if not folder.is_dir():
-        raise ModelError(
-            f"no model folder {name!r}; use embedded, or the folder of a regressor trained with ctx_metrics.training"
-        )
+    if folder.suffix == ".ckpt" or (folder / "hparams.yaml").exists():
+        raise ModelError(f"{name}: COMET checkpoints are not read by this version; {mend}")
+    if not name or not folder.is_dir():
+        hub = "/" in name and not name.startswith((".", "/", "~"))
+        more = ", and COMET checkpoints of the hub are not read by this version" if hub else ""
+        raise ModelError(f"no model folder {name!r}{more}; {mend}")
     if read_regressor_config(folder).get("model_type") != CONFIG_KIND:
         raise ModelError(f"{name} is no quality model: its config.json does not say model_type {CONFIG_KIND!r}")
     return AlignmentRegressor(folder, options)

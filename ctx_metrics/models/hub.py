@@ -63,6 +63,8 @@ def resolve(name: str) -> ResolvedModel:
     A hub model that is in the cache is taken from there without touching the network; name a @revision to get another.
     Raises ModelError with one line that tells the mend: not found, gated, no network, broken, wrong hash.
     """
+    if not name:
+        raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
     if name == EMBEDDED:
         return _embedded()
     folder = Path(name).expanduser()
@@ -156,7 +158,7 @@ def _hub_folder(repo: str, revision: Optional[str]) -> Path:
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, *_network_errors()) as error:
         raise ModelError(
             f"{label} is not in the cache and the hub cannot be reached; fetch it once where there is a "
-            f"network (hf download {repo}), or name a local folder"
+            f"network (hf download {repo}{f' --revision {revision}' if revision else ''}), or name a local folder"
         ) from error
     if not _is_whole(folder):
         raise ModelError(f"{label} is no encoder checkpoint: config.json or the weights are missing")

@@ -10,14 +10,16 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import document_ranges, read_lines
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
-from ..notices import OncePerRun, logger, notice
+from ..notices import OncePerRun, counted, logger, notice
 from .registry import MetricTable
 
 
-class Rows(list):
-    """Segments that sacrebleu picked from a test set (--origlang, --subset, --detail), with their places in the whole."""
+class Segments(list):
+    """A stream of segments. Where sacrebleu picked some of a test set (--origlang, --subset, --detail), `indices` are their
+    places in the whole; `name` is a system's file."""
 
-    indices: list[int]
+    indices: Optional[list[int]] = None
+    name: str = ""
 
 
 class Run:
@@ -31,6 +33,7 @@ class Run:
         self.systems: list[Sequence[str]] = []
         self.chosen: list[str] = []
         self.whole_length = 0  # segments before sacrebleu picked some of them
+        self.columns = 1  # of the standard input
         self._unused: dict[str, bool] = {}
 
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
@@ -46,13 +49,11 @@ class Run:
         for name in self.chosen:
             if name in broken:
                 raise broken[name]
-        if self.chosen and args.langpair and "-" not in args.langpair:
+        if self.chosen and args.langpair and not all(f"{args.langpair}-".split("-")[:2]):
             raise InputError(f"-l {args.langpair} is no language pair; name source and target, such as -l de-en")
         for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
             logger.removeFilter(old)
         logger.addFilter(OncePerRun())
-        if not self.chosen:
-            self.report_unused()
 
     @property
     def active(self) -> bool:
@@ -118,7 +119,7 @@ class Run:
         if len(lines) != whole:
             flag, path = {"sources": ("--source", self.args.source), "doc_ids": ("--docids", self.args.docids)}[key]
             raise InputError(
-                f"{flag} {path or 'of ' + self.args.test_set} has {len(lines)} lines, "
+                f"{flag} {path or 'of ' + self.args.test_set} has {counted(len(lines), 'line', 'lines')}, "
                 f"but {self.system_name(0)} has {whole}"
             )
         return lines if indices is None else [lines[i] for i in indices]
@@ -132,23 +133,17 @@ class Run:
                     if self.args.refs
                     else f"reference {k + 1} of {self.args.test_set}"
                 )
-                hint = (
-                    ""
-                    if self.args.input
-                    else "; on stdin a lone carriage return ends a line, in files (-i) it does not"
-                )
-                raise InputError(
-                    f"{self.system_name(number)} has {len(system)} lines, but {name} has {len(stream)}{hint}"
-                )
+                hint = ""
+                if not self.args.input and len(system) > len(stream):
+                    hint = "; on stdin a lone carriage return ends a line, in files (-i) it does not"
+                lines = counted(len(system), "line", "lines")
+                raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}")
 
     def system_name(self, number: int) -> str:
         """The file of the system with this number, or its column of stdin."""
-        # sacrebleu skips a file that it has read already
-        return (
-            list(dict.fromkeys(self.args.input))[number]
-            if self.args.input
-            else f"column {number + 1} of the standard input"
-        )
+        if self.args.input:
+            return list(dict.fromkeys(self.args.input))[number]  # sacrebleu skips a file that it has read already
+        return "the standard input" if self.columns == 1 else f"column {number + 1} of the standard input"
 
 
 def constructor_parameters(cls: type) -> set[str]:

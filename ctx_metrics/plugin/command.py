@@ -11,9 +11,10 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import decode, read_text, split_lines
 from ..errors import CtxMetricsError, InputError
+from ..notices import notice
 from . import output
 from .arguments import parser_class
-from .capture import Rows, Run
+from .capture import Run, Segments
 from .registry import MetricTable
 
 
@@ -50,6 +51,12 @@ class CommandTable(dict):
         metric = run.build(name, references, run.systems)
         if name == run.chosen[-1]:
             run.report_unused()
+        args = run.args
+        if (args.confidence or args.paired_bs or args.paired_ar) and getattr(metric, "dependent_rows", False):
+            notice(
+                f"{name}: the sentences of a window share its score, so intervals and p-values from resampled segments "
+                "are too small; do not build on them"
+            )
         if run.args.sentence_level and type(metric).sentence_score is Metric.sentence_score:
             metric.sentence_score = SentencesInOrder(metric, run.systems[0])
         return metric
@@ -85,6 +92,7 @@ def _standard_input(run: Run, buffer, encoding: str):
     columns = [line.rstrip().count("\t") + 1 for line in lines]
     if not columns:
         raise InputError(f"{name} is empty; give the hypotheses there, one a line, or name their file with -i")
+    run.columns = columns[0]
     _check_columns(name, columns, columns[0], "line 1 has {}; an empty last one is not seen: use -i FILES")
     lines.seek(0)
     return lines
@@ -137,9 +145,9 @@ def _remembering_rows(filter_subset, run: Run):
             ) from error
         results = []
         for lines in picked:
-            rows = Rows(lines)
-            rows.indices = indices
-            results.append(rows)
+            segments = Segments(lines)
+            segments.indices = indices
+            results.append(segments)
         return results
 
     return wrapper
@@ -153,7 +161,11 @@ def _noting_systems(sanity_check_lengths, run: Run):
         if run.active:
             run.check_lengths(len(run.systems), system, refs)
         sanity_check_lengths(system, refs, test_set=test_set)
-        run.systems.append(system)
+        named = Segments(system)
+        named.indices, named.name = getattr(system, "indices", None), run.system_name(len(run.systems))
+        run.systems.append(named)
+        if not run.chosen:
+            run.report_unused()
 
     return wrapper
 
@@ -194,7 +206,8 @@ def _with_clear_errors(main, run: Run):
         except OSError as error:
             if not run.active:
                 raise
-            message = f"{type(error).__name__}: {error}"
+            test_set = f"test set {run.args.test_set}: " if run.args.test_set else ""
+            message = f"{test_set}{type(error).__name__}: {error}"
         sys.stderr.write("sacreBLEU: error: " + " ".join(message.splitlines()) + "\n")
         sys.exit(1)
 

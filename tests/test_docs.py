@@ -1,0 +1,30 @@
+"""What the pages show must run."""
+
+import json
+import re
+from pathlib import Path
+
+from plugin_conftest import A, B, REF, SOURCE, add_package, sacrebleu
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def test_the_metric_of_adding_a_metric(tmp_path):
+    page = (DOCS / "adding-a-metric.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    env = add_package(tmp_path, {"toylen": "toylen:TOYLEN"}, {"toylen.py": code})
+    done = sacrebleu(REF, "-i", A, "-m", "toylen", "--toylen-scale", "100", "--source", SOURCE, "--confidence", **env)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["name"] == "TOYLEN" and 80 < result["score"] < 120 and result["scale"] == "100.0"
+    done = sacrebleu(REF, "-i", A, B, "-m", "toylen", "--paired-ar", "-j", "2", "-f", "text", **env)
+    assert done.returncode == 0 and "TOYLEN" in done.stdout, done.stderr
+    done = sacrebleu(REF, "-i", A, "-m", "toylen", "-sl", "--short", **env)
+    assert done.stdout.count("sc:1.0") == 59, done.stderr
+
+
+def test_links_lead_somewhere():
+    pages = [*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "examples" / "README.md"]
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
