@@ -176,7 +176,8 @@ def _checked(name: str, stream: Sequence[Optional[str]], none_allowed: bool = Fa
         if "\0" in text:
             with_nul.append(i)
     if with_nul:
-        notice(f"{name}: {len(with_nul)} segments hold NUL characters (segment {place(with_nul)}); kept as they are")
+        hold = counted(len(with_nul), "segment holds", "segments hold")
+        notice(f"{name}: {hold} NUL characters (segment {place(with_nul)}); kept as they are")
     if stream and stream[0] and stream[0].startswith(BOM):
         stream[0] = stream[0][1:]
         notice(f"{name}, segment 1: dropped the byte-order mark at its start")

@@ -1,6 +1,7 @@
 """Reading a Hugging Face checkpoint folder: its configuration and the encoder's weights, safely."""
 
 import json
+import pickle
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,9 +86,7 @@ def read_weights(folder: Path, kind: str) -> dict[str, "torch.Tensor"]:
         except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
             why = (str(error).splitlines() or [type(error).__name__])[0]
             raise ModelError(f"{path} cannot be read: {why}; copy or fetch it again") from error
-        except Exception as error:
-            if type(error).__name__ != "UnpicklingError":
-                raise
+        except pickle.UnpicklingError as error:
             raise ModelError(f"{path} holds more than tensors and is refused (weights_only)") from error
         for name, tensor in found.items():
             name = name.removeprefix(prefix)
