@@ -1,5 +1,6 @@
 """What the pages show must run."""
 
+import doctest
 import json
 import re
 from pathlib import Path
@@ -28,3 +29,8 @@ def test_links_lead_somewhere():
     for page in pages:
         for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_readme_examples_in_python():
+    failed, tried = doctest.testfile(str(DOCS.parent / "README.md"), module_relative=False)
+    assert tried == 4 and failed == 0
