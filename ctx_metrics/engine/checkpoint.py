@@ -43,6 +43,11 @@ def read_config(folder: Path) -> dict:
     return config
 
 
+def first_position(config: dict) -> int:
+    """The number that an encoder's positions start from: RoBERTa and XLM-R count from the padding id + 1."""
+    return 0 if config["model_type"] == "bert" else config.get("pad_token_id", 1) + 1
+
+
 def weight_files(folder: Path) -> list[Path]:
     """The files that hold a checkpoint's weights, one or several shards; safetensors are preferred."""
     _refuse_comet(folder)

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from ..errors import ResourceError
 from ..notices import notice
 from .batching import token_batches
-from .checkpoint import read_config, read_weights
+from .checkpoint import first_position, read_config, read_weights
 from .device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
 from .forward import LayerMix, PackedEncoder
 from .options import EngineOptions
@@ -36,8 +36,7 @@ class TextEncoder:
         self.config = read_config(self.folder)
         self.layers = self.config["num_hidden_layers"]
         self.width = self.config["hidden_size"]
-        first = 0 if self.config["model_type"] == "bert" else self.config.get("pad_token_id", 1) + 1
-        self.max_content = self.config["max_position_embeddings"] - first - 2
+        self.max_content = self.config["max_position_embeddings"] - first_position(self.config) - 2
         self._mixes: set[LayerMix] = set()
         self._tokenizer: Optional[TextTokenizer] = None
         self._network: Optional[PackedEncoder] = None

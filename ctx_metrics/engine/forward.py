@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from ..errors import ModelError
 from .batching import equal_runs
+from .checkpoint import first_position
 from .linear import fixed_rows, make_linear
 
 LayerMix = tuple[int, ...]
@@ -89,8 +90,7 @@ class PackedEncoder:
         eps = config.get("layer_norm_eps", 1e-12)
         self.device, self.width = device, config["hidden_size"]
         self.padded = device.type != "cpu"
-        # RoBERTa and XLM-R number positions from the padding id + 1
-        self.first_position = 0 if config["model_type"] == "bert" else config.get("pad_token_id", 1) + 1
+        self.first_position = first_position(config)
         self.max_tokens = config["max_position_embeddings"] - self.first_position
         self.words = take("embeddings.word_embeddings.weight")
         self.positions = (

@@ -109,8 +109,9 @@ class SystemResult:
 class ContextMetric(Metric):
     """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments.
 
-    Subclasses set NAME and `self.settings` (for the signature) and write _score. All systems of a run are scored in one
-    pass, when the first score is asked for; sacrebleu's statistics then work on the rows.
+    Subclasses set NAME, their score and signature types and `self.settings` (for the signature), and write _score. All
+    systems of a run are scored in one pass, when the first score is asked for; sacrebleu's statistics then work on the
+    rows.
 
     references    streams of references, kept for corpus_score(..., references=None), or None
     systems       all systems' hypotheses that will be scored against those references
@@ -118,6 +119,7 @@ class ContextMetric(Metric):
     """
 
     _SIGNATURE_TYPE = ContextSignature
+    _SCORE_TYPE = ContextScore
     NAME: str
 
     def __init__(
@@ -219,7 +221,7 @@ class ContextMetric(Metric):
 
     def _compute_score_from_stats(self, stats: Row) -> ContextScore:
         total, weight = float(stats[0]), float(stats[1])
-        return ContextScore(self.NAME, 100 * total / weight if weight > 0 else math.nan)
+        return self._SCORE_TYPE(self.NAME, 100 * total / weight if weight > 0 else math.nan)
 
     # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Optional[Sequence]) -> None:

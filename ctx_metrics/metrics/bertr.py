@@ -46,6 +46,7 @@ class BERTR(ContextMetric):
 
     NAME = "BERTR"
     _SIGNATURE_TYPE = BERTRSignature
+    _SCORE_TYPE = BERTRScore
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ class COMET(ContextMetric):
 
     NAME = "COMET"
     _SIGNATURE_TYPE = COMETSignature
+    _SCORE_TYPE = COMETScore
 
     def __init__(
         self,

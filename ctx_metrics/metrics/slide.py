@@ -51,6 +51,7 @@ class SLIDE(COMET):
 
     NAME = "SLIDE"
     _SIGNATURE_TYPE = SLIDESignature
+    _SCORE_TYPE = SLIDEScore
 
     def __init__(
         self,
