@@ -14,7 +14,9 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
+from ..models.estimator import Estimate
 from ..notices import notice
+from ..windows import Window
 
 Row = list[float]
 
@@ -92,6 +94,20 @@ def signature_value(value: Any) -> Any:
     return re.sub(r"[:|\s]", "_", value) if isinstance(value, str) else value
 
 
+@dataclass(frozen=True)
+class ScoredWindow:
+    """One input of a learned model: a segment, or a window of several.
+
+    window      its segments and its weight
+    value       on the model's own scale (not x100); None if it has no whole reference
+    estimate    what the model said of it, beside the best of several references; None without a value
+    """
+
+    window: Window
+    value: Optional[float]
+    estimate: Optional[Estimate]
+
+
 @dataclass
 class SystemResult:
     """What a metric found for one system.
@@ -99,11 +115,13 @@ class SystemResult:
     rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] where nothing was scored
     counts     what was cut, dropped, empty: shown after the score when not zero
     notices    the same in words, for stderr
+    windows    what learned models read as one input, in order; empty for other metrics
     """
 
     rows: list[Row]
     counts: dict[str, Any] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
+    windows: list[ScoredWindow] = field(default_factory=list)
 
 
 class ContextMetric(Metric):
@@ -160,7 +178,7 @@ class ContextMetric(Metric):
                 f"{self.NAME.lower()}: reference streams differ in length: {[len(s) for s in streams]} segments"
             )
         counts = {sum(text is not None for text in texts) for texts in zip(*streams)}
-        self.num_refs = counts.pop() if len(counts) == 1 else -1
+        self.num_refs = counts.pop() if len(counts) == 1 else -1 if streams else 0
         return streams
 
     def _extract_corpus_statistics(
@@ -212,6 +230,12 @@ class ContextMetric(Metric):
         Takes what corpus_score takes. A segment that nothing scored has NaN.
         """
         return [self._compute_score_from_stats(row) for row in self._extract_corpus_statistics(hypotheses, references)]
+
+    def system_results(self) -> list[SystemResult]:
+        """What was found for each of `systems`, in their order, against the references of the constructor."""
+        for system in self._systems:
+            self._extract_corpus_statistics(system, None)
+        return [self._results[_digest(system)] for system in self._systems]
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_systems": ()}

@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..models.estimator import Estimate, Estimator, Example
 from ..notices import counted, place
 from ..windows import Window, credit
-from .base import SystemResult, best_reference
+from .base import ScoredWindow, SystemResult, best_reference
 
 
 def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example]:
@@ -86,4 +86,6 @@ def _system_result(
         if which:
             where = ("segment " if unit == "segment" else "from segment ") + place([windows[k].start for k in which])
             notices.append(f"{counted(len(which), *words[kind])} ({where})")
-    return SystemResult(rows, {kind: len(which) for kind, which in kinds.items()}, notices)
+    best = [max(estimates, key=lambda e: e.value, default=None) for estimates in found]
+    seen = [ScoredWindow(*each) for each in zip(windows, values, best)]
+    return SystemResult(rows, {kind: len(which) for kind, which in kinds.items()}, notices, seen)

@@ -20,12 +20,36 @@ class Example(NamedTuple):
     source: Optional[str] = None
 
 
+class ErrorSpan(NamedTuple):
+    """An error that a model marks in the hypothesis: characters start..end-1 of it.
+
+    text          the span's tokens, decoded
+    severity      minor, major or critical
+    confidence    mean probability of its tokens' labels, 0-1
+    """
+
+    text: str
+    severity: str
+    confidence: float
+    start: int
+    end: int
+
+
 class Estimate(NamedTuple):
-    """A model's value on the 0-1 scale, and whether a text of the example was cut or has no tokens."""
+    """What a model says of one example.
+
+    value    on the model's own scale, mostly 0-1
+    cut      whether a text was cut to the model's length
+    empty    whether a text has no tokens
+    parts    named parts of the value, for models that have them (src, ref, unified, mqm)
+    spans    errors marked in the hypothesis, None where the model marks none or was not asked to
+    """
 
     value: float
     cut: bool
     empty: bool
+    parts: dict[str, float] = {}
+    spans: Optional[list[ErrorSpan]] = None
 
 
 class Estimator(ABC):
