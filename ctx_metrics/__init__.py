@@ -9,9 +9,12 @@ from importlib import import_module
 _HOMES = {
     "BERTR": "ctx_metrics.metrics.bertr",
     "COMET": "ctx_metrics.metrics.comet",
+    "DocCOMET": "ctx_metrics.metrics.doccomet",
     "SLIDE": "ctx_metrics.metrics.slide",
     "Corpus": "ctx_metrics.corpus",
     "read_lines": "ctx_metrics.corpus",
+    "DocumentPairedTest": "ctx_metrics.metrics.resample",
+    "resample_documents": "ctx_metrics.metrics.resample",
     "CtxMetricsError": "ctx_metrics.errors",
     "InputError": "ctx_metrics.errors",
     "ModelError": "ctx_metrics.errors",

@@ -24,7 +24,7 @@ def _save(folder: Path, model_class, config, tokenizer, tokenizer_config: dict) 
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             drawn = torch.randn(parameter.shape, generator=generator) * 0.2
-            parameter.copy_(drawn + 1 if name.endswith("LayerNorm.weight") else drawn)
+            parameter.copy_(drawn + 1 if name.lower().endswith(("layernorm.weight", "layer_norm.weight")) else drawn)
     model.save_pretrained(folder, safe_serialization=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer_config))
@@ -134,6 +134,33 @@ def tiny_xlmr(tmp_path_factory) -> Path:
         tokenizer,
         {"tokenizer_class": "XLMRobertaTokenizerFast", "model_max_length": 72},
     )
+
+
+@pytest.fixture(scope="session")
+def tiny_xlmr_xl(tmp_path_factory, tiny_xlmr) -> Path:
+    """Layer norms before each half of a layer, and one after the last layer."""
+    from tokenizers import Tokenizer
+    from transformers import XLMRobertaXLConfig, XLMRobertaXLModel
+
+    tokenizer = Tokenizer.from_file(str(tiny_xlmr / "tokenizer.json"))
+    config = XLMRobertaXLConfig(
+        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=74, type_vocab_size=1, pad_token_id=1, **SIZES
+    )
+    folder = tmp_path_factory.mktemp("tiny") / "xlmr-xl"
+    return _save(folder, XLMRobertaXLModel, config, tokenizer, {"model_max_length": 72})
+
+
+@pytest.fixture(scope="session")
+def tiny_rembert(tmp_path_factory, tiny_bert) -> Path:
+    """Embeddings narrower than the layers."""
+    from tokenizers import Tokenizer
+    from transformers import RemBertConfig, RemBertModel
+
+    tokenizer = Tokenizer.from_file(str(tiny_bert / "tokenizer.json"))
+    config = RemBertConfig(
+        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=70, input_embedding_size=20, **SIZES
+    )
+    return _save(tmp_path_factory.mktemp("tiny") / "rembert", RemBertModel, config, tokenizer, {"model_max_length": 70})
 
 
 @pytest.fixture(scope="session")

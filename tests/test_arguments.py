@@ -56,6 +56,8 @@ def test_help_shows_the_groups():
     for text in (
         "Context for plugin metrics",
         "Engine of plugin metrics",
+        "Tests and files of all metrics",
+        "--slide-output FILE.tsv",
         "BERTR related arguments",
         "COMET related arguments",
         "SLIDE related arguments",
@@ -65,7 +67,7 @@ def test_help_shows_the_groups():
         "--bertr-layers",
         "--slide-window",
         "BLEU related arguments",
-        "{bleu,chrf,ter,bertr,comet,slide}",
+        "{bleu,chrf,ter,bertr,comet,doccomet,slide}",
     ):
         assert text in done.stdout, text
 
@@ -83,6 +85,8 @@ def test_an_abbreviated_help_shows_them_too():
         ["--ctx-batch-tokens", "0"],
         ["--ctx-store-mb", "-1"],
         ["-m", "bertr", "--bertr-multiref", "min"],
+        ["--ctx-resample", "window"],
+        ["-m", "bleu", "--slide-output", "slide.tsv"],
     ],
     ids=" ".join,
 )
@@ -99,9 +103,10 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
     run_ = Run(command.METRICS._run.table)
     cls = parser_class(run_)
     ours.__class__ = cls
-    from ctx_metrics.plugin.arguments import add_shared_arguments
+    from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments
 
     add_shared_arguments(ours)
+    add_run_arguments(ours, NAMES)
     for name in NAMES:
         add_metric_arguments(ours, name, run_.table)
     ours._plugin_actions = frozenset(id(action) for action in ours._actions if id(action) not in before)
@@ -179,7 +184,8 @@ def test_flags_have_the_defaults_that_help_says(parse):
         None,
         512,
     )
-    assert not hasattr(args, "bertr_model")
+    assert (args.ctx_resample, args.ctx_seg_scores) == ("segment", None)
+    assert not hasattr(args, "bertr_model") and not hasattr(args, "slide_output")
 
 
 @pytest.mark.parametrize(
@@ -257,3 +263,9 @@ def test_the_argparse_module_itself_is_untouched():
         "print(before == dict(vars(argparse)), sacrebleu.sacrebleu.argparse is argparse)",
     )
     assert done.stdout.split() == ["True", "False"], done.stderr
+
+
+def test_a_second_run_of_the_process_finds_sacrebleus_metrics_as_they_are(parse):
+    """sacrebleu asks METRICS for BLEU's constants while it parses, also after a run whose BLEU we made."""
+    parse(REF, "--confidence", "--ctx-resample", "document", "--docids", DOCIDS)
+    assert parse(REF, "-tok", "char").bleu_tokenize == "char"

@@ -343,6 +343,8 @@ def test_resampling_windows_is_said(tmp_path):
     """Sentences of a window share its score: sacrebleu's tests take them for independent."""
     what = "slide: the sentences of a window share its score, so intervals and p-values from resampled segments are too small"
     args = (REF, "-i", A, "-m", "slide", "--docids", DOCIDS, "-l", "de-en")
-    assert what in sacrebleu(*args, "--confidence").stderr
+    said = sacrebleu(*args, "--confidence").stderr
+    assert what in said and "resample whole documents with --ctx-resample document" in said
+    assert what not in sacrebleu(*args, "--confidence", "--ctx-resample", "document").stderr
     assert what not in sacrebleu(*args).stderr
     assert what not in sacrebleu(*args, "--confidence", "--slide-window", "1").stderr

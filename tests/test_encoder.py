@@ -38,11 +38,11 @@ def forwards(monkeypatch):
     calls = []
     run = PackedEncoder.__call__
 
-    def counted(self, sequences, mixes):
+    def counted(self, sequences, mixes, seconds=None):
         calls.append([len(sequence) for sequence in sequences])
         if counted.fails(calls):
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
-        return run(self, sequences, mixes)
+        return run(self, sequences, mixes, seconds)
 
     counted.fails = lambda calls: False
     monkeypatch.setattr(PackedEncoder, "__call__", counted)
@@ -181,7 +181,7 @@ def test_a_text_too_long_for_the_memory(encoder, forwards):
 
 
 def test_other_errors_are_not_taken_for_memory(encoder, monkeypatch):
-    def broken(self, sequences, mixes):
+    def broken(self, *arguments):
         raise RuntimeError("shapes cannot be multiplied")
 
     monkeypatch.setattr(PackedEncoder, "__call__", broken)

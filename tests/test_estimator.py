@@ -19,27 +19,30 @@ def test_a_regressor_folder_loads(tmp_path):
     assert load_estimator(str(folder), EngineOptions()).model.ckpt == load_estimator(None, EngineOptions()).model.ckpt
 
 
-def test_comet_checkpoints_get_a_clear_error():
-    with pytest.raises(ModelError, match="^x/model.ckpt: COMET checkpoints are not read by this version; use embedded"):
-        load_estimator("x/model.ckpt", EngineOptions())
-    hub = "^no model folder 'Unbabel/wmt22-comet-da', and COMET checkpoints of the hub are not read by this version"
-    with pytest.raises(ModelError, match=hub):
-        load_estimator("Unbabel/wmt22-comet-da", EngineOptions())
-    for name in ("", "./absent"):
-        with pytest.raises(ModelError, match=f"^no model folder '{name}'; use embedded"):
-            load_estimator(name, EngineOptions())
-
-
-def test_comet_folder(tmp_path):
-    (tmp_path / "hparams.yaml").write_text("class_identifier: regression_metric\n")
-    with pytest.raises(ModelError, match="COMET checkpoints are not read"):
-        load_estimator(str(tmp_path), EngineOptions())
-
-
 def test_other_folders(tmp_path, tiny_bert):
-    with pytest.raises(ModelError, match="no model folder 'nowhere'"):
+    with pytest.raises(
+        ModelError, match="^no model folder 'nowhere'; name embedded, .* \\(perhaps Unbabel/nowhere\\)$"
+    ):
         load_estimator("nowhere", EngineOptions())
+    with pytest.raises(ModelError, match="^the name of the model is empty"):
+        load_estimator("", EngineOptions())
+    for name in ("./absent", "~/absent", "/absent/model"):
+        with pytest.raises(ModelError, match="^no model folder .*absent.* and it is no hub name"):
+            load_estimator(name, EngineOptions())
+    with pytest.raises(ModelError, match="^no checkpoint file x/model.ckpt; check the path$"):
+        load_estimator("x/model.ckpt", EngineOptions())
     with pytest.raises(ModelError, match="no readable config.json"):
         load_estimator(str(tmp_path), EngineOptions())
     with pytest.raises(ModelError, match="is no quality model"):
         load_estimator(str(tiny_bert), EngineOptions())
+
+
+def test_the_embedded_model_leaves_no_choice():
+    for settings, what in (
+        ({"spans": True}, "error spans"),
+        ({"context": True}, "document context"),
+        ({"inputs": "mt+src"}, "mt.src"),
+    ):
+        with pytest.raises(ModelError, match=f"reads mt.ref and knows no .*{what}"):
+            load_estimator(None, EngineOptions(), **settings)
+    assert load_estimator(None, EngineOptions(), inputs="mt+ref").inputs == "mt+ref"

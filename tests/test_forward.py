@@ -2,10 +2,19 @@ import numpy as np
 import pytest
 import torch
 
-from ctx_metrics.engine.checkpoint import read_config, read_weights
-from ctx_metrics.engine.forward import PackedEncoder, grouped_attention, padded_attention
+from ctx_metrics.engine import attention
+from ctx_metrics.engine.attention import choose_attention, grouped_attention, padded_attention
+from ctx_metrics.engine.checkpoint import read_config, read_weights, tensor_shapes
+from ctx_metrics.engine.forward import PackedEncoder
+from ctx_metrics.engine.readout import PooledMix, TokenLabels, TokenStates
 
-FAMILIES = {"tiny_bert": "BertModel", "tiny_roberta": "RobertaModel", "tiny_xlmr": "XLMRobertaModel"}
+FAMILIES = {
+    "tiny_bert": "BertModel",
+    "tiny_roberta": "RobertaModel",
+    "tiny_xlmr": "XLMRobertaModel",
+    "tiny_xlmr_xl": "XLMRobertaXLModel",
+    "tiny_rembert": "RemBertModel",
+}
 LAYERS = 3
 
 
@@ -20,6 +29,17 @@ def pair(request):
     network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, LAYERS)
     model_class = getattr(transformers, FAMILIES[request.param])
     return network, model_class.from_pretrained(folder, add_pooling_layer=False).eval()
+
+
+def use(way, network, monkeypatch):
+    """Have a network attend in some way, with the rows that this way is given."""
+    monkeypatch.setattr(network, "attention", way)
+    monkeypatch.setattr(network, "rounded", way is grouped_attention)
+
+
+def states(network, sequences, mix):
+    """Hidden states of all sequences, [tokens, width]."""
+    return torch.cat(network(sequences, [mix])[mix])
 
 
 def some_sequences(lengths):
@@ -43,26 +63,25 @@ def gap(ours, theirs):
     return (ours - theirs).abs().max().item()
 
 
-@pytest.mark.parametrize("padded", [False, True], ids=["packed", "padded"])
+@pytest.mark.parametrize("way", [grouped_attention, padded_attention])
 @pytest.mark.parametrize("lengths", [[1], [7], [9, 9, 9], [12, 12, 5, 5, 5, 2, 1], [4, 9, 4]], ids=str)
-def test_every_layer_is_that_of_transformers(pair, lengths, padded, monkeypatch):
+def test_every_layer_is_that_of_transformers(pair, lengths, way, monkeypatch):
     network, model = pair
-    monkeypatch.setattr(network, "padded", padded)
+    use(way, network, monkeypatch)
     sequences = some_sequences(lengths)
     theirs = their_layers(model, sequences)
     ours = network(sequences, [(k,) for k in range(LAYERS + 1)])
     for k in range(LAYERS + 1):
-        assert gap(ours[k,], theirs[k]) < 2e-5
+        assert gap(torch.cat(ours[k,]), theirs[k]) < 2e-5
 
 
-@pytest.mark.parametrize("padded", [False, True], ids=["packed", "padded"])
-def test_every_length_up_to_the_longest(pair, padded, monkeypatch):
+@pytest.mark.parametrize("way", [grouped_attention, padded_attention])
+def test_every_length_up_to_the_longest(pair, way, monkeypatch):
     network, model = pair
-    monkeypatch.setattr(network, "padded", padded)
+    use(way, network, monkeypatch)
     sequences = some_sequences(range(network.max_tokens, 0, -1))
     assert len(sequences[0]) >= 70
-    ours = network(sequences, [(LAYERS,)])[LAYERS,]
-    assert gap(ours, their_layers(model, sequences)[LAYERS]) < 2e-5
+    assert gap(states(network, sequences, (LAYERS,)), their_layers(model, sequences)[LAYERS]) < 2e-5
 
 
 def test_mixes_are_means_of_layers(pair):
@@ -73,14 +92,14 @@ def test_mixes_are_means_of_layers(pair):
     ours = network(sequences, mixes)
     assert ours.keys() == set(mixes)
     for mix in mixes:
-        assert gap(ours[mix], theirs[list(mix)].mean(dim=0)) < 2e-5
+        assert gap(torch.cat(ours[mix]), theirs[list(mix)].mean(dim=0)) < 2e-5
 
 
 def test_asking_for_more_mixes_changes_none(pair):
     network, _ = pair
     sequences = some_sequences([8, 3])
-    alone = network(sequences, [(1,)])[1,]
-    assert torch.equal(alone, network(sequences, [(1,), (1, 2), (0, 1, 3)])[1,])
+    alone = states(network, sequences, (1,))
+    assert torch.equal(alone, torch.cat(network(sequences, [(1,), (1, 2), (0, 1, 3)])[1,]))
 
 
 def test_the_fixtures_weights_make_context_matter(pair):
@@ -88,16 +107,163 @@ def test_the_fixtures_weights_make_context_matter(pair):
     network, _ = pair
     one, other = some_sequences([6, 6])
     other = np.concatenate([one[:1], other[1:]])
-    states = network([one, other], [(LAYERS,)])[LAYERS,]
-    assert torch.cosine_similarity(states[0], states[6], dim=0) < 0.98
+    (first, *_), (second, *_) = network([one, other], [(LAYERS,)])[LAYERS,]
+    assert torch.cosine_similarity(first, second, dim=0) < 0.98
     assert (network.first_position == 0) == (network.max_tokens == 70)
 
 
-def test_both_attentions_agree():
+@pytest.mark.parametrize("way", [grouped_attention, padded_attention])
+@pytest.mark.parametrize("split", [False, True])
+def test_the_last_layer_of_first_tokens_alone(pair, way, split, monkeypatch, request):
+    network, model = pair
+    if split:
+        folder = request.getfixturevalue(request.node.callspec.params["pair"])
+        config = read_config(folder)
+        tensors = read_weights(folder, config["model_type"])
+        network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, LAYERS, first_only=True)
+    use(way, network, monkeypatch)
+    sequences = some_sequences([12, 12, 5, 5, 1])
+    theirs = their_layers(model, sequences)[:, [0, 12, 24, 29, 34]]
+    readout = PooledMix((0.5, 0.0, -1.0, 2.0), "cls")
+    ours = network(sequences, [readout])[readout]
+    assert gap(torch.stack(ours), 0.5 * theirs[0] - theirs[2] + 2 * theirs[3]) < 5e-5
+    # other readers of the last layer need all its tokens, and change nothing
+    labels = TokenLabels(LAYERS, torch.eye(network.width)[:3], torch.ones(3))
+    both = network(sequences, [readout, labels])
+    assert gap(torch.stack(both[readout]), torch.stack(ours)) < 2e-5
+    assert gap(torch.cat(both[labels]), their_layers(model, sequences)[LAYERS][:, :3] + 1) < 2e-5
+
+
+def test_layers_without_weight_are_not_run(pair, monkeypatch):
+    network, _ = pair
+    run = []
+    monkeypatch.setattr(
+        network, "layers", [lambda *a, k=k, f=f: run.append(k) or f(*a) for k, f in enumerate(network.layers)]
+    )
+    readout = PooledMix((0.3, 0.7, 0.0, 0.0), "avg")
+    network(some_sequences([4, 2]), [readout])
+    assert run == [0] and readout.last == 1
+
+
+@pytest.mark.parametrize("pooling", ["avg", "max", "cls"])
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_pooled_mixes_by_hand(pair, pooling, layer_norm):
+    network, model = pair
+    weights = (0.1, 0.0, -0.4, 0.8)
+    sequences = some_sequences([7, 7, 3])
+    theirs, begin, expected = their_layers(model, sequences).double(), 0, []
+    for sequence in sequences:
+        layers = theirs[:, begin : begin + len(sequence)]
+        begin += len(sequence)
+        if layer_norm:
+            flat = layers.flatten(1)
+            mean, variance = flat.mean(1)[:, None, None], flat.var(1, correction=0)[:, None, None]
+            layers = (layers - mean) / (variance + 1e-12).sqrt()
+        mixed = sum(weight * layer for weight, layer in zip(weights, layers))
+        expected.append({"avg": mixed.mean(0), "max": mixed.amax(0), "cls": mixed[0]}[pooling])
+    readout = PooledMix(weights, pooling, layer_norm)
+    assert gap(torch.stack(network(sequences, [readout])[readout]), torch.stack(expected)) < 5e-5
+
+
+def test_padding_in_the_text_and_context_are_not_pooled(pair):
+    network, _ = pair
+    sequences = [np.array([5, 9, 3, 7, 8, 3], np.int32), np.array([5, 6, 3, 6, 3, 3], np.int32)]
+    tokens = network(sequences, [(LAYERS,)])[LAYERS,]
+    weights = (0.0, 0.0, 0.0, 1.0)
+    # separator 3: the first token, and what follows the last but one separator; 7 and 6 are taken for padding
+    readout = PooledMix(weights, "avg", pad=7, separator=3)
+    first, second = network(sequences, [readout])[readout]
+    assert gap(first, (tokens[0][0] + tokens[0][4] + tokens[0][5]) / 4) < 1e-5
+    assert gap(second, (tokens[1][0] + tokens[1][5]) / 2) < 1e-5
+    readout = PooledMix(weights, "max", pad=6)
+    assert gap(network(sequences, [readout])[readout][1], tokens[1][[0, 2, 4, 5]].amax(0)) < 1e-6
+
+
+def test_types_of_the_second_text(tiny_bert):
+    from transformers import BertModel
+
+    config = read_config(tiny_bert)
+    network = PackedEncoder(config, read_weights(tiny_bert, "bert"), torch.device("cpu"), torch.float32, LAYERS)
+    model = BertModel.from_pretrained(tiny_bert, add_pooling_layer=False).eval()
+    sequences = some_sequences([6, 6, 4])
+    ours = network(sequences, [(LAYERS,)], [4, None, 1])[LAYERS,]
+    for sequence, second, found in zip(sequences, (4, 6, 1), ours):
+        types = (torch.arange(len(sequence)) >= second).long()[None]
+        with torch.no_grad():
+            theirs = model(torch.tensor(sequence.astype(np.int64))[None], token_type_ids=types).last_hidden_state[0]
+        assert gap(found, theirs) < 2e-5
+
+
+def test_padding_tokens_have_no_place_of_their_own(tiny_xlmr):
+    """XLM-R counts positions without padding, also where a text holds the padding token literally."""
+    from transformers import XLMRobertaModel
+
+    config = read_config(tiny_xlmr)
+    network = PackedEncoder(config, read_weights(tiny_xlmr, "xlm-roberta"), torch.device("cpu"), torch.float32, LAYERS)
+    model = XLMRobertaModel.from_pretrained(tiny_xlmr, add_pooling_layer=False).eval()
+    ids = [0, 8, 1, 9, 1, 1, 10, 2]
+    with torch.no_grad():
+        theirs = model(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids))).last_hidden_state[0]
+    assert gap(states(network, [np.array(ids, np.int32)], (LAYERS,)), theirs) < 2e-5
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_shapes_are_those_of_the_checkpoint(family, request):
+    folder = request.getfixturevalue(family)
+    config = read_config(folder)
+    tensors = read_weights(folder, config["model_type"])
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items() if not name.endswith("position_ids")}
+    assert tensor_shapes(config) == found
+
+
+def test_all_attentions_agree():
     lengths = [6, 6, 4, 1]
     qkv = torch.randn(sum(lengths), 3, 2, 8, generator=torch.Generator().manual_seed(2))
-    grouped, padded = grouped_attention(qkv, lengths), padded_attention(qkv, lengths)
-    q, k, v = qkv[12:16].double().permute(1, 2, 0, 3)
-    by_hand = ((q @ k.mT / 8**0.5).softmax(-1) @ v).transpose(0, 1)
+    q, kv = qkv[:, 0], qkv[:, 1:]
+    grouped, padded = grouped_attention(q, kv, lengths, False), padded_attention(q, kv, lengths, False)
+    of_third, keys, values = qkv[12:16].double().permute(1, 2, 0, 3)
+    by_hand = ((of_third @ keys.mT / 8**0.5).softmax(-1) @ values).transpose(0, 1)
     assert (grouped - padded).abs().max() < 1e-6
     assert (grouped[12:16] - by_hand).abs().max() < 1e-6
+    firsts = [0, 6, 12, 16]
+    for way in (grouped_attention, padded_attention):
+        assert (way(q[firsts], kv, lengths, True) - grouped[firsts]).abs().max() < 1e-6
+
+
+def test_variable_length_attention_is_asked_as_torch_wants_it(monkeypatch):
+    """The kernel runs on CUDA alone; here a stand-in with its arguments' meaning takes its place."""
+    from torch.nn.attention import varlen
+
+    def stand_in(q, k, v, ends_q, ends_k, most_q, most_k):
+        assert ends_q.dtype == ends_k.dtype == torch.int32 and k.is_contiguous() and v.is_contiguous()
+        assert most_q == (ends_q[1:] - ends_q[:-1]).max() and most_k == (ends_k[1:] - ends_k[:-1]).max()
+        out = torch.empty_like(q)
+        for a, b, c, d in zip(ends_q, ends_q[1:], ends_k, ends_k[1:]):
+            of = (t.transpose(0, 1)[None] for t in (q[a:b], k[c:d], v[c:d]))
+            out[a:b] = torch.nn.functional.scaled_dot_product_attention(*of)[0].transpose(0, 1)
+        return out
+
+    monkeypatch.setattr(varlen, "varlen_attn", stand_in)
+    lengths = [6, 6, 4, 1]
+    qkv = torch.randn(sum(lengths), 3, 2, 8, generator=torch.Generator().manual_seed(2))
+    q, kv, firsts = qkv[:, 0], qkv[:, 1:], [0, 6, 12, 16]
+    found = attention.varlen_attention(q, kv, lengths, False)
+    assert (found - padded_attention(q, kv, lengths, False)).abs().max() < 1e-6
+    assert (attention.varlen_attention(q[firsts], kv, lengths, True) - found[firsts]).abs().max() < 1e-6
+
+
+def test_choice_of_attention(monkeypatch):
+    cuda, half, full = torch.device("cuda"), torch.bfloat16, torch.float32
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    assert choose_attention(torch.device("cpu"), full, 64) is grouped_attention
+    assert choose_attention(cuda, half, 64) is attention.varlen_attention
+    assert choose_attention(cuda, full, 64) is padded_attention
+    assert choose_attention(cuda, half, 512) is padded_attention
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    assert choose_attention(cuda, half, 64) is padded_attention
+
+
+def test_a_tuple_is_the_mean_of_its_layers(pair):
+    network, _ = pair
+    sequences = some_sequences([3])
+    assert torch.equal(states(network, sequences, (1, 2)), states(network, sequences, TokenStates((1, 2))))

@@ -116,7 +116,7 @@ def test_a_local_folder_without_weights(tmp_path):
 )
 def test_names_that_are_neither(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(hub, "_hub_folder", lambda *a: pytest.fail(f"the hub was asked for {a}"))
+    monkeypatch.setattr(hub, "_snapshot", lambda *a: pytest.fail(f"the hub was asked for {a}"))
     with pytest.raises(ModelError, match="is no hub name"):
         hub.resolve(name)
 
@@ -141,9 +141,9 @@ def test_names_of_hub_models(monkeypatch, tmp_path, name, repo, revision):
     commit = tmp_path / "0123456789abcdef0123"
     commit.mkdir()
     (commit / "model.safetensors").write_bytes(b"w")
-    monkeypatch.setattr(hub, "_hub_folder", lambda *a: asked.append(a) or commit)
+    monkeypatch.setattr(hub, "_snapshot", lambda *a: asked.append(a) or commit)
     model = hub.resolve(name)
-    assert asked == [(repo, revision)] and (model.name, model.revision) == (repo, "0123456789ab")
+    assert asked == [(repo, revision, hub.ENCODER)] and (model.name, model.revision) == (repo, "0123456789ab")
 
 
 # which weights

@@ -19,7 +19,8 @@ class StubEstimator(Estimator):
     """A text of words such as w3 is worth the mean of their numbers, less 0.1 where the reference is not the hypothesis."""
 
     model = ResolvedModel("stub", None, None, "0" * 12)
-    english_only, max_length, dtype = False, 100, "fp32"
+    english_only, empty_scores_zero = False, True
+    max_length, limit, dtype = 100, "100 tokens a text", "fp32"
 
     def __init__(self, inputs="mt+ref"):
         self.inputs, self.calls = inputs, []
@@ -33,6 +34,9 @@ class StubEstimator(Estimator):
         numbers = [float(word[1:]) for word in example.hypothesis.split()]
         return sum(numbers) / len(numbers) / 100 - 0.1 * (example.reference not in (None, example.hypothesis))
 
+    def is_cut(self, examples):
+        return [self.value(e) > 0.95 for e in examples]
+
     def token_counts(self, examples):
         return [len(e.hypothesis.split()) + len((e.reference or "").split()) for e in examples]
 
@@ -42,7 +46,7 @@ class StubEstimator(Estimator):
 @pytest.fixture
 def stub(monkeypatch) -> StubEstimator:
     stub = StubEstimator()
-    monkeypatch.setattr(estimators, "load_estimator", lambda name, options: stub)
+    monkeypatch.setattr(estimators, "load_estimator", lambda **settings: stub)
     return stub
 
 
@@ -203,8 +207,8 @@ def test_bertr_and_comet_share_one_pass(monkeypatch):
     monkeypatch.setattr(
         PackedEncoder,
         "__call__",
-        lambda self, sequences, mixes: (
-            encoded.extend(s.tobytes() for s in sequences) or forward(self, sequences, mixes)
+        lambda self, sequences, *others: (
+            encoded.extend(s.tobytes() for s in sequences) or forward(self, sequences, *others)
         ),
     )
     options = EngineOptions(store_mb=33)  # a store of their own
@@ -231,8 +235,8 @@ def test_blank_lines_are_those_beside_others(stub):
     from ctx_metrics import Corpus
 
     corpus = Corpus(["a", "", "", ""], [["x", "y", " ", None]])
-    assert blank_lines(corpus, [Window(0, 2, 2.0), Window(2, 4, 2.0)]) == [1]
-    assert blank_lines(corpus, [Window(0, 3, 3.0)]) == [1, 2]
+    assert blank_lines(corpus, [Window(0, 2, 2.0), Window(2, 4, 2.0)], "mt+ref") == [1]
+    assert blank_lines(corpus, [Window(0, 3, 3.0)], "mt+ref") == [1, 2]
 
 
 def test_english_guard():

@@ -13,10 +13,28 @@ from ..errors import ModelError
 if TYPE_CHECKING:  # imported where it is needed: the hub, and so --help, reads this module's names alone
     import torch
 
-# BERT, RoBERTa and XLM-R differ only in the number that positions start from.
-FAMILIES = {"bert": "bert.", "roberta": "roberta.", "xlm-roberta": "roberta."}
+# What our forward computes, and the prefix of its weights in a checkpoint with a head.
+FAMILIES = {
+    "bert": "bert.",
+    "roberta": "roberta.",
+    "xlm-roberta": "roberta.",
+    "xlm-roberta-xl": "roberta.",
+    "rembert": "rembert.",
+}
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 _SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
+
+
+class EncoderFolder:
+    """A Hugging Face folder as the encoder reads it: configuration, tokenizer files and weights."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.config = read_config(folder)
+
+    def weights(self) -> dict[str, "torch.Tensor"]:
+        """The encoder's tensors by their bare names ("encoder.layer.0...")."""
+        return read_weights(self.folder, self.config["model_type"])
 
 
 def read_config(folder: Path) -> dict:
@@ -29,6 +47,11 @@ def read_config(folder: Path) -> dict:
         config = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise ModelError(f"{folder} holds no readable config.json, so it is no Hugging Face encoder") from error
+    return checked_config(config, folder)
+
+
+def checked_config(config: dict, folder: Path) -> dict:
+    """The configuration itself; raises ModelError if our forward does not compute just that architecture."""
     kind = config.get("model_type")
     if kind not in FAMILIES:
         raise ModelError(f"{folder} is of kind {kind!r}; a text encoder must be one of {', '.join(FAMILIES)}")
@@ -45,7 +68,40 @@ def read_config(folder: Path) -> dict:
 
 def first_position(config: dict) -> int:
     """The number that an encoder's positions start from: RoBERTa and XLM-R count from the padding id + 1."""
-    return 0 if config["model_type"] == "bert" else config.get("pad_token_id", 1) + 1
+    return 0 if config["model_type"] in ("bert", "rembert") else config.get("pad_token_id", 1) + 1
+
+
+def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
+    """Shape of every tensor that the forward of a configuration reads, by its bare name."""
+    width, inner = config["hidden_size"], config["intermediate_size"]
+    pre_norm, rembert = config["model_type"] == "xlm-roberta-xl", config["model_type"] == "rembert"
+    narrow = config["input_embedding_size"] if rembert else width
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def linear(name: str, outputs: int, inputs: int) -> None:
+        shapes.update({f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)})
+
+    def norm(name: str, size: int) -> None:
+        shapes.update({f"{name}.weight": (size,), f"{name}.bias": (size,)})
+
+    for kind, rows in (
+        ("word", config["vocab_size"]),
+        ("position", config["max_position_embeddings"]),
+        ("token_type", config.get("type_vocab_size", 2)),
+    ):
+        shapes[f"embeddings.{kind}_embeddings.weight"] = (rows, narrow)
+    norm("encoder.LayerNorm" if pre_norm else "embeddings.LayerNorm", narrow)
+    if rembert:
+        linear("encoder.embedding_hidden_mapping_in", width, narrow)
+    for k in range(config["num_hidden_layers"]):
+        layer = f"encoder.layer.{k}."
+        for name in ("self.query", "self.key", "self.value", "output.dense"):
+            linear(f"{layer}attention.{name}", width, width)
+        linear(f"{layer}intermediate.dense", inner, width)
+        linear(f"{layer}output.dense", width, inner)
+        norm(layer + ("attention.self_attn_layer_norm" if pre_norm else "attention.output.LayerNorm"), width)
+        norm(layer + ("LayerNorm" if pre_norm else "output.LayerNorm"), width)
+    return shapes
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -74,29 +130,36 @@ def read_weights(folder: Path, kind: str) -> dict[str, "torch.Tensor"]:
 
     safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
     """
-    import torch  # not above: models/hub.py uses this module, and the command's --help loads that
-
     prefix = FAMILIES[kind]
     tensors: dict[str, "torch.Tensor"] = {}
     for path in weight_files(folder):
-        try:
-            if path.suffix == ".safetensors":
-                with safe_open(path, "pt") as file:
-                    found = {name: file.get_tensor(name) for name in file.keys()}
-            else:
-                # files from before torch 1.6 are no zip archives and cannot be mapped
-                found = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
-                if not isinstance(found, dict):
-                    raise ValueError("it holds no dictionary of tensors")
-        except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
-            why = (str(error).splitlines() or [type(error).__name__])[0]
-            raise ModelError(f"{path} cannot be read: {why}; copy or fetch it again") from error
-        except pickle.UnpicklingError as error:
-            raise ModelError(f"{path} holds more than tensors and is refused (weights_only)") from error
-        for name, tensor in found.items():
+        for name, tensor in load_file(path).items():
             name = name.removeprefix(prefix)
             if name.startswith(("embeddings.", "encoder.")):
                 # checkpoints from before 2019 spell the layer norm's parameters so
                 name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
                 tensors[name] = tensor
     return tensors
+
+
+def load_file(path: Path) -> dict:
+    """What a weight file holds: tensors by name, or whatever else torch.save put into a dictionary; mapped, not copied.
+
+    safetensors, or PyTorch files under weights_only, which run no code. Raises ModelError for a broken or unsafe file.
+    """
+    import torch  # not above: models/hub.py uses this module, and the command's --help loads that
+
+    try:
+        if path.suffix == ".safetensors":
+            with safe_open(path, "pt") as file:
+                return {name: file.get_tensor(name) for name in file.keys()}
+        # files from before torch 1.6 are no zip archives and cannot be mapped
+        found = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        if not isinstance(found, dict):
+            raise ValueError("it holds no dictionary of tensors")
+        return found
+    except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{path} cannot be read: {why}; copy or fetch it again") from error
+    except pickle.UnpicklingError as error:
+        raise ModelError(f"{path} holds more than tensors and is refused (weights_only)") from error

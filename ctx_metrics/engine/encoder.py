@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Union
 
 import torch
 from tqdm import tqdm
@@ -11,33 +11,37 @@ from tqdm import tqdm
 from ..errors import ResourceError
 from ..notices import notice
 from .batching import token_batches
-from .checkpoint import first_position, read_config, read_weights
+from .checkpoint import EncoderFolder, first_position
 from .device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
-from .forward import LayerMix, PackedEncoder
+from .forward import PackedEncoder, ReadoutKey
 from .options import EngineOptions
+from .readout import readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 
 
 class TextEncoder:
-    """Turns texts into hidden states with a Hugging Face checkpoint of the BERT, RoBERTa or XLM-R family.
+    """Turns texts into what is read of a checkpoint's hidden layers.
 
-    folder     the checkpoint's folder
-    options    device, number format, batch size and memory bound
+    checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT family, or what has an
+                  EncoderFolder's folder, config and weights()
+    options       device, number format, batch size and memory bound
 
     Weights are loaded at the first text, and only as many layers as were asked for.
     """
 
-    def __init__(self, folder: Path, options: EngineOptions = EngineOptions()):
-        self.folder, self.quiet = Path(folder), options.quiet
+    def __init__(self, checkpoint: Union[Path, EncoderFolder], options: EngineOptions = EngineOptions()):
+        if isinstance(checkpoint, (str, Path)):
+            checkpoint = EncoderFolder(Path(checkpoint))
+        self.checkpoint, self.quiet = checkpoint, options.quiet
         self.device, self.dtype = resolve_device(options.device), resolve_dtype(options.dtype)
         self.token_budget = options.batch_tokens or TOKEN_BUDGETS[self.device.type]
         self.store = EmbeddingStore(options.store_mb * 2**20)
-        self.config = read_config(self.folder)
+        self.config = checkpoint.config
         self.layers = self.config["num_hidden_layers"]
         self.width = self.config["hidden_size"]
         self.max_content = self.config["max_position_embeddings"] - first_position(self.config) - 2
-        self._mixes: set[LayerMix] = set()
+        self._readouts: dict[ReadoutKey, None] = {}  # a set that keeps its order
         self._tokenizer: Optional[TextTokenizer] = None
         self._network: Optional[PackedEncoder] = None
         self._bar: Optional[tqdm] = None
@@ -52,74 +56,86 @@ class TextEncoder:
             "store": EmbeddingStore(self.store.limit),
         }
 
-    def require(self, mixes: Iterable[LayerMix]) -> None:
-        """Announce the layer mixes that a metric will ask for, so that one pass serves every metric of a run."""
-        self._mixes.update(mixes)
+    def require(self, readouts: Iterable[ReadoutKey]) -> None:
+        """Announce what a metric will ask for, so that one pass serves every metric of a run."""
+        self._readouts.update(dict.fromkeys(readouts))
 
     @property
     def required_mixes(self) -> int:
-        """How many layer mixes each text's states hold."""
-        return len(self._mixes)
+        """How many readouts of each text are kept."""
+        return len(self._readouts)
+
+    @property
+    def tokenizer(self) -> TextTokenizer:
+        """The checkpoint's tokenizer, loaded when first used."""
+        if self._tokenizer is None:
+            self._tokenizer = TextTokenizer(self.checkpoint.folder)
+        return self._tokenizer
 
     def tokenize(self, texts: Sequence[str], max_content: Optional[int] = None) -> list[TokenIds]:
         """Token ids of each text, at most min(max_content, self.max_content) of them beside the specials."""
-        if self._tokenizer is None:
-            self._tokenizer = TextTokenizer(self.folder)
-        return self._tokenizer(texts, min(max_content or self.max_content, self.max_content))
+        return self.tokenizer(texts, min(max_content or self.max_content, self.max_content))
 
-    def encode(self, tokens: Sequence[TokenIds], mixes: Iterable[LayerMix]) -> list[States]:
-        """Hidden states of tokenized texts: {mix: fp32 CPU tensor [tokens with specials, width]} of each.
+    def encode(self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey]) -> list[States]:
+        """What is read of tokenized texts: {readout: fp32 CPU tensor} of each; see engine.readout for the shapes.
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
         """
-        mixes = set(mixes)
-        self.require(mixes)
-        wanted = {key: text for key, text in zip((t.ids.tobytes() for t in tokens), tokens)}
-        found = {key: states for key in wanted if (states := self.store.get(key, mixes)) is not None}
+        readouts = list(readouts)
+        self.require(readouts)
+        keys = [text.key for text in tokens]
+        wanted = dict(zip(keys, tokens))
+        found = {key: states for key in wanted if (states := self.store.get(key, readouts)) is not None}
         missing = [key for key in wanted if key not in found]
         if self._bar is not None:
             self._bar.update(len(found))
         for batch in token_batches([len(wanted[key].ids) for key in missing], self.token_budget):
-            keys = [missing[i] for i in batch]
-            for key, states in zip(keys, self._forward([wanted[key].ids for key in keys])):
+            of_batch = [missing[i] for i in batch]
+            for key, states in zip(of_batch, self._forward([wanted[key] for key in of_batch])):
                 found[key] = states
                 self.store.put(key, states)
-        return [found[t.ids.tobytes()] for t in tokens]
+        return [found[key] for key in keys]
 
-    def _forward(self, sequences: list) -> list[States]:
+    def _forward(self, texts: list[TokenIds]) -> list[States]:
         """One batch through the network; when memory runs out, the budget is halved from then on and the batch split."""
-        total = sum(len(sequence) for sequence in sequences)
-        if len(sequences) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
-            half = (len(sequences) + 1) // 2
-            return self._forward(sequences[:half]) + self._forward(sequences[half:])
+        total = sum(len(text.ids) for text in texts)
+        if len(texts) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
+            half = (len(texts) + 1) // 2
+            return self._forward(texts[:half]) + self._forward(texts[half:])
         network = self._loaded()
         try:
-            mixed = network(sequences, self._mixes)
+            read = network([text.ids for text in texts], self._readouts, [text.second for text in texts])
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            if len(sequences) == 1:
+            if len(texts) == 1:
                 raise ResourceError(
-                    f"device {self.device} has too little memory for one text of {len(sequences[0])} tokens; "
+                    f"device {self.device} has too little memory for one text of {total} tokens; "
                     "try --ctx-device cpu or --ctx-dtype bf16"
                 ) from error
-            mixed = None
-        if mixed is None:  # outside the except block, so that the failed forward's tensors are free
+            read = None
+        if read is None:  # outside the except block, so that the failed forward's tensors are free
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
             self.token_budget = total // 2
             notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.token_budget}")
-            return self._forward(sequences)
+            return self._forward(texts)
         if self._bar is not None:
-            self._bar.update(len(sequences))
-        parts = {mix: tensor.cpu().split([len(s) for s in sequences]) for mix, tensor in mixed.items()}
-        return [{mix: parts[mix][i].clone() for mix in parts} for i in range(len(sequences))]
+            self._bar.update(len(texts))
+        return [{key: of_texts[i] for key, of_texts in read.items()} for i in range(len(texts))]
+
+    def load(self) -> None:
+        """Load the weights for all that was announced, before the first text asks for it."""
+        self._loaded()
 
     def _loaded(self) -> PackedEncoder:
-        needed = max(max(mix) for mix in self._mixes)
+        readouts = [readout_of(key) for key in self._readouts]
+        needed = max(readout.last for readout in readouts)
         if self._network is None or len(self._network.layers) < needed:
-            tensors = read_weights(self.folder, self.config["model_type"])
-            self._network = PackedEncoder(self.config, tensors, self.device, self.dtype, needed)
+            first_only = all(readout.first_only for readout in readouts if readout.last == needed)
+            self._network = PackedEncoder(
+                self.config, self.checkpoint.weights(), self.device, self.dtype, needed, first_only
+            )
         return self._network
 
     @contextmanager

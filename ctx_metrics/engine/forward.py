@@ -1,25 +1,30 @@
-"""The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is asked for."""
+"""The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Optional, Union
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from ..errors import ModelError
-from .batching import equal_runs
+from .attention import Attention, choose_attention
 from .checkpoint import first_position
 from .linear import fixed_rows, make_linear
+from .readout import LayerMix, PackedTokens, Readout, readout_of
 
-LayerMix = tuple[int, ...]
+ReadoutKey = Union[LayerMix, Readout]
 
 
 class EncoderLayer:
-    """One post-norm transformer layer (Vaswani et al. 2017, as in BERT) on packed tokens [T, H]."""
+    """One transformer layer on packed tokens [rows, width].
 
-    def __init__(self, take, prefix: str, heads: int, eps: float):
-        """`take(name)` gives the tensor of that name on the right device and in the right dtype."""
+    take        gives the tensor of a name on the right device and in the right dtype
+    pre_norm    layer norms before each half (XLM-R-XL) instead of after it (BERT, Vaswani et al. 2017)
+    split       queries apart from keys and values, for a layer that is asked for first tokens only
+    """
 
+    def __init__(self, take: Callable, prefix: str, heads: int, eps: float, pre_norm: bool, split: bool):
         def linear(*names):
             return make_linear(
                 torch.cat([take(f"{prefix}{n}.weight") for n in names]),
@@ -27,60 +32,64 @@ class EncoderLayer:
             )
 
         def norm(name):
-            return take(f"{prefix}{name}.weight"), take(f"{prefix}{name}.bias"), eps
+            return LayerNorm(take(f"{prefix}{name}.weight"), take(f"{prefix}{name}.bias"), eps)
 
-        self.heads = heads
-        self.qkv = linear("attention.self.query", "attention.self.key", "attention.self.value")
+        query, key, value = (f"attention.self.{name}" for name in ("query", "key", "value"))
+        self.heads, self.pre_norm = heads, pre_norm
+        self.query = linear(query) if split else None
+        self.rest = linear(key, value) if split else linear(query, key, value)
         self.attended = linear("attention.output.dense")
-        self.attention_norm = norm("attention.output.LayerNorm")
         self.up, self.down = linear("intermediate.dense"), linear("output.dense")
-        self.output_norm = norm("output.LayerNorm")
+        self.attention_norm = norm("attention.self_attn_layer_norm" if pre_norm else "attention.output.LayerNorm")
+        self.output_norm = norm("LayerNorm" if pre_norm else "output.LayerNorm")
 
-    def __call__(self, hidden: torch.Tensor, lengths: Sequence[int], padded: bool) -> torch.Tensor:
-        width = hidden.shape[1]
-        qkv = self.qkv(hidden).view(len(hidden), 3, self.heads, width // self.heads)
-        attention = padded_attention if padded else grouped_attention
-        attended = self.attended(attention(qkv, lengths).reshape(len(hidden), width))
-        weight, bias, eps = self.attention_norm
-        hidden = F.layer_norm(attended + hidden, (width,), weight, bias, eps)
-        weight, bias, eps = self.output_norm
-        return F.layer_norm(self.down(self.up.gelu(hidden)) + hidden, (width,), weight, bias, eps)
-
-
-def grouped_attention(qkv: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-    """Self-attention within each packed sequence, one unmasked product per run of equal lengths. Best on CPUs.
-
-    qkv [rows, 3, heads, d]; equal lengths adjacent; rows beyond their sum get zeros. Returns [rows, heads, d].
-    """
-    rows, _, heads, size = qkv.shape
-    out = qkv.new_zeros(rows, heads, size)
-    for offset, count, length in equal_runs(lengths):
-        run = slice(offset, offset + count * length)
-        q, k, v = qkv[run].view(count, length, 3, heads, size).permute(2, 0, 3, 1, 4)
-        out[run] = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(-1, heads, size)
-    return out
+    def __call__(
+        self, hidden: torch.Tensor, lengths: Sequence[int], attention: Attention, first: Optional[torch.Tensor]
+    ) -> torch.Tensor:
+        """The layer's output: of all rows, or of the rows `first` alone (each sequence's first token)."""
+        rows, width = hidden.shape
+        read = self.attention_norm(hidden) if self.pre_norm else hidden
+        shape = (-1, self.heads, width // self.heads)
+        if self.query is None:
+            q, kv = self.rest(read).view(rows, 3, *shape[1:]).split([1, 2], dim=1)
+            q = q[:, 0] if first is None else q[first, 0]
+        else:
+            q = self.query(read if first is None else read[first]).view(shape)
+            kv = self.rest(read).view(rows, 2, *shape[1:])
+        attended = self.attended(attention(q, kv, lengths, first is not None).reshape(-1, width))
+        hidden = attended + (hidden if first is None else hidden[first])
+        if self.pre_norm:
+            return hidden + self.down(self.up.gelu(self.output_norm(hidden)))
+        hidden = self.attention_norm(hidden)
+        return self.output_norm(self.down(self.up.gelu(hidden)) + hidden)
 
 
-def padded_attention(qkv: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-    """The same by one masked product over sequences padded for it alone. Best where kernel launches cost most (GPUs)."""
-    total, _, heads, size = qkv.shape
-    lengths_t = torch.tensor(lengths, device=qkv.device)
-    mask = torch.arange(max(lengths), device=qkv.device) < lengths_t[:, None]
-    padded = qkv.new_zeros(len(lengths), max(lengths), 3, heads, size)
-    padded[mask] = qkv
-    q, k, v = padded.permute(2, 0, 3, 1, 4)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None]).transpose(1, 2)[mask]
+class LayerNorm:
+    """Layer normalisation over the last dimension."""
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor, eps: float):
+        self.weight, self.bias, self.eps = weight, bias, eps
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
 class PackedEncoder:
-    """A BERT, RoBERTa or XLM-R encoder as a function from token ids to hidden layers.
+    """A BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT encoder as a function from token ids to what is read of its layers.
 
     config, tensors    from engine.checkpoint
     layers             how many transformer layers to keep; the rest are neither loaded nor run
+    first_only         whether the last of them will be asked for first tokens only (it is then laid out for that)
     """
 
     def __init__(
-        self, config: dict, tensors: dict[str, torch.Tensor], device: torch.device, dtype: torch.dtype, layers: int
+        self,
+        config: dict,
+        tensors: dict[str, torch.Tensor],
+        device: torch.device,
+        dtype: torch.dtype,
+        layers: int,
+        first_only: bool = False,
     ):
         def take(name):
             if name not in tensors:
@@ -88,50 +97,88 @@ class PackedEncoder:
             return tensors[name].to(device=device, dtype=dtype)
 
         eps = config.get("layer_norm_eps", 1e-12)
-        self.device, self.width = device, config["hidden_size"]
-        self.padded = device.type != "cpu"
+        heads, kind = config["num_attention_heads"], config["model_type"]
+        pre_norm = kind == "xlm-roberta-xl"
+        self.device, self.width, self.depth = device, config["hidden_size"], config["num_hidden_layers"]
+        self.rounded = device.type == "cpu"
+        self.attention = choose_attention(device, dtype, self.width // heads)
         self.first_position = first_position(config)
+        # RoBERTa's positions do not count padding tokens, which a text can hold literally
+        self.pad = self.first_position - 1 if self.first_position else None
         self.max_tokens = config["max_position_embeddings"] - self.first_position
         self.words = take("embeddings.word_embeddings.weight")
-        self.positions = (
-            take("embeddings.position_embeddings.weight") + take("embeddings.token_type_embeddings.weight")[0]
-        )
-        self.embedding_norm = (take("embeddings.LayerNorm.weight"), take("embeddings.LayerNorm.bias"), eps)
+        # one row for every type and position
+        positions, types = (take(f"embeddings.{kind}_embeddings.weight") for kind in ("position", "token_type"))
+        self.places = (positions + types[:, None]).flatten(0, 1)
+        self.table_length = len(positions)
+        norm = "{}LayerNorm"
+        self.embedding_norm = None if pre_norm else self._norm(take, norm.format("embeddings."), eps)
+        self.final_norm = self._norm(take, norm.format("encoder."), eps) if pre_norm and layers == self.depth else None
+        self.widen = None
+        if kind == "rembert":
+            name = "encoder.embedding_hidden_mapping_in"
+            self.widen = make_linear(take(f"{name}.weight"), take(f"{name}.bias"))
         self.layers = [
-            EncoderLayer(take, f"encoder.layer.{k}.", config["num_attention_heads"], eps) for k in range(layers)
+            EncoderLayer(take, f"encoder.layer.{k}.", heads, eps, pre_norm, first_only and k == layers - 1)
+            for k in range(layers)
         ]
 
+    @staticmethod
+    def _norm(take: Callable, name: str, eps: float) -> LayerNorm:
+        return LayerNorm(take(f"{name}.weight"), take(f"{name}.bias"), eps)
+
     @torch.inference_mode()
-    def __call__(self, sequences: Sequence[np.ndarray], mixes: Iterable[LayerMix]) -> dict[LayerMix, torch.Tensor]:
-        """Hidden states of token id sequences, specials included; equal lengths must be adjacent.
+    def __call__(
+        self,
+        sequences: Sequence[np.ndarray],
+        readouts: Iterable[ReadoutKey],
+        seconds: Optional[Sequence[Optional[int]]] = None,
+    ) -> dict[ReadoutKey, list[torch.Tensor]]:
+        """What is read of the hidden layers of token id sequences, specials included; equal lengths must be adjacent.
 
         sequences    int arrays of token ids
-        mixes        tuples of layer numbers to average: 0 is the embedding layer, k the k-th transformer layer's output
-        Returns {mix: fp32 [total tokens, width] on the encoder's device}, the sequences one after another.
+        readouts     readouts, or tuples of layer numbers to average
+        seconds      place in each sequence from which tokens are of type 1, None where all are of type 0
+        Returns for each readout one fp32 CPU tensor a sequence.
         """
-        lengths = [len(sequence) for sequence in sequences]
-        total = sum(lengths)
-        rows = total if self.padded else fixed_rows(total)
-        ids, places = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-        ids[:total] = np.concatenate(sequences)
-        places[:total] = np.concatenate(
-            [np.arange(self.first_position, self.first_position + length) for length in lengths]
-        )
-        weight, bias, eps = self.embedding_norm
-        hidden = F.layer_norm(
-            self.words[torch.from_numpy(ids).to(self.device)]
-            + self.positions[torch.from_numpy(places).to(self.device)],
-            (self.width,),
-            weight,
-            bias,
-            eps,
-        )
-        sums: dict[LayerMix, torch.Tensor] = {}
-        mixes = set(mixes)
-        for number in range(max(max(mix) for mix in mixes) + 1):
+        total = sum(len(sequence) for sequence in sequences)
+        packed = PackedTokens(sequences, fixed_rows(total) if self.rounded else total, self.device)
+        keys = list(dict.fromkeys(readouts))
+        read = [readout_of(key) for key in keys]
+        last = max(readout.last for readout in read)
+        first_only = last > 0 and all(readout.first_only or readout.last < last for readout in read)
+        accumulators = [readout.accumulator(packed) for readout in read]
+        hidden = self._embedded(packed, seconds)
+        for number in range(last + 1):
+            only = number == last and first_only
             if number:
-                hidden = self.layers[number - 1](hidden, lengths, self.padded)
-            for mix in mixes:
-                if number in mix:  # accumulated as the layers come, so that no layer outlives its use
-                    sums[mix] = sums[mix] + hidden.float() if mix in sums else hidden.float()
-        return {mix: (mixed / len(mix) if len(mix) > 1 else mixed)[:total] for mix, mixed in sums.items()}
+                first = self._firsts(packed) if only else None
+                hidden = self.layers[number - 1](hidden, packed.lengths, self.attention, first)
+                if number == self.depth and self.final_norm is not None:
+                    hidden = self.final_norm(hidden)
+            for accumulator, readout in zip(accumulators, read):
+                if number <= readout.last:
+                    accumulator.add(number, hidden, only)
+        return {key: accumulator.result() for key, accumulator in zip(keys, accumulators)}
+
+    def _firsts(self, packed: PackedTokens) -> torch.Tensor:
+        """Places of the first tokens; those beyond the number of sequences only make up a round number."""
+        more = fixed_rows(len(packed.starts)) - len(packed.starts) if self.rounded else 0
+        return F.pad(packed.starts, (0, more))
+
+    def _embedded(self, packed: PackedTokens, seconds: Optional[Sequence[Optional[int]]]) -> torch.Tensor:
+        """The embedding layer's output, [rows, width]."""
+        places = np.zeros(packed.rows, np.int64)
+        places[: packed.total] = np.concatenate([self._positions(sequence) for sequence in packed.sequences])
+        for start, length, second in zip(packed.starts.tolist(), packed.lengths, seconds or ()):
+            if second is not None:
+                places[start + second : start + length] += self.table_length
+        states = self.words[packed.ids] + self.places[torch.from_numpy(places).to(self.device)]
+        if self.embedding_norm is not None:
+            states = self.embedding_norm(states)
+        return states if self.widen is None else self.widen(states)
+
+    def _positions(self, sequence: np.ndarray) -> np.ndarray:
+        if self.pad is None or not (padding := sequence == self.pad).any():
+            return np.arange(self.first_position, self.first_position + len(sequence))
+        return np.where(padding, self.pad, np.cumsum(~padding) + self.pad)

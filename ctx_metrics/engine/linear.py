@@ -50,6 +50,12 @@ class PrepackedLinear(Linear):
 @lru_cache(maxsize=None)
 def prepacking_fault() -> Optional[str]:
     """Why prepacked linears cannot be used on this machine, or None when their self-test against F.linear passes."""
+    fault = _self_test()
+    logger.debug("CPU linear layers: %s", f"F.linear ({fault})" if fault else "oneDNN, prepacked")
+    return fault
+
+
+def _self_test() -> Optional[str]:
     if not torch.backends.mkldnn.is_available():
         return "torch was built without oneDNN"
     generator = torch.Generator().manual_seed(1)
@@ -71,6 +77,4 @@ def make_linear(weight: torch.Tensor, bias: torch.Tensor) -> Linear:
     """The fastest exact linear layer for a weight [out, in] and bias [out], on their device and in their dtype."""
     if weight.device.type != "cpu" or weight.dtype != torch.float32:
         return Linear(weight, bias)
-    fault = prepacking_fault()
-    logger.debug("CPU linears: %s", f"F.linear ({fault})" if fault else "oneDNN, prepacked")
-    return Linear(weight, bias) if fault else PrepackedLinear(weight, bias)
+    return Linear(weight, bias) if prepacking_fault() else PrepackedLinear(weight, bias)

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional, TypeVar
 import numpy as np
 
 from .encoder import TextEncoder
-from .forward import LayerMix
+from .readout import LayerMix
 from .store import States
 from .tokenizer import TokenIds
 

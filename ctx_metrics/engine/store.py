@@ -1,4 +1,4 @@
-"""An in-process store of hidden layers, so that metrics and systems share what was encoded; bounded in memory."""
+"""An in-process store of what was read of hidden layers, shared by metrics and systems and bounded in memory."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
@@ -6,13 +6,13 @@ from typing import Optional
 
 import torch
 
-from .forward import LayerMix
+from .forward import ReadoutKey
 
-States = dict[LayerMix, torch.Tensor]
+States = dict[ReadoutKey, torch.Tensor]
 
 
 class EmbeddingStore:
-    """Hidden layers by (encoder, content of the token ids), least recently used out first.
+    """What was read of texts, by the content of their token ids, least recently used out first.
 
     limit    bytes that the kept tensors may take together; what does not fit is simply encoded again when asked for
     """
@@ -22,10 +22,10 @@ class EmbeddingStore:
         self.size = 0
         self._entries: OrderedDict[Hashable, States] = OrderedDict()
 
-    def get(self, key: Hashable, mixes: Iterable[LayerMix]) -> Optional[States]:
-        """The states of a text if all these layer mixes are kept, else None."""
+    def get(self, key: Hashable, readouts: Iterable[ReadoutKey]) -> Optional[States]:
+        """The states of a text if all these readouts are kept, else None."""
         states = self._entries.get(key)
-        if states is None or not states.keys() >= set(mixes):
+        if states is None or not states.keys() >= set(readouts):
             return None
         self._entries.move_to_end(key)
         return states

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -14,10 +14,20 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 
 class TokenIds(NamedTuple):
-    """Token ids of one text with the two specials around them, and how many content tokens were cut off at the end."""
+    """Token ids of one text, or of several in one sequence, with the special tokens around them.
+
+    cut       how many content tokens were cut off at the end
+    second    place from which tokens are of type 1, as BERT marks the second text; None where all are of type 0
+    """
 
     ids: np.ndarray
     cut: int
+    second: Optional[int] = None
+
+    @property
+    def key(self) -> bytes:
+        """What the encoder sees of it: equal keys have equal hidden states."""
+        return self.ids.tobytes() + (b"" if self.second is None else b"|%d" % self.second)
 
     @property
     def content(self) -> int:
@@ -34,25 +44,36 @@ class TextTokenizer:
         path = folder / "tokenizer.json"
         try:
             if path.exists():
-                self._backend = Tokenizer.from_file(str(path))
+                self.backend = Tokenizer.from_file(str(path))
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
                 from transformers import AutoTokenizer
 
-                self._backend = AutoTokenizer.from_pretrained(
+                self.backend = AutoTokenizer.from_pretrained(
                     str(folder), local_files_only=True, use_fast=True
                 ).backend_tokenizer
         except Exception as error:  # both libraries raise bare Exceptions for unreadable files
             raise ModelError(f"{folder}: its tokenizer cannot be loaded: {str(error).splitlines()[0]}") from error
-        self._backend.no_truncation()
-        self._backend.no_padding()
-        specials = self._backend.encode("").ids
+        self.backend.no_truncation()
+        self.backend.no_padding()
+        specials = self.backend.encode("").ids
         if len(specials) != 2:
             raise ModelError(f"{folder}: its tokenizer puts {len(specials)} special tokens around a text, not 2")
         self._first, self._last = specials
+        self.pad = next((i for t in ("<pad>", "[PAD]") if (i := self.backend.token_to_id(t)) is not None), None)
+
+    @property
+    def separator(self) -> int:
+        """Id of the token that ends a text."""
+        return self._last
+
+    @property
+    def separator_token(self) -> str:
+        """That token as a string, which the tokenizer reads as the token wherever it stands in a text."""
+        return self.backend.id_to_token(self._last)
 
     def __call__(self, texts: Sequence[str], max_content: int) -> list[TokenIds]:
         """Token ids of each text, cut at the end to `max_content` content tokens."""
-        encode = getattr(self._backend, "encode_batch_fast", self._backend.encode_batch)
+        encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)
         result = []
         for encoding in encode(list(texts), add_special_tokens=False):
             ids = encoding.ids
@@ -63,3 +84,14 @@ class TextTokenizer:
                 )
             )
         return result
+
+    def offsets(self, texts: Sequence[str], max_content: int) -> list[list[tuple[int, int]]]:
+        """Characters (start, end) of each of a text's tokens, cut as by a call; the two specials have (0, 0)."""
+        return [
+            [(0, 0), *encoding.offsets[:max_content], (0, 0)]
+            for encoding in self.backend.encode_batch(list(texts), add_special_tokens=False)
+        ]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of token ids, special tokens included."""
+        return self.backend.decode(list(ids), skip_special_tokens=False)

@@ -66,6 +66,7 @@ class ContextSignature(Signature):
         "partial": "p",
         "tokens": "tb",
         "docs": "dc",
+        "context": "cx",
         "scale": "sc",
         "ctx": "ctx",
         "torch": "th",

@@ -1,7 +1,7 @@
 """COMET: a learned model of translation quality on segments (Rei et al. 2020 and its successors)."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from ..corpus import Corpus
 from ..engine.options import EngineOptions
@@ -10,6 +10,9 @@ from ..language import guard_english
 from ..windows import Window
 from .base import ContextMetric, ContextScore, ContextSignature, SystemResult
 from .windowed import score_windows
+
+if TYPE_CHECKING:
+    from ..models.estimator import Estimator
 
 
 class COMETScore(ContextScore):
@@ -27,11 +30,16 @@ class COMET(ContextMetric):
     systems       all systems that will be scored against them, so that one pass serves all
     sources       source segments, for models that read them (the embedded one does not)
     target_lang   language code of hypotheses and references, where known
-    model         "embedded" (the default) or the folder of a trained regressor
+    model         "embedded" (the default), the folder of a trained regressor, or a COMET checkpoint: folder, .ckpt file,
+                  OWNER/NAME or OWNER/NAME@REVISION of the hub
+    inputs        "mt+src" or "mt+ref" to have a model that takes both, as UniTE and XCOMET do, read only these
+    on_long       "truncate" cuts and counts texts longer than the model reads, "error" refuses them
+    spans         whether to have word-level models mark error spans too (XCOMET always does)
     multiref      "max" takes the best of several references' values, "mean" their average
     engine        device, number format, batch size
 
-    A segment whose hypothesis or reference has no tokens has the value 0 and is counted.
+    A segment whose hypothesis or reference has no tokens is counted; it has the value 0 with the embedded model, and what
+    the model says of it with a COMET checkpoint.
     Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
     ResourceError for a device that is missing or too small.
 
@@ -50,47 +58,98 @@ class COMET(ContextMetric):
         sources: Optional[Sequence[str]] = None,
         target_lang: Optional[str] = None,
         model: Optional[str] = None,
+        inputs: Optional[str] = None,
+        on_long: str = "truncate",
+        spans: bool = False,
         multiref: str = "max",
         engine: EngineOptions = EngineOptions(),
     ):
         super().__init__(references, systems, sources=sources, target_lang=target_lang)
-        from ..models.estimator import load_estimator
-
-        if multiref not in ("max", "mean"):
-            raise InputError(f"{self.NAME.lower()}: multiref {multiref!r} is neither max nor mean")
-        self.asked, self.target_lang, self.multiref = model is not None, target_lang, multiref
-        self.estimator = load_estimator(model, engine)
+        for setting, value, allowed in (
+            ("multiref", multiref, ("max", "mean")),
+            ("on_long", on_long, ("truncate", "error")),
+        ):
+            if value not in allowed:
+                raise InputError(f"{self.NAME.lower()}: {setting} {value!r} is neither {' nor '.join(allowed)}")
+        self.asked, self.target_lang, self.multiref, self.on_long = model is not None, target_lang, multiref, on_long
+        self._load = {"name": model, "options": engine, "inputs": inputs, "spans": spans, **self._reading()}
+        self._estimator: Optional["Estimator"] = None
         if self.estimator.english_only and target_lang:
             self._guard(())
         # what was given and this model does not read; the plugin says so
         self.unused_context = () if "src" in self.estimator.inputs else ("sources",)
-        self.settings = {**self.estimator.signature(), "multiref": multiref}
+        self.settings = {**self.estimator.signature(), "long": on_long, "multiref": multiref}
+
+    @staticmethod
+    def _reading() -> dict:
+        """How else the model shall be loaded than usual."""
+        return {}
+
+    @property
+    def estimator(self) -> "Estimator":
+        """The model; a pickled metric leaves it behind and loads it again when it must score more."""
+        if self._estimator is None:
+            from ..models.estimator import load_estimator
+
+            self._estimator = load_estimator(**self._load)
+        return self._estimator
+
+    def __getstate__(self) -> dict:
+        return {**super().__getstate__(), "_estimator": None}
 
     @classmethod
     def add_arguments(cls, group) -> None:
         """The flags --comet-* of the sacrebleu command."""
-        group.add_argument(
-            "--comet-model",
-            default=None,
-            metavar="MODEL",
-            help="embedded, or the folder of a trained regressor. (Default: embedded, English only)",
-        )
-        group.add_argument(
-            "--comet-multiref",
-            choices=["max", "mean"],
-            default="max",
-            help="Score of several references. (Default: %(default)s)",
-        )
+        add_model_arguments(group, cls.NAME.lower())
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         segments = [Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]
         return self._score_windows(corpora, [segments] * len(corpora))
 
     def _score_windows(self, corpora: list[Corpus], windows: list[list[Window]]) -> list[SystemResult]:
+        self._guard_texts(corpora)
+        return score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
+
+    def _guard_texts(self, corpora: list[Corpus]) -> None:
         if self.estimator.english_only and not self.target_lang:
-            self._guard([*corpora[0].references[0], *corpora[0].hypotheses])
-        return score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref)
+            self._guard([*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
 
     def _guard(self, texts: Sequence[Optional[str]]) -> None:
         name = self.NAME.lower()
         guard_english(name, f"--{name}-model", self.asked, self.target_lang, texts)
+
+
+def add_model_arguments(group, name: str, choices: bool = True) -> None:
+    """The flags --NAME-model, -on-long and -multiref, and where there are `choices` -inputs and -spans."""
+    embedded = "embedded, the folder of a trained regressor, or " if choices else ""
+    group.add_argument(
+        f"--{name}-model",
+        default=None,
+        metavar="MODEL",
+        help=f"{embedded}a COMET checkpoint: folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub. "
+        f"({'Default: embedded, English only' if choices else 'It must pool by averages'})",
+    )
+    group.add_argument(
+        f"--{name}-on-long",
+        choices=["truncate", "error"],
+        default="truncate",
+        help="Texts longer than the model reads: cut and count them, or refuse. (Default: %(default)s)",
+    )
+    group.add_argument(
+        f"--{name}-multiref",
+        choices=["max", "mean"],
+        default="max",
+        help="Score of several references. (Default: %(default)s)",
+    )
+    if choices:
+        group.add_argument(
+            f"--{name}-inputs",
+            choices=["mt+src", "mt+ref", "mt+src+ref"],
+            default=None,
+            help="What a UniTE or XCOMET model reads. (Default: all that it takes)",
+        )
+        group.add_argument(
+            f"--{name}-spans",
+            action="store_true",
+            help="Have a word-level model mark error spans too, for files and JSON. (XCOMET always does)",
+        )

@@ -9,8 +9,8 @@ from ..errors import InputError
 from ..notices import counted, notice, place
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
 from .base import ContextScore, ContextSignature, SystemResult
-from .comet import COMET
-from .windowed import window_examples
+from .comet import COMET, add_model_arguments
+from .windowed import read_texts, window_examples
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -65,10 +65,13 @@ class SLIDE(COMET):
         stride: Optional[int] = None,
         partial: Optional[str] = None,
         tokens: Optional[int] = None,
+        inputs: Optional[str] = None,
+        on_long: str = "truncate",
+        spans: bool = False,
         multiref: str = "max",
         engine: EngineOptions = EngineOptions(),
     ):
-        super().__init__(references, systems, sources, target_lang, model, multiref, engine)
+        super().__init__(references, systems, sources, target_lang, model, inputs, on_long, spans, multiref, engine)
         self._context["doc_ids"] = doc_ids
         docs = "none" if doc_ids is None else "ids"
         # what sacrebleu's resampling takes for independent; the plugin warns of its tests
@@ -97,12 +100,7 @@ class SLIDE(COMET):
     @classmethod
     def add_arguments(cls, group) -> None:
         """The flags --slide-* of the sacrebleu command."""
-        group.add_argument(
-            "--slide-model",
-            default=None,
-            metavar="MODEL",
-            help="embedded, or the folder of a trained regressor. (Default: embedded, English only)",
-        )
+        add_model_arguments(group, "slide")
         group.add_argument(
             "--slide-window", type=int, default=None, metavar="W", help=f"Sentences in a window. (Default: {WINDOW})"
         )
@@ -126,12 +124,6 @@ class SLIDE(COMET):
             default=None,
             metavar="N",
             help="Windows of as many sentences as fit N tokens, in place of --slide-window.",
-        )
-        group.add_argument(
-            "--slide-multiref",
-            choices=["max", "mean"],
-            default="max",
-            help="Score of a window with several references. (Default: %(default)s)",
         )
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
@@ -167,7 +159,7 @@ class SLIDE(COMET):
     ) -> None:
         """Add to a result how many windows there are, what they cover, and what is odd about them."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
-        blank = blank_lines(corpus, windows)
+        blank = blank_lines(corpus, windows, self.estimator.inputs)
         over = [i for i, tokens in enumerate(counts) if tokens + self.estimator.special_tokens > self.tokens]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
@@ -189,13 +181,18 @@ class SLIDE(COMET):
             result.notices.append(f"{lines} {self.tokens} tokens (segment {place(over)})")
         if blank:
             lines = counted(len(blank), "sentence has", "sentences have")
-            result.notices.append(f"{lines} an empty hypothesis or reference inside a window (segment {place(blank)})")
+            result.notices.append(
+                f"{lines} an empty {read_texts(self.estimator.inputs)} inside a window (segment {place(blank)})"
+            )
 
 
-def blank_lines(corpus: Corpus, windows: Sequence[Window]) -> list[int]:
-    """Segments whose hypothesis or one of whose references is empty beside others that are not, in a window."""
+def blank_lines(corpus: Corpus, windows: Sequence[Window], inputs: str) -> list[int]:
+    """Segments that are empty in a text that the model reads, beside others that are not, in a window."""
     blank = set()
-    for stream in (corpus.hypotheses, *corpus.references):
+    read = [corpus.hypotheses]
+    read += [corpus.sources] if "src" in inputs else []
+    read += corpus.references if "ref" in inputs else []
+    for stream in read:
         for start, end, _ in windows:
             if None in stream[start:end]:
                 continue

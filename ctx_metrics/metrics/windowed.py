@@ -1,6 +1,6 @@
 """Scoring windows of a corpus with an estimator: what `comet` (windows of one segment) and `slide` share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Optional
 
 from ..corpus import Corpus
@@ -9,6 +9,8 @@ from ..models.estimator import Estimate, Estimator, Example
 from ..notices import counted, place
 from ..windows import Window, credit
 from .base import ScoredWindow, SystemResult, best_reference
+
+TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
 
 
 def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example]:
@@ -31,51 +33,106 @@ def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example
     ]
 
 
+ExamplesOf = Callable[[Corpus, Window, str], list[Example]]
+
+
 def score_windows(
-    metric: str, estimator: Estimator, corpora: Sequence[Corpus], windows: Sequence[Sequence[Window]], multiref: str
+    metric: str,
+    estimator: Estimator,
+    corpora: Sequence[Corpus],
+    windows: Sequence[Sequence[Window]],
+    multiref: str,
+    on_long: str = "truncate",
+    examples_of: ExamplesOf = window_examples,
 ) -> list[SystemResult]:
     """Rows, counts and notices of every system; all windows of all systems go through the estimator in one pass.
 
     windows    the windows of each corpus. Against several references a window takes the best value, or their mean;
                a window none of whose references is whole is left out and counted
+    on_long    "truncate" counts what is cut to the model's length, "error" refuses it before anything is scored
+    examples_of    makes a window's examples, one for each reference that it has whole
     """
-    if "src" in estimator.inputs and corpora[0].sources is None:
-        raise InputError(f"{metric}: the model reads {estimator.inputs} and needs the sources: give --source FILE")
+    found = estimate_windows(metric, estimator, corpora, windows, on_long, examples_of)
+    return [
+        system_result(estimator, len(corpus), of_system, estimates, multiref)
+        for corpus, of_system, estimates in zip(corpora, windows, found)
+    ]
+
+
+def estimate_windows(
+    metric: str,
+    estimator: Estimator,
+    corpora: Sequence[Corpus],
+    windows: Sequence[Sequence[Window]],
+    on_long: str,
+    examples_of: ExamplesOf = window_examples,
+) -> list[list[list[Estimate]]]:
+    """The estimates of every system's every window, one for each of its whole references (one, if none is read)."""
+    check_inputs(metric, estimator, corpora[0])
     places, examples = [], []
     # window by window over all systems, so that the texts they share lie side by side
     for k in range(max(map(len, windows))):
         for system, corpus in enumerate(corpora):
             if k < len(windows[system]):
-                for example in window_examples(corpus, windows[system][k], estimator.inputs):
+                for example in examples_of(corpus, windows[system][k], estimator.inputs):
                     places.append((system, k))
                     examples.append(example)
+    if on_long == "error" and (long := [place for place, cut in zip(places, estimator.is_cut(examples)) if cut]):
+        system, k = long[0]
+        start, end, _ = windows[system][k]
+        lines = f"line {start + 1}" if end - start == 1 else f"lines {start + 1} to {end}"
+        raise InputError(
+            f"{metric}: {counted(len(long), 'text is', 'texts are')} longer than the model reads ({estimator.limit}); the "
+            f"first is that of {lines} (system {system + 1}); shorten it, or allow cutting with --{metric}-on-long truncate"
+        )
     found: list[list[list[Estimate]]] = [[[] for _ in of_system] for of_system in windows]
     for (system, k), estimate in zip(places, estimator.estimate(examples, metric)):
         found[system][k].append(estimate)
-    return [
-        _system_result(estimator, len(corpus), of_system, estimates, multiref)
-        for corpus, of_system, estimates in zip(corpora, windows, found)
-    ]
+    return found
 
 
-def _system_result(
+def read_texts(inputs: str) -> str:
+    """The texts that a model reads, in words.
+
+    >>> read_texts("mt+src+ref")
+    'hypothesis, source or reference'
+    """
+    *others, last = (TEXTS[name] for name in inputs.split("+"))
+    return f"{', '.join(others)} or {last}"
+
+
+def check_inputs(metric: str, estimator: Estimator, corpus: Corpus) -> None:
+    """Raise InputError, naming the flag to add, when a corpus lacks what a model reads."""
+    inputs = estimator.inputs
+    for name, missing, flag in (
+        ("src", corpus.sources is None, "--source FILE"),
+        ("ref", not corpus.references, "a reference"),
+    ):
+        if name in inputs and missing:
+            others = [choice for choice in estimator.choices if name not in choice]
+            without = f", or --{metric}-inputs {others[0]} to do without" if others else ""
+            raise InputError(f"{metric}: the model reads {inputs} and needs the {TEXTS[name]}s: give {flag}{without}")
+
+
+def system_result(
     estimator: Estimator, length: int, windows: Sequence[Window], found: list[list[Estimate]], multiref: str
 ) -> SystemResult:
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
-    scored = [(window, value) for window, value in zip(windows, values) if value is not None]
-    rows = credit([window for window, _ in scored], [value for _, value in scored], length)
+    rated = [(window, value) for window, value in zip(windows, values) if value is not None]
+    rows = credit([window for window, _ in rated], [value for _, value in rated], length)
     unit = "segment" if all(end - start == 1 for start, end, _ in windows) else "window"
+    scored = (
+        ("scores 0", "score 0") if estimator.empty_scores_zero else ("is scored as it is", "are scored as they are")
+    )
+    empty = [f"{read_texts(estimator.inputs)} and {what}" for what in scored]
     kinds = {
         "truncated": [k for k, estimates in enumerate(found) if any(e.cut for e in estimates)],
         "empty": [k for k, estimates in enumerate(found) if estimates and all(e.empty for e in estimates)],
         "unreferenced": [k for k, estimates in enumerate(found) if not estimates],
     }
     words = {
-        "truncated": [f"{was} cut to {estimator.max_length} tokens a text" for was in (f"{unit} was", f"{unit}s were")],
-        "empty": [
-            f"{unit} has an empty hypothesis or reference and scores 0",
-            f"{unit}s have an empty hypothesis or reference and score 0",
-        ],
+        "truncated": [f"{was} cut to {estimator.limit}" for was in (f"{unit} was", f"{unit}s were")],
+        "empty": [f"{unit} has an empty {empty[0]}", f"{unit}s have an empty {empty[1]}"],
         "unreferenced": [
             f"{unit} has no whole reference and is left out",
             f"{unit}s have no whole reference and are left out",

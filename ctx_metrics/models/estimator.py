@@ -55,22 +55,31 @@ class Estimate(NamedTuple):
 class Estimator(ABC):
     """A learned model of translation quality.
 
-    inputs          the texts that it reads, such as "mt+ref" or "mt+src"
-    model           where its weights came from
-    english_only    whether it reads English alone
-    max_length      most tokens of one text, specials not counted
-    dtype           number format of its encoder, as in the signature
+    inputs               the texts that it reads, such as "mt+ref" or "mt+src"
+    choices              what else `inputs` could be set to when it is loaded, where there is a choice
+    model                where its weights came from
+    english_only         whether it reads English alone
+    empty_scores_zero    whether an empty text makes the value 0, not what the model says of it
+    max_length, limit    most tokens that it reads, as a number for the signature and in words
+    dtype                number format of its encoder, as in the signature
     """
 
     inputs: str
+    choices: Sequence[str] = ()
     model: ResolvedModel
     english_only: bool
+    empty_scores_zero: bool
     max_length: int
+    limit: str
     dtype: str
 
     @abstractmethod
     def estimate(self, examples: Sequence[Example], label: str) -> list[Estimate]:
         """The estimate of each example; the same for an example in whatever order or company."""
+
+    @abstractmethod
+    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
+        """Whether a text of each example is longer than the model reads, told without scoring it."""
 
     @abstractmethod
     def token_counts(self, examples: Sequence[Example]) -> list[int]:
@@ -82,33 +91,49 @@ class Estimator(ABC):
         """Special tokens that one example costs beside them."""
 
     def signature(self) -> dict:
-        """The signature's part on the model: model, rev, ckpt, inputs, dtype, maxlen, long."""
+        """The signature's part on the model: model, rev, ckpt, inputs, dtype, maxlen."""
         return {
             **self.model.signature(),
             "inputs": self.inputs,
             "dtype": self.dtype,
             "maxlen": self.max_length,
-            "long": "truncate",
         }
 
 
-def load_estimator(name: Optional[str], options: EngineOptions) -> Estimator:
-    """The estimator of a name: None or "embedded", or the folder of a regressor that our training wrote.
+def load_estimator(
+    name: Optional[str],
+    options: EngineOptions,
+    inputs: Optional[str] = None,
+    spans: bool = False,
+    context: bool = False,
+) -> Estimator:
+    """The estimator of a name: None or "embedded", the folder of a regressor that our training wrote, or a COMET
+    checkpoint (folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub).
 
-    Raises ModelError for anything else; COMET checkpoints are not read yet.
+    inputs     texts that a COMET model shall read, where it leaves a choice: "mt+src", "mt+ref", "mt+src+ref"
+    spans      whether it shall mark error spans
+    context    whether only what follows a text's last but one separator is pooled (DocCOMET)
+    Raises ModelError for what cannot be loaded, or not used in that way.
     """
+    from .comet_checkpoint import is_comet
     from .regressor import CONFIG_KIND, AlignmentRegressor, read_regressor_config
 
-    if name in (None, EMBEDDED):
-        return AlignmentRegressor(EMBEDDED_FOLDER, options)
-    mend = "use embedded, or the folder of a regressor trained with ctx_metrics.training"
-    folder = Path(name).expanduser()
-    if folder.suffix == ".ckpt" or (folder / "hparams.yaml").exists():
-        raise ModelError(f"{name}: COMET checkpoints are not read by this version; {mend}")
-    if not name or not folder.is_dir():
-        hub = "/" in name and not name.startswith((".", "/", "~"))
-        more = ", and COMET checkpoints of the hub are not read by this version" if hub else ""
-        raise ModelError(f"no model folder {name!r}{more}; {mend}")
+    if name == "":
+        raise ModelError(
+            "the name of the model is empty; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub"
+        )
+    folder = EMBEDDED_FOLDER if name in (None, EMBEDDED) else Path(name).expanduser()
+    if folder.suffix == ".ckpt" or not folder.is_dir() or is_comet(folder):
+        from .comet import load_comet
+
+        return load_comet(str(name), options, inputs, spans, context)
     if read_regressor_config(folder).get("model_type") != CONFIG_KIND:
-        raise ModelError(f"{name} is no quality model: its config.json does not say model_type {CONFIG_KIND!r}")
-    return AlignmentRegressor(folder, options)
+        raise ModelError(
+            f"{name} is no quality model: it is no COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), "
+            f"and its config.json does not say model_type {CONFIG_KIND!r}"
+        )
+    regressor = AlignmentRegressor(folder, options)
+    for what, wanted in (("error spans", spans), ("document context", context), (f"inputs {inputs}", inputs)):
+        if wanted and inputs != regressor.inputs:
+            raise ModelError(f"{regressor.model.name} reads mt+ref and knows no {what}; name a COMET checkpoint")
+    return regressor

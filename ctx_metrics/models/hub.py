@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ _SIDE_FILES = (
     "vocab.json",
     "merges.txt",
     "sentencepiece.bpe.model",
+    "sentencepiece.model",
 )
 
 
@@ -57,6 +58,22 @@ class ResolvedModel:
         return {"model": self.name, "rev": self.revision, "ckpt": self.ckpt}
 
 
+@dataclass(frozen=True)
+class HubKind:
+    """What is wanted of a hub repository.
+
+    probe     files whose presence in the cache says that the repository was fetched
+    wanted    from all file names of a repository, those to fetch; raises ModelError when it is no such checkpoint
+    whole     whether a local folder has all that is needed
+    what      the kind in words
+    """
+
+    probe: list[str]
+    wanted: Callable[[set[str], str], list[str]]
+    whole: Callable[[Path], bool]
+    what: str
+
+
 def resolve(name: str) -> ResolvedModel:
     """Resolve `embedded`, a local folder, or a hub name with optional @revision; checks that weights are there.
 
@@ -70,11 +87,16 @@ def resolve(name: str) -> ResolvedModel:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return ResolvedModel(folder.resolve().name, folder, None, checkpoint_hash(folder))
+    repo, folder = hub_folder(name, ENCODER)
+    return ResolvedModel(repo, folder, folder.name[:12], checkpoint_hash(folder))
+
+
+def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:
+    """Repository and local snapshot folder of OWNER/NAME or OWNER/NAME@REVISION, from the cache or the hub."""
     match = _HUB_NAME.match(name)
     if not match or name.startswith((".", "/", "~")):
         raise ModelError(f"no model folder {name!r}, and it is no hub name (OWNER/NAME or OWNER/NAME@REVISION)")
-    folder = _hub_folder(match["repo"], match["revision"])
-    return ResolvedModel(match["repo"], folder, folder.name[:12], checkpoint_hash(folder))
+    return match["repo"], _snapshot(match["repo"], match["revision"], kind)
 
 
 def checkpoint_hash(folder: Path) -> str:
@@ -113,7 +135,7 @@ def _embedded() -> ResolvedModel:
     return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12], embedded=True)
 
 
-def _hub_folder(repo: str, revision: Optional[str]) -> Path:
+def _snapshot(repo: str, revision: Optional[str], kind: HubKind) -> Path:
     """The snapshot folder of a hub model, from the cache if it is whole there, else downloaded."""
     quiet_libraries()
     from huggingface_hub import HfApi, snapshot_download
@@ -133,8 +155,8 @@ def _hub_folder(repo: str, revision: Optional[str]) -> Path:
     label = f"{repo}@{revision}" if revision else repo
     try:
         # newer huggingface_hub refuses a snapshot that lacks any file of the repository, unless told which ones matter
-        folder = Path(snapshot_download(repo, revision=revision, local_files_only=True, allow_patterns=["config.json"]))
-        if _is_whole(folder):
+        folder = Path(snapshot_download(repo, revision=revision, local_files_only=True, allow_patterns=kind.probe))
+        if kind.whole(folder):
             return folder
     except LocalEntryNotFoundError:
         pass  # not cached: fetch it below
@@ -143,8 +165,7 @@ def _hub_folder(repo: str, revision: Optional[str]) -> Path:
     try:
         with _sigpipe_ignored():
             files = {file.rfilename for file in HfApi().model_info(repo, revision=revision, timeout=20).siblings}
-            wanted = [file for file in _SIDE_FILES if file in files] + _weights_among(files, label)
-            folder = Path(snapshot_download(repo, revision=revision, allow_patterns=wanted))
+            folder = Path(snapshot_download(repo, revision=revision, allow_patterns=kind.wanted(files, label)))
     except GatedRepoError as error:
         raise ModelError(
             f"{label} is gated: accept its terms at https://huggingface.co/{repo} and log in with: hf auth login"
@@ -160,9 +181,26 @@ def _hub_folder(repo: str, revision: Optional[str]) -> Path:
             f"{label} is not in the cache and the hub cannot be reached; fetch it once where there is a "
             f"network (hf download {repo}{f' --revision {revision}' if revision else ''}), or name a local folder"
         ) from error
-    if not _is_whole(folder):
-        raise ModelError(f"{label} is no encoder checkpoint: config.json or the weights are missing")
+    if not kind.whole(folder):
+        raise ModelError(f"{label} is no {kind.what}")
     return folder
+
+
+def _tokenizer_among(files: set[str], label: str) -> list[str]:
+    return [file for file in _SIDE_FILES if file in files]
+
+
+def _encoder_among(files: set[str], label: str) -> list[str]:
+    return _tokenizer_among(files, label) + _weights_among(files, label)
+
+
+def _comet_among(files: set[str], label: str) -> list[str]:
+    """The files of a COMET checkpoint; our safetensors before unbabel-comet's own."""
+    if {"config.json", "model.safetensors"} <= files:
+        return [*_tokenizer_among(files, label), "model.safetensors"]
+    if {"hparams.yaml", "checkpoints/model.ckpt"} <= files:
+        return ["hparams.yaml", "checkpoints/model.ckpt"]
+    raise ModelError(f"{label} is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing")
 
 
 def _weights_among(files: set[str], label: str) -> list[str]:
@@ -181,6 +219,28 @@ def _is_whole(folder: Path) -> bool:
         return (folder / "config.json").exists() and all(path.exists() for path in weight_files(folder))
     except ModelError:
         return False
+
+
+def _is_whole_tokenizer(folder: Path) -> bool:
+    vocabularies = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "sentencepiece.model")
+    return (folder / "config.json").exists() and any((folder / name).exists() for name in vocabularies)
+
+
+def _is_whole_comet(folder: Path) -> bool:
+    unbabel = ("hparams.yaml", "checkpoints/model.ckpt")
+    ours = ("config.json", "model.safetensors", "tokenizer.json")
+    return any(all((folder / name).exists() for name in names) for names in (unbabel, ours))
+
+
+ENCODER = HubKind(
+    ["config.json"], _encoder_among, _is_whole, "encoder checkpoint: config.json or the weights are missing"
+)
+TOKENIZER = HubKind(
+    ["config.json"], _tokenizer_among, _is_whole_tokenizer, "encoder: config.json or the tokenizer's files are missing"
+)
+COMET = HubKind(
+    ["hparams.yaml", "config.json"], _comet_among, _is_whole_comet, "COMET checkpoint: one of its files is missing"
+)
 
 
 def _network_errors() -> tuple:

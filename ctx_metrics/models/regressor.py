@@ -193,6 +193,7 @@ class AlignmentRegressor(Estimator):
     """
 
     inputs = "mt+ref"
+    empty_scores_zero = True
 
     def __init__(self, folder: Path, options: EngineOptions):
         config = read_regressor_config(folder)
@@ -209,6 +210,7 @@ class AlignmentRegressor(Estimator):
         self.encoder = shared_encoder(encoder.folder, options)
         self.encoder.require([(layer,) for layer in self.layers])
         self.max_length, self.dtype = self.encoder.max_content, options.dtype
+        self.limit = f"{self.max_length} tokens a text"
 
     def estimate(self, examples: Sequence[Example], label: str) -> list[Estimate]:
         pairs = [(example.hypothesis, example.reference) for example in examples]
@@ -218,6 +220,11 @@ class AlignmentRegressor(Estimator):
         distinct = list({id(r.value): r.value for r in results if r.value is not None}.values())
         values = dict(zip(map(id, distinct), predict(self.network, distinct)))
         return [Estimate(values.get(id(r.value), 0.0), any(r.cut), any(r.empty)) for r in results]
+
+    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
+        texts = list(dict.fromkeys(text for example in examples for text in (example.hypothesis, example.reference)))
+        cut = {text: tokens.cut > 0 for text, tokens in zip(texts, self.encoder.tokenize(texts))}
+        return [cut[example.hypothesis] or cut[example.reference] for example in examples]
 
     def token_counts(self, examples: Sequence[Example]) -> list[int]:
         texts = list(dict.fromkeys(text for example in examples for text in (example.hypothesis, example.reference)))

@@ -14,12 +14,18 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
     class PluginArgumentParser(argparse.ArgumentParser):
         _plugin_actions: frozenset = frozenset()
 
+        def __init__(self, *args, **options):
+            run.args, run.metrics = None, {}  # the last run is over: sacrebleu now looks at its metrics' classes
+            super().__init__(*args, **options)
+
         def parse_args(self, args=None, namespace=None):
             argv = sys.argv[1:] if args is None else list(args)
             stock = set(map(id, self._actions))
             add_shared_arguments(self)
             own, broken = {}, {}
-            for name in wanted_metrics(run.table.plugins, argv):
+            wanted = wanted_metrics(run.table.plugins, argv)
+            add_run_arguments(self, wanted)
+            for name in wanted:
                 try:
                     own[name] = add_metric_arguments(self, name, run.table)
                 except CtxMetricsError as error:
@@ -31,6 +37,8 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
                 for error in broken.values():
                     sys.stderr.write(f"ctx-metrics: {error}\n")
                 raise
+            if getattr(namespace, "slide_output", None) is not None and "slide" not in namespace.metrics:
+                self.error("--slide-output is for metric slide, which is not among the metrics (-m)")
             run.begin(namespace, own, broken)
             return namespace
 
@@ -67,7 +75,11 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)",
     )
-    group = parser.add_argument_group("Engine of plugin metrics (ctx-metrics)")
+    add_engine_arguments(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"))
+
+
+def add_engine_arguments(group) -> None:
+    """The flags --ctx-*: how the engine runs, in the sacrebleu command and in `ctx-metrics score`."""
     group.add_argument(
         "--ctx-device", default="auto", metavar="DEVICE", help="auto, cpu, mps, cuda or cuda:N. (Default: %(default)s)"
     )
@@ -91,6 +103,35 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)",
     )
+
+
+def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> None:
+    """The flags that bear on every metric of a run, sacrebleu's own too: how it resamples, which files it writes.
+
+    `wanted` are the plugin metrics that the command line may use; the file of slide is offered beside slide only.
+    """
+    group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
+    group.add_argument(
+        "--ctx-resample",
+        choices=["segment", "document"],
+        default="segment",
+        help="What --confidence and the paired tests resample or swap. Segments of a document are alike, so intervals "
+        "from segments are too narrow; document needs --docids. (Default: %(default)s)",
+    )
+    group.add_argument(
+        "--ctx-seg-scores",
+        default=None,
+        metavar="DIR",
+        help="Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
+        "named and laid out as mt-metrics-eval reads them.",
+    )
+    if "slide" in wanted:
+        group.add_argument(
+            "--slide-output",
+            default=None,
+            metavar="FILE.tsv",
+            help="Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.",
+        )
 
 
 def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:

@@ -32,6 +32,7 @@ class Run:
         self._files: dict[str, Optional[list[str]]] = {}
         self.systems: list[Sequence[str]] = []
         self.chosen: list[str] = []
+        self.metrics: dict[str, Metric] = {}  # all that were made, by name
         self.whole_length = 0  # segments before sacrebleu picked some of them
         self.columns = 1  # of the standard input
         self._unused: dict[str, bool] = {}
@@ -42,9 +43,11 @@ class Run:
         Raises the error of a chosen metric that is among the `broken` ones, and InputError for a lone language.
         """
         self.args, self._own = args, own
-        self.systems, self._files = [], {}
-        # context the user gave by a flag, and whether no metric has used it so far
+        self.systems, self._files, self.metrics = [], {}, {}
+        # context the user gave by a flag, and whether nothing has used it so far
         self._unused = {name: True for name, flag in (("sources", args.source), ("doc_ids", args.docids)) if flag}
+        if "doc_ids" in self._unused and (self.by_document or self.targets):
+            self._unused["doc_ids"] = False
         self.chosen = [name for name in dict.fromkeys(args.metrics) if name in self.table.plugins]
         for name in self.chosen:
             if name in broken:
@@ -54,11 +57,50 @@ class Run:
         for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
             logger.removeFilter(old)
         logger.addFilter(OncePerRun())
+        if args.ctx_resample == "document" and not self.tested:
+            notice("--ctx-resample document is for --confidence, --paired-bs and --paired-ar, and none is given")
 
     @property
     def active(self) -> bool:
-        """Whether the run names a plugin metric: only then is anything of sacrebleu's own behaviour changed."""
-        return self.args is not None and bool(self.chosen)
+        """Whether the run names a plugin metric or asks us for what concerns all metrics: only then is anything of
+        sacrebleu's own behaviour changed."""
+        return self.args is not None and bool(self.chosen or self.by_document or self.targets)
+
+    @property
+    def tested(self) -> bool:
+        """Whether the run asks for a confidence interval or a paired test."""
+        return bool(self.args.confidence or self.args.paired_bs or self.args.paired_ar)
+
+    @property
+    def by_document(self) -> bool:
+        """Whether the run's intervals and tests resample documents."""
+        return self.args.ctx_resample == "document" and self.tested
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """The files and folders that the run writes to, by flag."""
+        wanted = {
+            "--ctx-seg-scores": self.args.ctx_seg_scores,
+            "--slide-output": getattr(self.args, "slide_output", None),
+        }
+        return {flag: path for flag, path in wanted.items() if path is not None}
+
+    def document_ids(self) -> Optional[list[str]]:
+        """The document id of each segment that is scored; None where there are none.
+
+        Raises InputError if there are none and the run resamples documents, or if one returns after its document.
+        """
+        if not self.systems:
+            raise InputError("no system to score: -i names no file")
+        ids = self._stream("doc_ids", self.args.docids, "docid")
+        if ids is not None:
+            system = self.systems[0]
+            ids = self._picked("doc_ids", ids, len(system), getattr(system, "indices", None))
+            document_ranges(ids, self.args.docids or f"document ids of {self.args.test_set}")
+        elif self.by_document:
+            where = f"; {self.args.test_set} has none" if self.args.test_set else ""
+            raise InputError(f"--ctx-resample document needs the document id of each line: give --docids FILE{where}")
+        return ids
 
     def build(self, name: str, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]) -> Metric:
         """Make a plugin metric with its own flags and with the context that its constructor names."""

@@ -4,6 +4,7 @@ import argparse
 import functools
 import io
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 
 from sacrebleu import metrics, utils
@@ -12,7 +13,7 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import decode, read_text, split_lines
 from ..errors import CtxMetricsError, InputError
 from ..notices import notice
-from . import output
+from . import files, output
 from .arguments import parser_class
 from .capture import Run, Segments
 from .registry import MetricTable
@@ -35,31 +36,56 @@ def extend(module: ModuleType) -> None:
 
 
 class CommandTable(dict):
-    """METRICS as the command sees it: a plugin metric's entry makes the metric with the run's context."""
+    """METRICS as the command sees it: a plugin metric's entry makes the metric with the run's context. So does, in runs
+    that concern us, sacrebleu's own metrics' entry, so that all metrics can be resampled and written to files."""
 
     def __init__(self, run: Run):
         super().__init__(dict.fromkeys(run.table))
         self._run = run
 
     def __getitem__(self, key: str):
-        name = key.lower()
-        return functools.partial(self._make, name) if name in self._run.table.plugins else self._run.table[key]
+        name, run = key.lower(), self._run
+        return functools.partial(self._make, name) if name in run.table.plugins or run.active else run.table[key]
 
-    def _make(self, name: str, references, **ignored) -> Metric:
-        """Called by main() in place of the class. Its keywords were picked by prefix, which is not reliable."""
+    def _make(self, name: str, references, **flags) -> Metric:
+        """Called by main() in place of the class. Its keywords were picked by prefix, which is not reliable for ours."""
+        run = self._run
+        if not run.metrics:  # what can fail early should, not after an hour of scoring
+            if run.by_document or run.targets:
+                run.document_ids()
+            files.check(run.targets)
+        if name in run.table.plugins:
+            metric = self._make_ours(name, references)
+        else:
+            metric = run.table[name.upper()](references=references, **flags)
+        if run.by_document:
+            _resample_documents(metric, run.document_ids())
+        run.metrics[name] = metric
+        return metric
+
+    def _make_ours(self, name: str, references) -> Metric:
         run = self._run
         metric = run.build(name, references, run.systems)
         if name == run.chosen[-1]:
             run.report_unused()
-        args = run.args
-        if (args.confidence or args.paired_bs or args.paired_ar) and getattr(metric, "dependent_rows", False):
+        if run.tested and not run.by_document and getattr(metric, "dependent_rows", False):
             notice(
                 f"{name}: the sentences of a window share its score, so intervals and p-values from resampled segments "
-                "are too small; do not build on them"
+                "are too small; resample whole documents with --ctx-resample document"
             )
         if run.args.sentence_level and type(metric).sentence_score is Metric.sentence_score:
             metric.sentence_score = SentencesInOrder(metric, run.systems[0])
         return metric
+
+
+def _resample_documents(metric: Metric, doc_ids: Sequence[str]) -> None:
+    """Let the run's intervals and its paired test, which main() imports by name, resample documents."""
+    from sacrebleu import significance
+
+    from ..metrics.resample import DocumentPairedTest, resample_documents
+
+    resample_documents(metric, doc_ids)
+    significance.PairedTest = DocumentPairedTest
 
 
 class SentencesInOrder:
@@ -195,12 +221,20 @@ def _with_context(print_subset_results, run: Run):
 
 
 def _with_clear_errors(main, run: Run):
-    """main() that ends with one line and exit code 1, not with a traceback, for what a user can mend."""
+    """main() that ends with one line and exit code 1, not with a traceback, for what a user can mend. When it has ended
+    well, the run's files are written."""
 
     @functools.wraps(main)
     def wrapper():
         try:
-            return main()
+            try:
+                main()
+            except SystemExit as end:  # so ends --sentence-level
+                if not end.code:
+                    files.write(run)
+                raise
+            files.write(run)
+            return
         except CtxMetricsError as error:
             message = str(error)
         except OSError as error:

@@ -1,0 +1,202 @@
+"""Random COMET checkpoints of the released models' shape, for the benchmarks: no network, no unbabel-comet needed.
+
+    python benchmarks/comet_fixture.py CACHE --kind regression|unified-qe --size tiny|base|large --texts FILE [--seed 0]
+
+Writes CACHE/<kind>-<size>-<hash>/ (encoder/, hparams.yaml, checkpoints/model.ckpt) and prints it; one that is there already
+is used again. The tokenizer is trained on FILE, one text a line, so that texts have realistic lengths in tokens. `base` and
+`large` have XLM-R's width, depth and table of 250,002 words. The weights are spread wide enough for scores to differ.
+"""
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+
+import torch
+import yaml
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+VOCABULARY = 16000
+POSITIONS = 514  # XLM-R's 512, counted from 2
+# layers, width, attention heads, inner width, rows of the word table (None: the tokenizer's), head, spread of the weights
+SIZES = {
+    "tiny": (2, 32, 4, 64, None, [24, 16], 0.35),
+    "base": (12, 768, 12, 3072, 250002, [3072, 1024], 0.04),
+    "large": (24, 1024, 16, 4096, 250002, [3072, 1024], 0.035),
+}
+KINDS = ("regression", "unified-qe")
+
+
+def train_tokenizer(texts: list[str], folder: Path) -> int:
+    """Write XLM-R's kind of tokenizer, with its special tokens and ids, trained on `texts`; returns its size."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>"],
+        unk_token="<unk>",
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_special_tokens(["<mask>"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    names = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>", "mask": "<mask>"}
+    settings = {f"{name}_token": token for name, token in names.items()}
+    settings.update(tokenizer_class="XLMRobertaTokenizer", model_max_length=POSITIONS - 2)
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return tokenizer.get_vocab_size()
+
+
+def encoder_config(size: str, vocabulary: int) -> dict:
+    """config.json of an XLM-R encoder of this size."""
+    layers, width, heads, inner, words, _, _ = SIZES[size]
+    return {
+        "model_type": "xlm-roberta",
+        "architectures": ["XLMRobertaModel"],
+        "num_hidden_layers": layers,
+        "hidden_size": width,
+        "num_attention_heads": heads,
+        "intermediate_size": inner,
+        "hidden_act": "gelu",
+        "vocab_size": words or vocabulary,
+        "max_position_embeddings": POSITIONS,
+        "type_vocab_size": 1,
+        "layer_norm_eps": 1e-5,
+        "bos_token_id": 0,
+        "pad_token_id": 1,
+        "eos_token_id": 2,
+    }
+
+
+def random_weights(kind: str, size: str, words: int, seed: int) -> dict[str, torch.Tensor]:
+    """The state dict of such a COMET model, fp32."""
+    layers, width, _, inner, _, head, spread = SIZES[size]
+    generator = torch.Generator().manual_seed(seed)
+    tensors: dict[str, torch.Tensor] = {}
+
+    def normal(*shape, std):
+        return torch.empty(shape).normal_(0, std, generator=generator)
+
+    def linear(name, rows, columns, std):
+        tensors[f"{name}.weight"], tensors[f"{name}.bias"] = normal(rows, columns, std=std), normal(rows, std=0.02)
+
+    def norm(name):
+        tensors[f"{name}.weight"] = 1 + normal(width, std=0.1)
+        tensors[f"{name}.bias"] = normal(width, std=0.1)
+
+    embeddings = "encoder.model.embeddings"
+    for name, rows in (("word", words), ("position", POSITIONS), ("token_type", 1)):
+        table = normal(rows, width, std=max(spread, 0.05))
+        table[1:2] = 0  # the padding's row, as released
+        tensors[f"{embeddings}.{name}_embeddings.weight"] = table
+    norm(f"{embeddings}.LayerNorm")
+    for number in range(layers):
+        layer = f"encoder.model.encoder.layer.{number}"
+        for name in ("self.query", "self.key", "self.value", "output.dense"):
+            linear(f"{layer}.attention.{name}", width, width, spread)
+        norm(f"{layer}.attention.output.LayerNorm")
+        linear(f"{layer}.intermediate.dense", inner, width, spread)
+        linear(f"{layer}.output.dense", width, inner, spread)
+        norm(f"{layer}.output.LayerNorm")
+    mix = "layerwise_attention"
+    tensors[f"{mix}.gamma"] = torch.full((1,), 0.9)
+    tensors[f"{mix}.dropout_mask"] = torch.zeros(layers + 1)
+    tensors[f"{mix}.dropout_fill"] = torch.full((layers + 1,), -1e20)
+    for number in range(layers + 1):
+        tensors[f"{mix}.scalar_parameters.{number}"] = normal(1, std=0.7)
+    columns = 6 * width if kind == "regression" else width
+    for place, rows in zip((0, 3, 6), (*head, 1)):
+        linear(f"estimator.ff.{place}", rows, columns, columns**-0.5)
+        columns = rows
+    if kind == "unified-qe":
+        linear("hidden2tag", 3, width, width**-0.5)
+    return tensors
+
+
+def hyper_parameters(kind: str, size: str, encoder: Path) -> dict:
+    """What unbabel-comet keeps of how such a model was trained; its values are those of the released models."""
+    layers, *_, head, _ = SIZES[size]
+    common = {
+        "nr_frozen_epochs": 0.3,
+        "keep_embeddings_frozen": True,
+        "optimizer": "AdamW",
+        "warmup_steps": 0,
+        "encoder_learning_rate": 1e-6,
+        "learning_rate": 1.5e-5,
+        "layerwise_decay": 0.95,
+        "encoder_model": "XLM-RoBERTa",
+        "pretrained_model": str(encoder),
+        "layer_transformation": "sparsemax_patch",
+        "layer_norm": False,
+        "loss": "mse",
+        "dropout": 0.1,
+        "batch_size": 4,
+        "hidden_sizes": head,
+        "activations": "Tanh",
+        "final_activation": None,
+    }
+    if kind == "regression":
+        return {**common, "pool": "avg", "layer": "mix"}
+    return {
+        **common,
+        "sent_layer": "mix",
+        "word_layer": layers,
+        "input_segments": ["mt", "src"],
+        "word_level_training": True,
+        "error_labels": ["minor", "major"],
+        "loss_lambda": 0.65,
+        "cross_entropy_weights": None,
+    }
+
+
+def build_checkpoint(cache: Path, kind: str, size: str, texts: list[str], seed: int = 0) -> Path:
+    """The folder of such a checkpoint under `cache`, made unless it is there; `texts` train its tokenizer."""
+    # the checkpoint names its encoder by an absolute path, so one that was moved is made anew
+    identity = "\n".join([str(cache.resolve()), str(seed), str(VOCABULARY), *texts])
+    folder = cache.resolve() / f"{kind}-{size}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
+    encoder, settings = folder / "encoder", folder / "hparams.yaml"
+    if settings.exists():  # written last: the folder is whole
+        return folder
+    for part in (encoder, folder / "checkpoints"):
+        part.mkdir(parents=True, exist_ok=True)
+    config = encoder_config(size, train_tokenizer(texts, encoder))
+    (encoder / "config.json").write_text(json.dumps(config))
+    parameters = hyper_parameters(kind, size, encoder)
+    weights = random_weights(kind, size, config["vocab_size"], seed)
+    torch.save(
+        {
+            "epoch": 0,
+            "global_step": 0,
+            "pytorch-lightning_version": "2.0.0",
+            "state_dict": weights,
+            "loops": {},
+            "hparams_name": "kwargs",
+            "hyper_parameters": parameters,
+        },
+        folder / "checkpoints" / "model.ckpt",
+    )
+    class_name = {"regression": "regression_metric", "unified-qe": "unified_metric"}[kind]
+    settings.write_text(yaml.safe_dump({**parameters, "class_identifier": class_name}))
+    return folder
+
+
+def main() -> None:
+    """Build one checkpoint and print its folder."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cache", type=Path)
+    parser.add_argument("--kind", choices=KINDS, default="regression")
+    parser.add_argument("--size", choices=SIZES, default="base")
+    parser.add_argument("--texts", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    texts = [text for text in args.texts.read_text(encoding="utf-8").split("\n") if text.strip()]
+    print(build_checkpoint(args.cache, args.kind, args.size, texts, args.seed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""The `ctx-metrics` command: one subcommand a file. Importing it imports neither torch nor sacrebleu."""
+
+import argparse
+import io
+import logging
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Optional
+
+from ..errors import CtxMetricsError
+from ..notices import OncePerRun, logger, quiet_libraries
+from . import cite, convert, doctor, score
+
+SUBCOMMANDS = {
+    "score": (score, "score translations with any metrics"),
+    "doctor": (doctor, "show what is installed, what works and what is missing"),
+    "cite": (cite, "print the BibTeX of a metric's papers"),
+    "convert": (convert, "turn a COMET checkpoint into a folder of safetensors and JSON"),
+}
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run the command; returns its exit code: 0, or 1 with one line on stderr. Wrong usage exits with 2."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if hasattr(signal, "SIGPIPE"):  # so that `| head` ends the command, as it does sacrebleu's
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    with _notices_on_stderr():
+        quiet_libraries()
+        try:
+            args = command_parser(argv).parse_args(argv)
+            return args.run(args)
+        except CtxMetricsError as error:
+            message = str(error)
+        except OSError as error:
+            message = f"{type(error).__name__}: {error}"
+        sys.stderr.write("ctx-metrics: error: " + " ".join(message.splitlines()) + "\n")
+        return 1
+
+
+def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of this command line: only the subcommand that it names adds its flags, and imports what they need."""
+    parser = argparse.ArgumentParser(
+        prog="ctx-metrics",
+        description="Neural and document-level machine-translation metrics. They are also metrics of the sacrebleu "
+        "command, once ctx-metrics is installed beside it; what is here goes without sacrebleu's limits.",
+        epilog="`ctx-metrics score --help` shows how to score; every subcommand has its own --help.",
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"ctx-metrics {version('ctx-metrics')}")
+    subparsers = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
+    for name, (module, summary) in SUBCOMMANDS.items():
+        subparser = subparsers.add_parser(
+            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if argv[:1] == [name]:
+            module.add_arguments(subparser, argv[1:])
+            subparser.set_defaults(run=module.run)
+    return parser
+
+
+@contextmanager
+def _notices_on_stderr() -> Iterator[None]:
+    """Notices as lines `ctx-metrics: ...`, each once."""
+    handler, once = logging.StreamHandler(), OncePerRun()
+    handler.setFormatter(logging.Formatter("ctx-metrics: %(message)s"))
+    logger.addHandler(handler)
+    logger.addFilter(once)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.removeFilter(once)

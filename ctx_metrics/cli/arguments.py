@@ -1,0 +1,205 @@
+"""The flags of `ctx-metrics score`."""
+
+import sys
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Sequence
+
+from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
+from ..plugin.registry import MetricTable
+from .inputs import column_names, dataset, language_pair
+
+LEVELS = ("segment", "document", "system")
+FORMATS = ("table", "tsv", "jsonl", "json")
+DEFAULT_METRIC = "comet"
+GRID_METRIC = "slide"
+GRID_SETTINGS = ("slide_window", "slide_stride", "slide_tokens")
+USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [--model MODEL] [flags]"
+EXAMPLES = """\
+examples:
+  # three systems with a COMET model: a hub name, a .ckpt file or a folder
+  ctx-metrics score -s src.txt -t a.txt b.txt c.txt -r ref.txt --model Unbabel/wmt22-comet-da
+
+  # several metrics, sacrebleu's among them; segment and document scores as TSV
+  ctx-metrics score -t a.txt -r ref.txt --docids ids.txt -l de-en -m comet slide bleu chrf \\
+      --format tsv --level segment document system -o scores.tsv
+
+  # tab-separated text on the standard input
+  paste src.txt hyp.txt ref.txt | ctx-metrics score -l de-en --only-system
+
+The flags of one metric are shown when it is named: ctx-metrics score -m slide --help
+"""
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTable) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs.
+
+    Raises CtxMetricsError if one of them cannot be loaded.
+    """
+    parser.usage, parser.epilog = USAGE, EXAMPLES
+    _add_inputs(parser.add_argument_group("inputs"))
+    _add_metrics(parser.add_argument_group("what to score with"), table)
+    _add_output(parser.add_argument_group("output"))
+    own = {name: add_metric_arguments(parser, name, table) for name in shown_metrics(table.plugins, argv)}
+    group = parser.add_argument_group("engine of the neural metrics")
+    add_engine_arguments(group)
+    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars.")
+    parser.set_defaults(own=own, table=table, parser=parser)
+
+
+def shown_metrics(plugins: list[str], argv: Sequence[str]) -> list[str]:
+    """The plugin metrics whose flags this command line may use or asks to see; the default one if it names none.
+
+    >>> shown_metrics(["bertr", "comet"], ["-m", "bertr", "--help"]), shown_metrics(["bertr", "comet"], ["--help"])
+    (['bertr'], ['comet'])
+    """
+    words = [word for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
+    return wanted_metrics(plugins, words) or [DEFAULT_METRIC]
+
+
+def check(args: Namespace, argv: Sequence[str]) -> None:
+    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    error = args.parser.error
+    if args.dataset and (args.source or args.references):
+        error("-d names a test set with its source and references; leave out -s and -r")
+    if args.dataset and not args.language_pair:
+        args.language_pair = language_pair(args.dataset[1])
+    from_stdin = args.translations in (None, ["-"])
+    if not from_stdin and "-" in args.translations:
+        error("-t - reads the standard input, which does not go with files")
+    if not from_stdin and args.columns:
+        error("--columns describes the standard input; leave it out with -t FILE")
+    if from_stdin and (sys.stdin is None or (args.translations is None and sys.stdin.isatty())):
+        error("no translations: name their files with -t, or give them on the standard input")
+    _check_metrics(args, argv)
+    if args.levels is None:
+        args.levels = ["system"] if args.format == "table" else ["segment", "system"]
+
+
+def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
+    error = args.parser.error
+    grid = args.slide_grid is not None
+    args.metrics = list(dict.fromkeys(args.metrics or [GRID_METRIC if grid else DEFAULT_METRIC]))
+    if grid and args.metrics != [GRID_METRIC]:
+        error("--slide-grid scores slide alone; leave out the other metrics")
+    if grid and any(getattr(args, dest) is not None for dest in GRID_SETTINGS):
+        error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
+    for name in args.own:
+        for word in argv:
+            if name not in args.metrics and word.startswith(f"--{name}-"):
+                error(f"{word} is a flag of {name}, which -m does not name")
+    if grid and args.levels not in (None, ["system"]):
+        error("--slide-grid gives system scores; leave out --level")
+    if args.model is not None:
+        dests = [f"{name}_model" for name in args.metrics if f"{name}_model" in args.own.get(name, ())]
+        if not dests:
+            error(f"--model is given, but none of the metrics has a model ({', '.join(args.metrics)})")
+        for dest in dests:
+            if getattr(args, dest) == args.parser.get_default(dest):
+                setattr(args, dest, args.model)
+
+
+def _add_inputs(group) -> None:
+    group.add_argument("-s", "--source", nargs=1, metavar="FILE", help="Source segments, one a line.")
+    group.add_argument(
+        "-t",
+        "--translations",
+        nargs="+",
+        metavar="FILE",
+        help="Each system's output, a file a system; also -i, --input. Without it, or with -, tab-separated text is "
+        "read from the standard input.",
+    )
+    group.add_argument(
+        "-r", "--references", nargs="+", metavar="FILE", help="References; none for models that read none."
+    )
+    group.add_argument(
+        "--docids", nargs=1, metavar="FILE", help="Document id of each line; a document is a run of equal ids."
+    )
+    group.add_argument(
+        "-d",
+        "--dataset",
+        type=dataset,
+        metavar="TESTSET:LANGPAIR",
+        help="One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has "
+        "them). sacrebleu downloads it once.",
+    )
+    group.add_argument(
+        "-l", "--language-pair", type=language_pair, metavar="PAIR", help="Source and target language, such as de-en."
+    )
+    group.add_argument(
+        "--columns",
+        type=column_names,
+        metavar="NAMES",
+        help="Columns of the standard input, from src, mt, mt:NAME (several systems), ref, doc. (Default: src,mt,ref of "
+        "three; src,mt of two, or mt,ref with -s; mt of one)",
+    )
+    group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
+    # spellings of sacrebleu and comet-score
+    group.add_argument("-i", "--input", nargs="+", dest="translations", default=SUPPRESS, help=SUPPRESS)
+    group.add_argument("--sources", nargs=1, dest="source", default=SUPPRESS, help=SUPPRESS)
+    group.add_argument("--sacrebleu_dataset", type=dataset, dest="dataset", default=SUPPRESS, help=SUPPRESS)
+
+
+def _add_metrics(group, table: MetricTable) -> None:
+    names = [name.lower() for name in table]
+    group.add_argument(
+        "-m",
+        "--metrics",
+        nargs="+",
+        type=str.lower,
+        choices=names,
+        metavar="NAME",
+        help=f"Any of {', '.join(names)}. (Default: {DEFAULT_METRIC})",
+    )
+    group.add_argument(
+        "--model",
+        metavar="MODEL",
+        help="Model of every metric that has one (--comet-model, --slide-model, ...) and whose own flag is not given.",
+    )
+    group.add_argument(
+        "--slide-grid",
+        type=positive,
+        metavar="W",
+        help="slide with all windows and strides up to W, in one run: a table window x stride for each system.",
+    )
+
+
+def _add_output(group) -> None:
+    group.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help="jsonl and json have signatures, counts and what else a model says (parts, error spans). "
+        "(Default: %(default)s)",
+    )
+    group.add_argument(
+        "--level",
+        nargs="+",
+        dest="levels",
+        choices=LEVELS,
+        metavar="LEVEL",
+        help="segment, document, system. (Default: system for table, segment and system for the other formats)",
+    )
+    group.add_argument(
+        "--only-system",
+        "--only_system",
+        action="store_const",
+        const=["system"],
+        dest="levels",
+        help="The same as --level system.",
+    )
+    group.add_argument("-o", "--output", metavar="FILE", help="Write there in place of the standard output.")
+    group.add_argument(
+        "-w",
+        "--width",
+        type=int,
+        metavar="N",
+        help="Decimals. (Default: table 1, tsv 4, two more with --scale 1; JSON has all)",
+    )
+    group.add_argument(
+        "--scale",
+        type=int,
+        choices=[100, 1],
+        default=100,
+        help="100 prints scores as sacrebleu does, 1 divides all by 100, as comet-score prints them. "
+        "(Default: %(default)s)",
+    )

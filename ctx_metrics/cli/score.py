@@ -1,0 +1,47 @@
+"""Score translations with any metrics: neural ones, and sacrebleu's own BLEU, chrF and TER.
+
+Prints a table of the systems, or segment, document and system scores as TSV or JSON. Scores are on sacrebleu's scale,
+x100; a COMET model's .8523 is printed as 85.2.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    from . import arguments
+
+    arguments.add_arguments(parser, argv, metric_table())
+    parser.set_defaults(argv=list(argv))
+
+
+def run(args: Namespace) -> int:
+    from . import arguments, inputs, output, scoring
+
+    arguments.check(args, args.argv)
+    output.check_output(args.output)
+    read = inputs.read_inputs(args)
+    if args.slide_grid is not None:
+        from . import grid
+
+        text = grid.render_grid(read, args)
+    else:
+        metrics = scoring.build_metrics(read, args)
+        reports = {name: scoring.score(name, metric, read, args) for name, metric in metrics.items()}
+        text = output.render(reports, args.format, args.width, args.scale)
+    output.write(text, args.output)
+    return 0
+
+
+def metric_table():
+    """sacrebleu's metrics and the installed ones, also where CTX_METRICS_NO_AUTOLOAD keeps them out of sacrebleu."""
+    from sacrebleu import metrics
+
+    from ..plugin import registry
+
+    if isinstance(metrics.METRICS, registry.MetricTable):
+        return metrics.METRICS
+    view = SimpleNamespace(METRICS=metrics.METRICS)
+    registry.extend(view)
+    return view.METRICS

@@ -1,0 +1,243 @@
+"""What is kept of a text's hidden layers: token states, one pooled vector, or labels of tokens.
+
+Readouts are hashable: they are the keys under which the encoder hands out what it computed, and the store keeps it. A plain
+tuple of layer numbers is the readout of their token-wise mean.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional, Union
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from .batching import equal_runs
+
+LayerMix = tuple[int, ...]
+
+
+class PackedTokens:
+    """Token id sequences one after another, without padding; equal lengths must be adjacent.
+
+    ids       all sequences' ids, int64 [rows]; zeros beyond `total`
+    rows      `total`, or more where the device wants round numbers
+    starts    place of each sequence's first token, int64 [sequences]
+    """
+
+    def __init__(self, sequences: Sequence[np.ndarray], rows: int, device: torch.device):
+        self.sequences, self.device, self.rows = sequences, device, rows
+        self.lengths = [len(sequence) for sequence in sequences]
+        self.total = sum(self.lengths)
+        flat = np.zeros(rows, np.int64)
+        flat[: self.total] = np.concatenate(sequences)
+        self.ids = torch.from_numpy(flat).to(device)
+        self.starts = torch.from_numpy(np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)).to(device)
+
+    def owners(self) -> torch.Tensor:
+        """Number of the sequence that each token belongs to, int64 [total]."""
+        counts = torch.tensor(self.lengths, device=self.device)
+        return torch.repeat_interleave(torch.arange(len(counts), device=self.device), counts)
+
+
+class Accumulator(ABC):
+    """Takes the hidden layers of one batch as they are computed, so that no layer outlives its use."""
+
+    @abstractmethod
+    def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
+        """Take layer `number`: [rows, width] of all tokens, or [>= sequences, width] of the first ones if `first_only`."""
+
+    @abstractmethod
+    def result(self) -> list[torch.Tensor]:
+        """What was read, fp32 on the CPU, one tensor a sequence that owns its memory."""
+
+
+class Readout(ABC):
+    """What to keep of a text's hidden layers. Subclasses are hashable."""
+
+    @property
+    @abstractmethod
+    def last(self) -> int:
+        """The last layer that is read: 0 is the embedding layer, k the k-th transformer layer's output."""
+
+    @property
+    def first_only(self) -> bool:
+        """Whether nothing but the first token of the last layer is read."""
+        return False
+
+    @abstractmethod
+    def accumulator(self, packed: PackedTokens) -> Accumulator:
+        """A fresh accumulator for one batch."""
+
+
+def readout_of(key: Union[LayerMix, Readout]) -> Readout:
+    """The readout that a key stands for: itself, or the mean of a tuple of layers."""
+    return key if isinstance(key, Readout) else TokenStates(key)
+
+
+@dataclass(frozen=True)
+class TokenStates(Readout):
+    """The mean of some layers, token by token: [tokens, width] of each text."""
+
+    layers: LayerMix
+
+    @property
+    def last(self) -> int:
+        return max(self.layers)
+
+    def accumulator(self, packed: PackedTokens) -> Accumulator:
+        return _TokenStates(self, packed)
+
+
+class _TokenStates(Accumulator):
+    def __init__(self, readout: TokenStates, packed: PackedTokens):
+        self.readout, self.packed = readout, packed
+        self.sum: Optional[torch.Tensor] = None
+
+    def add(self, number, hidden, first_only):
+        if number in self.readout.layers:
+            states = hidden[: self.packed.total].float()
+            self.sum = states if self.sum is None else self.sum + states
+
+    def result(self):
+        mean = self.sum / len(self.readout.layers) if len(self.readout.layers) > 1 else self.sum
+        return [states.clone() for states in mean.cpu().split(self.packed.lengths)]
+
+
+@dataclass(frozen=True)
+class PooledMix(Readout):
+    """One vector a text: a weighted sum of layers, pooled over tokens, in fp32: [width].
+
+    weights       weight of each layer, from the embedding layer on; layers of weight 0 are not read
+    pooling       "avg", "max", or "cls" (the first token)
+    layer_norm    whether each layer is first normalised by the mean and variance of all its numbers in the text
+    pad           id of the padding token, which a text can hold literally: it does not count in avg's sum nor in max
+    separator     with "avg": only the first token and what follows the last but one token of this id is pooled
+                  (document context, Vernikos et al. 2022)
+    """
+
+    weights: tuple[float, ...]
+    pooling: str
+    layer_norm: bool = False
+    pad: Optional[int] = None
+    separator: Optional[int] = None
+
+    @property
+    def last(self) -> int:
+        return max((k for k, weight in enumerate(self.weights) if weight), default=0)
+
+    @property
+    def first_only(self) -> bool:
+        return self.pooling == "cls" and not self.layer_norm
+
+    def accumulator(self, packed: PackedTokens) -> Accumulator:
+        return _PooledMix(self, packed)
+
+
+class _PooledMix(Accumulator):
+    def __init__(self, readout: PooledMix, packed: PackedTokens):
+        self.readout, self.packed = readout, packed
+        self.mixed: Optional[torch.Tensor] = (
+            None  # of first tokens [sequences, width], else of all tokens [total, width]
+        )
+        self.owners = packed.owners() if readout.layer_norm else None
+
+    def add(self, number, hidden, first_only):
+        readout, packed = self.readout, self.packed
+        weight = readout.weights[number] if number < len(readout.weights) else 0.0
+        if not weight:
+            return
+        if first_only:
+            states = hidden[: len(packed.lengths)].float()
+        elif readout.first_only:
+            states = hidden[packed.starts].float()
+        else:
+            states = hidden[: packed.total].float()
+            if readout.layer_norm:
+                states = self._normalised(states)
+            if readout.pooling == "cls":
+                states = states[packed.starts]
+        self.mixed = states * weight if self.mixed is None else self.mixed.add_(states, alpha=weight)
+
+    def _normalised(self, states: torch.Tensor) -> torch.Tensor:
+        """Each sequence's states less their mean, over their standard deviation, both over all tokens and dimensions."""
+        numbers = torch.tensor(self.packed.lengths, device=states.device, dtype=torch.float32) * states.shape[1]
+        mean = self._summed(states.sum(1)) / numbers
+        centred = states - mean[self.owners, None]
+        variance = self._summed(centred.square().sum(1)) / numbers
+        return centred / torch.sqrt(variance + 1e-12)[self.owners, None]
+
+    def _summed(self, of_tokens: torch.Tensor) -> torch.Tensor:
+        sums = torch.zeros(len(self.packed.lengths), device=of_tokens.device)
+        return sums.index_add_(0, self.owners, of_tokens)
+
+    def result(self):
+        if self.readout.pooling == "cls":
+            pooled = self.mixed
+        else:
+            masks = self._masks()
+            pooled = torch.cat(
+                [
+                    self._pooled(self.mixed[offset : offset + count * length].view(count, length, -1), masks, offset)
+                    for offset, count, length in equal_runs(self.packed.lengths)
+                ]
+            )
+        return [vector.clone() for vector in pooled.cpu()]
+
+    def _masks(self) -> Optional[tuple[torch.Tensor, torch.Tensor]]:
+        """Which tokens are pooled, and which count in avg's number of tokens (bool, both [total]); None if all are."""
+        kept = [self._kept(sequence) for sequence in self.packed.sequences]
+        if all(counted.all() and pooled.all() for pooled, counted in kept):
+            return None
+        return tuple(torch.from_numpy(np.concatenate(masks)).to(self.packed.device) for masks in zip(*kept))
+
+    def _kept(self, sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        counted = np.ones(len(sequence), bool)
+        if self.readout.separator is not None:
+            separators = np.flatnonzero(sequence == self.readout.separator)
+            if len(separators) > 1:
+                counted[1 : separators[-2] + 1] = False
+        pooled = counted if self.readout.pad is None else counted & (sequence != self.readout.pad)
+        return pooled, counted
+
+    def _pooled(self, states: torch.Tensor, masks, offset: int) -> torch.Tensor:
+        """[count, width] of the states [count, length, width] whose first token lies at `offset`."""
+        count, length, _ = states.shape
+        if masks is None:
+            return states.mean(1) if self.readout.pooling == "avg" else states.amax(1)
+        pooled, counted = (mask[offset : offset + count * length].view(count, length, 1) for mask in masks)
+        if self.readout.pooling == "avg":
+            return states.masked_fill(~pooled, 0).sum(1) / counted.sum(1)
+        return states.masked_fill(~pooled, -torch.inf).amax(1)
+
+
+class TokenLabels(Readout):
+    """Logits of each token's label, a linear function of one layer: [tokens, labels] of each text.
+
+    weight [labels, width], bias [labels], fp32
+    """
+
+    def __init__(self, layer: int, weight: torch.Tensor, bias: torch.Tensor):
+        self.layer, self.weight, self.bias = layer, weight, bias
+
+    @property
+    def last(self) -> int:
+        return self.layer
+
+    def accumulator(self, packed: PackedTokens) -> Accumulator:
+        return _TokenLabels(self, packed)
+
+
+class _TokenLabels(Accumulator):
+    def __init__(self, readout: TokenLabels, packed: PackedTokens):
+        self.readout, self.packed = readout, packed
+
+    def add(self, number, hidden, first_only):
+        if number == self.readout.layer:
+            states = hidden[: self.packed.total].float()
+            weight, bias = (tensor.to(states.device) for tensor in (self.readout.weight, self.readout.bias))
+            self.logits = F.linear(states, weight, bias)
+
+    def result(self):
+        return [logits.clone() for logits in self.logits.cpu().split(self.packed.lengths)]

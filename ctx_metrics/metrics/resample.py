@@ -1,0 +1,164 @@
+"""Whole documents, not segments, as what confidence intervals and paired tests take for independent."""
+
+import functools
+import math
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+from sacrebleu.metrics.base import Metric, Signature
+from sacrebleu.significance import PairedTest, Result
+
+from ..corpus import document_ranges
+from ..errors import InputError
+from ..notices import counted, notice
+
+FEW = 10  # documents below which resampling is said to be rough
+
+
+def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
+    """Make a metric's intervals and tests resample whole documents; returns the same metric.
+
+    Segments of a document resemble one another (all the more where a window's sentences share its score), so intervals
+    from resampled segments are too narrow. sacrebleu's statistics are rows that add up: here a document is one row, the
+    sum of its segments'. It works for any metric of sacrebleu's kind, its own too. Scores are what they were. Intervals
+    come from corpus_score(..., n_bootstrap=N), paired tests from DocumentPairedTest.
+
+    doc_ids    document id of each segment; a document is a run of equal ids
+
+    Raises InputError for fewer than two documents, or ids that return after their document; says so if they are few.
+
+    >>> from sacrebleu.metrics import BLEU
+    >>> ids = [f"talk {i // 2}" for i in range(20)]
+    >>> texts = ["The cat sat on the mat."] * 20
+    >>> metric = resample_documents(BLEU(references=[texts]), ids)
+    >>> round(metric.corpus_score(texts, None, n_bootstrap=100).score, 3)
+    100.0
+    >>> "resample:document" in str(metric.get_signature())
+    True
+    """
+    ranges = document_ranges(doc_ids)
+    if len(ranges) < 2:
+        found = counted(len(ranges), "document", "documents")
+        raise InputError(f"resampling by document: the document ids hold {found}, and it takes at least 2")
+    if len(ranges) < FEW:
+        notice(
+            f"resampling by document: there are only {len(ranges)} documents, so intervals and p-values are rough; "
+            f"have at least {FEW}, better many more"
+        )
+    if not isinstance(metric, ByDocument):
+        metric.__class__ = _by_document(type(metric))
+    metric.document_ranges = ranges
+    return metric
+
+
+class Documents(list):
+    """A system's segments as a list of documents, each a list of segments; `segments` is the system as it was given."""
+
+    def __init__(self, segments: Sequence[str], ranges: Sequence[tuple[int, int]]):
+        if len(segments) != ranges[-1][1]:
+            hypotheses = counted(len(segments), "hypothesis", "hypotheses")
+            raise InputError(f"resampling by document: {ranges[-1][1]} document ids for {hypotheses}")
+        super().__init__(segments[start:end] for start, end in ranges)
+        self.segments = segments
+
+
+class DocumentRows(list):
+    """A statistics row for each document, the sum of its segments' rows; `segments` holds those."""
+
+    def __init__(self, rows: Sequence[Sequence[float]], ranges: Sequence[tuple[int, int]]):
+        super().__init__([_total(column) for column in zip(*rows[start:end])] for start, end in ranges)
+        self.segments = rows
+
+
+def _total(column: Sequence[float]) -> float:
+    return sum(column) if all(isinstance(value, int) for value in column) else math.fsum(column)
+
+
+class ByDocument:
+    """Goes before a metric's class: a system given as Documents has a row for each document, any other as before.
+
+    The score is still computed from the segments' rows, so it is the same to the last bit.
+    """
+
+    document_ranges: list[tuple[int, int]]
+    _used = False  # whether statistics by document were asked for; the signature says so
+
+    def corpus_score(
+        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[str]]], n_bootstrap: int = 1
+    ) -> Any:
+        """As the metric's own, with the interval from resampled documents."""
+        if n_bootstrap > 1:
+            hypotheses = Documents(hypotheses, self.document_ranges)
+        return super().corpus_score(hypotheses, references, n_bootstrap)
+
+    def get_signature(self) -> Signature:
+        """The metric's own, with resample:document once that was done."""
+        signature = super().get_signature()
+        if self._used:
+            signature._abbr["resample"] = "ru"  # "rs" is sacrebleu's seed
+            signature.update("resample", "document")
+        return signature
+
+    def _check_corpus_score_args(self, hyps: Sequence, refs: Optional[Sequence]) -> None:
+        super()._check_corpus_score_args(hyps.segments if isinstance(hyps, Documents) else hyps, refs)
+
+    def _extract_corpus_statistics(self, hypotheses: Sequence, references: Optional[Sequence]) -> Any:
+        if not isinstance(hypotheses, Documents):
+            return super()._extract_corpus_statistics(hypotheses, references)
+        self._used = True
+        rows = super()._extract_corpus_statistics(hypotheses.segments, references)
+        return DocumentRows(rows, self.document_ranges)
+
+    def _aggregate_and_compute(self, stats: Sequence) -> Any:
+        return super()._aggregate_and_compute(stats.segments if isinstance(stats, DocumentRows) else stats)
+
+    def __reduce__(self):
+        # this class is made on the fly, so pickle, which takes metrics to the workers of -j, must be told how
+        own = type(self).__mro__[2]
+        return _blank, (own,), self.__getstate__() if hasattr(self, "__getstate__") else self.__dict__
+
+
+@functools.cache
+def _by_document(cls: type) -> type:
+    return types.new_class(
+        cls.__name__, (ByDocument, cls), exec_body=lambda names: names.update(__module__=cls.__module__)
+    )
+
+
+def _blank(cls: type) -> Metric:
+    made = _by_document(cls)
+    return made.__new__(made)
+
+
+class DocumentPairedTest(PairedTest):
+    """sacrebleu's PairedTest, with whole documents resampled or swapped where the metrics come from resample_documents.
+
+    Takes what PairedTest takes. With any other metrics it is PairedTest. Where a resample holds no scored document, there
+    is no interval and no p-value, and that is said. Raises InputError where the metrics differ in their documents, or
+    some of them have none.
+    """
+
+    def __init__(
+        self,
+        named_systems: list[tuple[str, Sequence[str]]],
+        metrics: Mapping[str, Metric],
+        references: Optional[Sequence[Sequence[str]]],
+        *args,
+        **options,
+    ):
+        found = [metric.document_ranges if isinstance(metric, ByDocument) else None for metric in metrics.values()]
+        if any(ranges != found[0] for ranges in found):
+            raise InputError("a paired test takes all its metrics by the same documents, or none by documents")
+        if found[0]:
+            named_systems = [(name, Documents(system, found[0])) for name, system in named_systems]
+        super().__init__(named_systems, metrics, references, *args, **options)
+
+    def __call__(self) -> tuple[dict[str, Signature], dict[str, list]]:
+        """Runs the test, as PairedTest does."""
+        signatures, scores = super().__call__()
+        for name, results in scores.items():
+            if any(isinstance(found, Result) and math.isnan(found.mean or 0) for found in results):
+                notice(f"{name}: some resamples hold no scored document, so there are no intervals and no p-values")
+                scores[name] = [Result(found.score) for found in results]
+        return signatures, scores

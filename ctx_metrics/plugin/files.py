@@ -1,0 +1,206 @@
+"""The files that a run writes beside what sacrebleu prints: --ctx-seg-scores DIR and --slide-output FILE."""
+
+import copy
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional
+
+from sacrebleu.metrics.base import Metric
+
+from ..corpus import document_ranges
+from ..errors import InputError
+from .capture import Run
+
+if TYPE_CHECKING:
+    from ..metrics.base import ScoredWindow, SystemResult
+
+SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score", "truncated")
+
+
+def check(targets: dict[str, str]) -> None:
+    """Make the folders of the targets (paths by flag); raises InputError for one that cannot be written."""
+    for flag, path in targets.items():
+        is_folder = flag == "--ctx-seg-scores"
+        try:
+            folder = path if is_folder else os.path.dirname(os.path.realpath(path))
+            os.makedirs(folder, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except FileExistsError as error:
+            raise InputError(f"{flag} {path}: {error.filename} is a file, and a folder must be there") from error
+        except OSError as error:
+            raise InputError(f"{flag} {path}: cannot write there: {error.strerror}") from error
+        if not is_folder and (not path or os.path.exists(path) and not os.path.isfile(path)):
+            raise InputError(f"{flag} {path}: cannot write there: not the name of a file")
+
+
+def write(run: Run) -> None:
+    """Write a finished run's files, each whole or not at all; raises InputError where that fails."""
+    if not run.metrics:
+        return  # the run scored nothing, such as --list
+    texts: dict[str, str] = {}
+    systems, doc_ids = system_names(run), run.document_ids() if run.targets else None
+    for flag, path in run.targets.items():
+        if flag == "--slide-output":
+            texts[path] = slide_table(run.metrics["slide"], systems, doc_ids)
+            continue
+        for name, metric in run.metrics.items():
+            start = os.path.join(path, f"{name}-{reference_name(run, metric)}")
+            found = [scores(metric, system, doc_ids) for system in run.systems]
+            texts[f"{start}.seg.score"] = score_lines(systems, [each.segments for each in found])
+            texts[f"{start}.sys.score"] = score_lines(systems, [[each.system] for each in found])
+            if doc_ids is not None:
+                texts[f"{start}.doc.score"] = score_lines(systems, [each.documents for each in found])
+            if details := detail_lines(metric, systems):
+                texts[f"{start}.seg.jsonl"] = details
+    for path, text in texts.items():
+        _write_whole(path, text)
+
+
+def _write_whole(path: str, text: str) -> None:
+    path = os.path.realpath(path)  # a link stays a link
+    beside = f"{path}.{os.getpid()}.tmp"
+    try:
+        try:
+            with open(beside, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            os.replace(beside, path)
+        except BaseException:
+            if os.path.exists(beside):
+                os.unlink(beside)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; the scores above are complete") from error
+
+
+class Scores(NamedTuple):
+    """One system's scores, on sacrebleu's scale, in corpus order; NaN where nothing was scored."""
+
+    segments: list[float]
+    documents: list[float]
+    system: float
+
+
+def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str]]) -> Scores:
+    """A system's scores by any metric, from its statistics; no documents without ids."""
+    rows = metric._extract_corpus_statistics(system, None)
+    small = metric
+    if hasattr(metric, "effective_order"):  # BLEU of single sentences, as --sentence-level sets it
+        small = copy.copy(metric)
+        small.effective_order = True
+    return Scores(
+        [float(small._aggregate_and_compute([row]).score) for row in rows],
+        [
+            float(small._aggregate_and_compute(rows[start:end]).score)
+            for start, end in (document_ranges(doc_ids) if doc_ids is not None else [])
+        ],
+        float(metric._aggregate_and_compute(rows).score),
+    )
+
+
+def shown(score: Optional[float]) -> str:
+    """A score in full precision, None for what was not scored.
+
+    >>> shown(0.1), shown(float("nan")), shown(None)
+    ('0.1', 'None', 'None')
+    """
+    return "None" if score is None or math.isnan(score) else repr(score)
+
+
+def score_lines(systems: Sequence[str], of_systems: Sequence[Sequence[float]]) -> str:
+    """The lines `system<TAB>score` of a score file of mt-metrics-eval, system after system."""
+    return "".join(f"{name}\t{shown(score)}\n" for name, of_system in zip(systems, of_systems) for score in of_system)
+
+
+def detail_lines(metric: Metric, systems: Sequence[str]) -> str:
+    """What a learned model said beside its scores: a JSON object a line for each of its inputs, "" if it said no more."""
+    results = metric.system_results() if hasattr(metric, "system_results") else []
+    windows = [(name, scored) for name, result in zip(systems, results) for scored in result.windows]
+    if not any(each.estimate and (each.estimate.parts or each.estimate.spans is not None) for _, each in windows):
+        return ""
+    single = all(each.window.end - each.window.start == 1 for _, each in windows)
+    return "".join(json.dumps(_detail(*each, single), ensure_ascii=False) + "\n" for each in windows)
+
+
+def _detail(system: str, scored: "ScoredWindow", single: bool) -> dict:
+    first, last = scored.window.start + 1, scored.window.end
+    estimate = scored.estimate
+    found = {
+        "system": system,
+        **({"segment": first} if single else {"segments": [first, last]}),
+        "score": None if scored.value is None else 100 * scored.value,
+        "parts": {name: 100 * value for name, value in estimate.parts.items()} if estimate else {},
+    }
+    if estimate and estimate.spans is not None:
+        found["error_spans"] = [span._asdict() for span in estimate.spans]
+    return found
+
+
+def slide_table(metric: Metric, systems: Sequence[str], doc_ids: Optional[Sequence[str]]) -> str:
+    """The tab-separated table of --slide-output: for each system its windows, sentences, documents and itself.
+
+    first and last are segments, from 1; truncated counts the windows concerned whose text was cut.
+    """
+    lines = [
+        (level, system, *rest)
+        for system, result in zip(systems, metric.system_results())
+        for level, *rest in _slide_rows(metric, result, doc_ids)
+    ]
+    return "".join("\t".join(map(str, line)) + "\n" for line in [SLIDE_HEADER, *lines])
+
+
+def _slide_rows(metric: Metric, result: "SystemResult", doc_ids: Optional[Sequence[str]]) -> Iterator[tuple]:
+    rows, length = result.rows, len(result.rows)
+    names = ["all"] * length if doc_ids is None else ["_".join(name.split()) for name in doc_ids]
+    cut = [scored.window for scored in result.windows if scored.estimate and scored.estimate.cut]
+
+    def whole(start: int, end: int) -> tuple:
+        weight = math.fsum(row[1] for row in rows[start:end])
+        touched = sum(window.start < end and start < window.end for window in cut)
+        return start + 1, end, weight, shown(metric._aggregate_and_compute(rows[start:end]).score), touched
+
+    for scored in result.windows:
+        start, end, weight = scored.window
+        score = shown(None if scored.value is None else 100 * scored.value)
+        yield "window", names[start], start + 1, end, weight, score, int(scored.window in cut)
+    for i in range(length):
+        yield "sentence", names[i], *whole(i, i + 1)
+    for start, end in [(0, length)] if doc_ids is None else document_ranges(doc_ids):
+        yield "document", names[start], *whole(start, end)
+    yield "system", "", *whole(0, length)
+
+
+def system_names(run: Run) -> list[str]:
+    """The systems' names in files: their files' names without folder and ending where these differ, and no blanks."""
+    if not run.args.input:
+        return [f"system{number}" for number in range(1, len(run.systems) + 1)]
+    paths = [run.system_name(number) for number in range(len(run.systems))]
+    for name in (stem, lambda path: path):
+        names = [re.sub(r"\s", "_", name(path)) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name}:{number}" for number, name in enumerate(names, 1)]
+
+
+def reference_name(run: Run, metric: Metric) -> str:
+    """What stands for the references in a score file's name: the reference files' names, ref, or src for none read.
+
+    mt-metrics-eval cuts the name at its last '-' and at dots, and puts the language pair before a reference's name.
+    """
+    if "ref" not in getattr(getattr(metric, "estimator", None), "inputs", "ref"):
+        return "src"
+    names = [re.sub(r"^[a-z]{2,3}-[a-z]{2,3}\.", "", stem(path)) for path in run.args.refs]
+    return ".".join(re.sub(r"[-.\s]", "_", name) for name in names) or "ref"
+
+
+def stem(path: str) -> str:
+    """A file's name without its folder and its ending.
+
+    >>> stem("wmt/zh-en.refA.txt"), stem("system_a.en.txt.gz")
+    ('zh-en.refA', 'system_a.en')
+    """
+    return os.path.splitext(os.path.basename(path).removesuffix(".gz"))[0]

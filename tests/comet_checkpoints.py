@@ -1,0 +1,362 @@
+"""COMET checkpoints with random but spread weights, made offline and without unbabel-comet."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+
+LABELS = ["minor", "major", "critical"]
+HEADS = {"regression_metric": 6, "referenceless_regression_metric": 4, "unified_metric": 1, "xcomet_metric": 1}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What one checkpoint is made of, in the terms of its hparams.yaml.
+
+    yaml_transformation    layer_transformation as hparams.yaml has it, where it differs from the checkpoint's own
+    scalars                the layer mix's parameters before softmax or sparsemax; None draws them
+    gain, bias             of the head's last layer, so that scores are spread and small
+    tag_bias               added to the logit of "no error", so that some tokens are errors and most are not
+    """
+
+    kind: str
+    encoder: str = "XLM-RoBERTa"
+    inputs: tuple[str, ...] = ("mt", "src", "ref")
+    word_level: bool = False
+    labels: int = 2
+    word_layer: int = 2
+    pool: str = "avg"
+    layer: str | int = "mix"
+    transformation: str = "softmax"
+    yaml_transformation: Optional[str] = None
+    scalars: Optional[tuple[float, ...]] = None
+    layer_norm: bool = False
+    hidden_sizes: tuple[int, ...] = (24, 16)
+    activations: str = "Tanh"
+    final_activation: Optional[str] = None
+    dropout: float = 0.1
+    layers: int = 3
+    width: int = 32
+    gain: float = 1.0
+    bias: float = 0.3
+    tag_bias: float = 1.2
+
+
+SPARSE = dict(transformation="sparsemax", layers=4)
+RECIPES = {
+    "regression": Recipe("regression_metric"),
+    "regression-sparsemax": Recipe("regression_metric", scalars=(0.3, -2.0, 0.6, 0.5, -1.5), **SPARSE),
+    "regression-patch": Recipe(
+        "regression_metric",
+        yaml_transformation="sparsemax_patch",
+        scalars=(0.3, -2.0, 0.6, 0.5, -1.5),
+        final_activation="Sigmoid",
+        gain=4.0,
+        **SPARSE,
+    ),
+    "regression-layernorm": Recipe(
+        "regression_metric",
+        pool="max",
+        layer_norm=True,
+        hidden_sizes=(24, 16, 8),
+        activations="softplus",
+        gain=2.0,
+        bias=1.0,
+    ),
+    "regression-cls": Recipe("regression_metric", pool="cls", layer=2, hidden_sizes=(24,), dropout=0.0),
+    "regression-bert": Recipe("regression_metric", encoder="BERT", layer_norm=True, activations="Hardtanh", width=48),
+    "regression-minilm": Recipe(
+        "regression_metric", encoder="MiniLM", scalars=(0.5, 0.1, -3.0, 0.4), **SPARSE | {"layers": 3}
+    ),
+    "regression-xl": Recipe("regression_metric", encoder="XLM-RoBERTa-XL"),
+    "regression-default": Recipe("regression_metric", encoder="XLM-RoBERTa-XL", pool="default"),
+    "referenceless": Recipe("referenceless_regression_metric", inputs=("mt", "src")),
+    "referenceless-rembert": Recipe(
+        "referenceless_regression_metric", inputs=("mt", "src"), encoder="RemBERT", pool="max", activations="Mish"
+    ),
+    "kiwi": Recipe(
+        "unified_metric",
+        inputs=("mt", "src"),
+        word_level=True,
+        word_layer=4,
+        scalars=(-2.0, 0.2, 0.6, 0.5, -1.5),
+        **SPARSE,
+    ),
+    "kiwi-bert": Recipe(
+        "unified_metric", inputs=("mt", "src"), encoder="BERT", word_level=True, word_layer=1, layer_norm=True
+    ),
+    "unite-ref": Recipe("unified_metric", inputs=("mt", "ref"), layer=3, final_activation="Sigmoid", gain=4.0),
+    "unite": Recipe("unified_metric", layer_norm=True, activations="Hardswish", gain=2.5),
+    "unite-rembert": Recipe("unified_metric", encoder="RemBERT", transformation="sparsemax_patch"),
+    "unite-words": Recipe("unified_metric", word_level=True, word_layer=3, encoder="BERT", tag_bias=1.0),
+    "xcomet": Recipe(
+        "xcomet_metric",
+        encoder="XLM-RoBERTa-XL",
+        word_level=True,
+        labels=3,
+        word_layer=4,
+        scalars=(-2.0, 0.5, 0.3, 0.6, -1.5),
+        bias=0.95,
+        **SPARSE,
+    ),
+    "regression-small": Recipe("regression_metric", layers=6, width=256, hidden_sizes=(256, 128)),
+    "xcomet-small": Recipe(
+        "xcomet_metric",
+        word_level=True,
+        labels=3,
+        word_layer=6,
+        layers=6,
+        width=256,
+        hidden_sizes=(256, 128),
+        bias=0.95,
+    ),
+}
+TINY = [name for name in RECIPES if not name.endswith("-small")]
+
+
+WORDS = "the a cat dog sat ran on under mat tree and old red fast home rain river city light slow bird song".split()
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,!?;:'\"-[]()<>/…äöüßéèñçãő"
+LETTERS += "абвгдежзийклмнопрстуфхцчшщъыьэюяБВМПСЯ猫犬雨川町光鳥歌老赤走家我们在城里今天下了のがはをにとでした。、ابتحدرسعقكلمنويहिन्दीमेंकआप한국어🙂👍"
+FAMILIES = {  # the tokenizer's family, and its special tokens by role
+    "XLM-RoBERTa": dict(cls="<s>", pad="<pad>", sep="</s>", unk="<unk>", mask="<mask>"),
+    "BERT": dict(pad="[PAD]", unk="[UNK]", cls="[CLS]", sep="[SEP]", mask="[MASK]"),
+    "RemBERT": dict(pad="<pad>", unk="<unk>", cls="[CLS]", sep="[SEP]", mask="[MASK]"),
+}
+
+
+def tokenizer_family(encoder: str) -> str:
+    return encoder if encoder in FAMILIES else "XLM-RoBERTa"
+
+
+def save_tokenizer(folder: Path, family: str) -> int:
+    """Write tokenizer.json, made from a fixed list of pieces, and tokenizer_config.json; gives the number of tokens."""
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+    special = FAMILIES[family]
+    if family == "BERT":
+        pieces = dict.fromkeys([*special.values(), *LETTERS, *(f"##{letter}" for letter in LETTERS), *WORDS, "##s"])
+        tokenizer = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token=special["unk"]))
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+    else:
+        first = [special[role] for role in special if role != "mask"]
+        words = [(f"▁{word}", -5.0) for word in WORDS] + [(f"{word}s", -6.0) for word in WORDS]
+        pieces = [(piece, 0.0) for piece in first] + [("▁", -3.0)]
+        pieces += [(letter, -6.0 - i / 1000) for i, letter in enumerate(dict.fromkeys(LETTERS))] + words
+        pieces += [(special["mask"], 0.0)]
+        tokenizer = Tokenizer(models.Unigram(pieces, unk_id=first.index(special["unk"])))
+        tokenizer.normalizer = normalizers.Sequence(
+            [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+        )
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")]
+        )
+        tokenizer.decoder = decoders.Metaspace(replacement="▁", prepend_scheme="always")
+    cls, sep = special["cls"], special["sep"]
+    pair = f"{cls} $A {sep} {sep} $B {sep}" if family == "XLM-RoBERTa" else f"{cls} $A {sep} $B:1 {sep}:1"
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{cls} $A {sep}",
+        pair=pair,
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in (cls, sep)],
+    )
+    tokenizer.add_special_tokens(
+        [AddedToken(token, lstrip=role == "mask" and family != "BERT", special=True) for role, token in special.items()]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = {f"{role}_token": token for role, token in special.items()}
+    if family == "BERT":
+        config |= {"do_lower_case": False}
+    else:
+        config |= {"bos_token": cls, "eos_token": sep}
+    classes = {"BERT": "BertTokenizerFast", "RemBERT": "RemBertTokenizerFast"}
+    config |= {"tokenizer_class": classes.get(family, "XLMRobertaTokenizerFast"), "model_max_length": 512}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return tokenizer.get_vocab_size()
+
+
+def encoder_config(recipe: Recipe, vocabulary: int) -> dict:
+    """config.json of the recipe's encoder."""
+    types = {"BERT": "bert", "MiniLM": "bert", "RemBERT": "rembert", "XLM-RoBERTa-XL": "xlm-roberta-xl"}
+    model_type = types.get(recipe.encoder, "xlm-roberta")
+    config = dict(
+        model_type=model_type,
+        vocab_size=vocabulary + 3,  # released models have more rows than tokens
+        hidden_size=recipe.width,
+        num_hidden_layers=recipe.layers,
+        num_attention_heads=4,
+        intermediate_size=2 * recipe.width,
+        hidden_act="gelu",
+        max_position_embeddings=512,
+        type_vocab_size=2,
+        layer_norm_eps=1e-12,
+        pad_token_id=0,
+    )
+    if model_type.startswith("xlm-roberta"):
+        eps = 1e-5
+        config |= dict(max_position_embeddings=514, type_vocab_size=1, pad_token_id=1, layer_norm_eps=eps)
+        config |= dict(bos_token_id=0, eos_token_id=2)
+    if model_type == "rembert":
+        config |= dict(input_embedding_size=recipe.width - 8, output_embedding_size=2 * recipe.width)
+    return config
+
+
+def encoder_shapes(config: dict) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the encoder's tensors, as its transformers class has them."""
+    width, inner = config["hidden_size"], config["intermediate_size"]
+    embedded = config.get("input_embedding_size", width)
+    pre_norm, shapes = config["model_type"] == "xlm-roberta-xl", {}
+
+    def linear(name: str, out: int, into: int) -> None:
+        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (out, into), (out,)
+
+    def norm(name: str, size: int = width) -> None:
+        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (size,)
+
+    rows = {"word": "vocab_size", "position": "max_position_embeddings", "token_type": "type_vocab_size"}
+    for name, size in rows.items():
+        shapes[f"embeddings.{name}_embeddings.weight"] = (config[size], embedded)
+    if not pre_norm:
+        norm("embeddings.LayerNorm", embedded)
+    for i in range(config["num_hidden_layers"]):
+        layer = f"encoder.layer.{i}"
+        for part in ("query", "key", "value"):
+            linear(f"{layer}.attention.self.{part}", width, width)
+        linear(f"{layer}.attention.output.dense", width, width)
+        linear(f"{layer}.intermediate.dense", inner, width)
+        linear(f"{layer}.output.dense", width, inner)
+        norm(f"{layer}.attention.self_attn_layer_norm" if pre_norm else f"{layer}.attention.output.LayerNorm")
+        norm(f"{layer}.LayerNorm" if pre_norm else f"{layer}.output.LayerNorm")
+    if pre_norm:
+        norm("encoder.LayerNorm")
+    if embedded != width:
+        linear("encoder.embedding_hidden_mapping_in", width, embedded)
+    return shapes
+
+
+def draw(name: str, shape: tuple[int, ...], random: np.random.RandomState) -> np.ndarray:
+    """Random weights of a tensor, spread enough that attention is uneven and every part matters."""
+    values = random.standard_normal(shape)
+    if "orm." in name:
+        return 0.1 * values + name.endswith("weight")
+    if "embeddings." in name:
+        return 0.7 * values
+    if name.endswith("bias"):
+        return 0.1 * values
+    gain = 2.0 if ".query." in name or ".key." in name else 1.0
+    return gain * values / np.sqrt(shape[-1])
+
+
+def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
+    """The tensors of the checkpoint by name: the same on every machine and with every library version."""
+    import torch
+
+    width, mixed = recipe.width, recipe.layers + 1
+    shapes = {f"encoder.model.{name}": shape for name, shape in encoder_shapes(config).items()}
+    if recipe.encoder in ("MiniLM", "RemBERT"):  # made with a pooler that nothing reads
+        shapes |= {"encoder.model.pooler.dense.weight": (width, width), "encoder.model.pooler.dense.bias": (width,)}
+    sizes = [HEADS[recipe.kind] * width, *recipe.hidden_sizes, 1]
+    for i, (into, out) in enumerate(zip(sizes, sizes[1:])):
+        shapes |= {f"estimator.ff.{3 * i}.weight": (out, into), f"estimator.ff.{3 * i}.bias": (out,)}
+    if recipe.word_level:
+        shapes |= {"hidden2tag.weight": (recipe.labels + 1, width), "hidden2tag.bias": (recipe.labels + 1,)}
+    random = np.random.RandomState(seed)  # its stream is frozen, unlike those of torch and of numpy's newer generators
+    drawn = {name: draw(name, shapes[name], random) for name in sorted(shapes)}
+    if config["pad_token_id"] == 1:  # the padding rows of released XLM-R weights are zero
+        for name in ("word", "position"):
+            drawn[f"encoder.model.embeddings.{name}_embeddings.weight"][1] = 0
+    last = f"estimator.ff.{3 * len(recipe.hidden_sizes)}"
+    drawn[f"{last}.weight"] *= recipe.gain
+    drawn[f"{last}.bias"][:] = recipe.bias
+    if recipe.word_level:
+        drawn["hidden2tag.bias"][0] += recipe.tag_bias
+        if recipe.kind == "xcomet_metric":
+            drawn["wordloss.weight"] = np.array([0.08, 0.486, 0.505, 0.533])
+    if recipe.layer == "mix":
+        scalars = recipe.scalars or tuple(0.7 * random.standard_normal(mixed))
+        drawn |= {f"layerwise_attention.scalar_parameters.{i}": np.array([s]) for i, s in enumerate(scalars)}
+        drawn["layerwise_attention.gamma"] = np.array([0.9])
+        if recipe.dropout:
+            drawn["layerwise_attention.dropout_mask"] = np.zeros(mixed)
+            drawn["layerwise_attention.dropout_fill"] = np.full(mixed, -1e20)
+    return {name: torch.from_numpy(values.astype(np.float32)) for name, values in drawn.items()}
+
+
+def hyper_parameters(recipe: Recipe, encoder_folder: Path) -> dict:
+    """As unbabel-comet's training writes them, into the checkpoint and into hparams.yaml."""
+    common = dict(
+        nr_frozen_epochs=0.3,
+        keep_embeddings_frozen=True,
+        optimizer="AdamW",
+        encoder_learning_rate=1e-06,
+        learning_rate=1.5e-05,
+        layerwise_decay=0.95,
+        encoder_model=recipe.encoder,
+        pretrained_model=str(encoder_folder),
+        layer_transformation=recipe.transformation,
+        layer_norm=recipe.layer_norm,
+        loss="mse",
+        dropout=recipe.dropout,
+        batch_size=4,
+        train_data=["data/train.csv"],
+        validation_data=["data/dev.csv"],
+        hidden_sizes=list(recipe.hidden_sizes),
+        activations=recipe.activations,
+        final_activation=recipe.final_activation,
+        class_identifier=recipe.kind,
+    )
+    if recipe.kind in ("regression_metric", "referenceless_regression_metric"):
+        return {**common, "pool": recipe.pool, "layer": recipe.layer}
+    unified = dict(sent_layer=recipe.layer, word_layer=recipe.word_layer, loss_lambda=0.65)
+    unified |= dict(word_level_training=recipe.word_level, error_labels=LABELS[: recipe.labels])
+    if recipe.kind == "xcomet_metric":
+        return {**common, **unified, "cross_entropy_weights": [0.08, 0.486, 0.505, 0.533]}
+    return {**common, **unified, "cross_entropy_weights": None, "input_segments": list(recipe.inputs)}
+
+
+def build(recipe: Recipe, folder: Path) -> Path:
+    """Write the checkpoint as an unpacked repository of the hub and give its folder.
+
+    folder/hparams.yaml, folder/checkpoints/model.ckpt in Lightning's layout, and folder/encoder with the encoder's
+    config and tokenizer, to which `pretrained_model` points.
+    """
+    import torch
+    import yaml
+
+    encoder = folder / "encoder"
+    encoder.mkdir(parents=True)
+    (folder / "checkpoints").mkdir()
+    config = encoder_config(recipe, save_tokenizer(encoder, tokenizer_family(recipe.encoder)))
+    (encoder / "config.json").write_text(json.dumps(config))
+    hparams = hyper_parameters(recipe, encoder.absolute())
+    checkpoint = {
+        "epoch": 1,
+        "global_step": 10,
+        "pytorch-lightning_version": "1.8.2",
+        "state_dict": state_dict(recipe, config),
+        "loops": {},
+        "hparams_name": "kwargs",
+        "hyper_parameters": hparams,
+    }
+    torch.save(checkpoint, folder / "checkpoints" / "model.ckpt")
+    shown = {**hparams, "layer_transformation": recipe.yaml_transformation or recipe.transformation}
+    (folder / "hparams.yaml").write_text(yaml.safe_dump(shown))
+    return folder
+
+
+def digest(tensors: dict) -> str:
+    """Tells whether two state dicts are equal to the bit."""
+    total = hashlib.sha256()
+    for name in sorted(tensors):
+        total.update(f"{name} {tuple(tensors[name].shape)} {tensors[name].dtype}".encode())
+        total.update(tensors[name].numpy().tobytes())
+    return total.hexdigest()
+
+
+def read_tensors(folder: Path) -> dict:
+    import torch
+
+    return torch.load(folder / "checkpoints" / "model.ckpt", weights_only=True)["state_dict"]

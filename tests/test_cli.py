@@ -1,0 +1,180 @@
+"""The `ctx-metrics` command and its small subcommands: help, doctor, cite, convert."""
+
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import python, run
+
+from ctx_metrics.cli import SUBCOMMANDS, doctor
+from ctx_metrics.cli.cite import PAPERS, bibliography
+from ctx_metrics.errors import ModelError
+
+COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
+
+
+def test_the_installed_command():
+    done = run(COMMAND, "--version")
+    assert (done.returncode, done.stdout) == (0, f"ctx-metrics {metadata.version('ctx-metrics')}\n"), done.stderr
+    done = run(COMMAND, "--help")
+    assert done.returncode == 0 and all(f"    {name} " in done.stdout for name in SUBCOMMANDS)
+    assert run(COMMAND).returncode == 2
+    done = run(COMMAND, "rate")
+    assert done.returncode == 2 and "invalid choice: 'rate'" in done.stderr
+
+
+def test_without_translations_and_without_a_standard_input_it_says_what_to_give():
+    code = "import sys; from ctx_metrics.cli import main; sys.stdin = None; main(['score', '-m', 'chrf'])"
+    done = python(code)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1] == (
+        "ctx-metrics score: error: no translations: name their files with -t, or give them on the standard input"
+    )
+
+
+def test_a_reader_that_stops_early_ends_it_without_a_word():
+    done = run("bash", "-c", f"set -o pipefail; {COMMAND} doctor | head -n 1")
+    assert (done.stdout, done.stderr) == ("Versions\n", "") and done.returncode == 128 + 13
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["score", "--help"], ["cite", "slide"], ["score", "-m", "bertr", "-h"]])
+def test_torch_is_imported_to_score_only(argv):
+    code = (
+        "import sys\nfrom ctx_metrics.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "print('torch' in sys.modules, 'transformers' in sys.modules)"
+    )
+    done = python(code, *argv)
+    assert done.stdout.splitlines()[-1] == "False False", done.stderr
+
+
+def test_help_of_score_shows_the_flags_of_the_metrics_that_are_named(ctx):  # noqa: F811
+    plain = ctx("score", "--help")
+    assert plain.code == 0 and plain.err == ""
+    for text in (
+        "inputs:",
+        "what to score with:",
+        "output:",
+        "engine of the neural metrics:",
+        "--comet-model",
+        "ctx-metrics score -s",
+    ):
+        assert text in plain.out, text
+    assert "--slide-window" not in plain.out and "--bertr-layers" not in plain.out
+    named = ctx("score", "-m", "slide", "bertr", "--help").out
+    assert (
+        "--slide-window" in named
+        and "--bertr-layers" in named
+        and "--comet-model" not in named.split("SLIDE related")[1]
+    )
+
+
+def test_cite_prints_the_papers_once(ctx):  # noqa: F811
+    done = ctx("cite", "SLIDE", "bertr", "slide")
+    assert done.code == 0 and done.err == ""
+    assert re.findall(r"^@\w+\{(.+),$", done.out, re.M) == ["raunak-etal-2024-slide", "mathur-etal-2019-putting"]
+    assert ctx("cite", "rouge").code == 2 and ctx("cite").code == 2
+
+
+def test_every_metric_has_papers_and_every_entry_is_used():
+    entries = bibliography()
+    assert sorted(entries) == sorted(key for keys in PAPERS.values() for key in keys)
+    for key, entry in entries.items():
+        fields = dict(re.findall(r"^    (\w+) = \"(.+?)\"(?:,|\n\})", entry + "\n}", re.M | re.S))
+        assert {"title", "author", "year", "pages", "url"} <= fields.keys(), key
+        assert key.split("-")[0] in fields["author"].lower().replace("{\\'c}", "c"), key
+        assert fields["year"] in key, key
+        assert entry.count("{") == entry.count("}") and entry.startswith("% ")
+
+
+def test_every_metric_of_ours_can_be_cited():
+    ours = {
+        entry_point.name
+        for entry_point in metadata.entry_points(group="sacrebleu.metrics")
+        if "ctx_metrics." in entry_point.value
+    }
+    assert ours <= PAPERS.keys() and {"bleu", "chrf", "ter"} <= PAPERS.keys()
+
+
+def test_doctor_finds_nothing_broken_here():
+    done = run(COMMAND, "doctor")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith("Nothing essential is broken.\n") and "BROKEN" not in done.stdout
+    for text in (
+        metadata.version("torch"),
+        "bertr ",
+        "slide ",
+        "start-up hook              active",
+        "encoder ",
+        "regressor ",
+        "HF_HUB_OFFLINE             on",
+    ):
+        assert text in done.stdout, text
+    assert done.stdout.count("the hash is right") == 2
+
+
+def test_doctor_says_that_the_hook_is_turned_off():
+    done = run(COMMAND, "doctor", CTX_METRICS_NO_AUTOLOAD="1")
+    assert done.returncode == 0 and "turned off by CTX_METRICS_NO_AUTOLOAD" in done.stdout
+    assert "ctx_metrics.metrics.comet.COMET" in done.stdout  # they are there for ctx-metrics score all the same
+
+
+def test_doctor_exits_with_1_and_names_the_mend(ctx, monkeypatch):  # noqa: F811
+    def version(name):
+        if name == "safetensors":
+            raise metadata.PackageNotFoundError(name)
+        return "1.0" if name == "sacrebleu" else real(name)
+
+    real = metadata.version
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    monkeypatch.setattr(doctor, "REGRESSOR_CKPT", "0" * 12)
+    done = ctx("doctor")
+    assert done.code == 1 and "3 broken" in done.out
+    assert "BROKEN: safetensors: not installed" in done.out and 'pip install "safetensors>=' in done.out
+    assert "1.0 is installed, but >=2.4.0 is needed" in done.out
+    assert "the weights hash to" in done.out
+
+
+def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):  # noqa: F811
+    import huggingface_hub
+
+    def repo(name, *files):
+        revision = SimpleNamespace(
+            files=[SimpleNamespace(file_name=file) for file in files], commit_hash="abcdef" * 7, size_on_disk_str="2.3G"
+        )
+        return SimpleNamespace(repo_id=name, revisions=[revision])
+
+    repos = [
+        repo("o/whole", "hparams.yaml", "model.ckpt"),
+        repo("o/half", "hparams.yaml"),
+        repo("o/bert", "config.json"),
+    ]
+    monkeypatch.setattr(huggingface_hub, "scan_cache_dir", lambda: SimpleNamespace(repos=repos))
+    out = ctx("doctor").out
+    assert re.search(r"o/whole +abcdefabcdef, 2.3G\n", out) and "o/bert" not in out
+    assert re.search(r"o/half +abcdefabcdef, 2.3G, not whole", out)
+
+
+def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):  # noqa: F811
+    def convert(source: str, target: Path) -> None:
+        target.mkdir()
+        (target / "model.safetensors").write_bytes(b"x" * 2000)
+        (target / "source").write_text(source)
+
+    monkeypatch.setitem(sys.modules, "ctx_metrics.models.convert", SimpleNamespace(convert=convert))
+    folder = tmp_path / "new"
+    done = ctx("convert", "owner/name", folder)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{folder / 'model.safetensors'}\t2,000 bytes\n{folder / 'source'}\t10 bytes\n"
+    assert (folder / "source").read_text() == "owner/name"
+
+
+def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):  # noqa: F811
+    def convert(source: str, target: Path) -> None:
+        raise ModelError(f"no model\n{source}")
+
+    monkeypatch.setitem(sys.modules, "ctx_metrics.models.convert", SimpleNamespace(convert=convert))
+    assert ctx("convert", "nowhere", tmp_path / "new") == (1, "", "ctx-metrics: error: no model nowhere\n")

@@ -1,0 +1,191 @@
+"""What `ctx-metrics score` reads: files, columns of the standard input, test sets; and what it says of bad ones."""
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import A, B, C, DOCIDS, REF, SOURCE, add_test_set, lines_of, python
+
+from ctx_metrics.cli.inputs import column_names, system_names
+from ctx_metrics.errors import InputError
+
+TSV = ["--format", "tsv", "--only-system"]
+
+
+def columns(*streams) -> bytes:
+    return "".join("\t".join(row) + "\n" for row in zip(*streams)).encode()
+
+
+@pytest.fixture
+def score(ctx):  # noqa: F811
+    """The system scores of a run with chrF, by system."""
+
+    def call(*argv, stdin=b""):
+        done = ctx("score", "-m", "chrf", *TSV, *argv, stdin=stdin)
+        assert done.code == 0, done.err
+        return {row["system"]: row["score"] for row in done.rows()}
+
+    return call
+
+
+@pytest.fixture
+def expected(score) -> dict[str, str]:
+    return score("-t", A, B, "-r", REF)
+
+
+def test_columns_of_the_standard_input(score, expected):
+    a, b, ref, source, ids = map(lines_of, (A, B, REF, SOURCE, DOCIDS))
+    of_a, of_b = expected[A], expected[B]
+    assert of_a != of_b
+    assert score(stdin=columns(source, a, ref)) == {"stdin": of_a}
+    assert score("-t", "-", stdin=columns(source, a, ref)) == {"stdin": of_a}
+    assert score("-r", REF, stdin=columns(a)) == {"stdin": of_a}
+    assert score("-r", REF, stdin=columns(source, a)) == {"stdin": of_a}
+    assert score("-s", SOURCE, stdin=columns(a, ref)) == {"stdin": of_a}
+    assert score("--columns", "ref,mt", stdin=columns(ref, a)) == {"stdin": of_a}
+    several = columns(ids, ref, a, b)
+    assert score("--columns", "doc,ref,mt:first,mt:second", stdin=several) == {"first": of_a, "second": of_b}
+
+
+def test_several_references_in_columns_are_several_references(score):
+    of_files = score("-t", A, "-r", REF, B)
+    of_columns = score("--columns", "mt,ref,ref", stdin=columns(*map(lines_of, (A, REF, B))))
+    assert list(of_columns.values()) == list(of_files.values())
+    assert of_files != score("-t", A, "-r", REF)
+
+
+def test_lines_of_the_standard_input_end_at_line_feeds_only(ctx):  # noqa: F811
+    text = "ein\rs\ta\u2028b\tone\r\nzwei\tc\ttwo".encode()
+    done = ctx("score", "-m", "chrf", "--format", "tsv", stdin=text)
+    assert [row["segment"] for row in done.rows()] == ["1", "2", ""], done.err
+
+
+def test_an_empty_last_column_is_a_column(ctx):  # noqa: F811
+    done = ctx("score", "-m", "bertr", "-l", "de-en", "--format", "tsv", stdin=b"eins\tone\t\nzwei\ttwo\ttwo\n")
+    assert done.code == 0 and [row["score"] for row in done.rows()] == ["0.0000", "100.0000", "50.0000"]
+    assert "1 segment has an empty hypothesis or reference" in done.err
+
+
+def test_a_byte_order_mark_is_dropped_and_said(ctx, expected):  # noqa: F811
+    text = b"\xef\xbb\xbf" + columns(*map(lines_of, (SOURCE, A, REF)))
+    done = ctx("score", "-m", "chrf", *TSV, stdin=text)
+    assert done.rows()[0]["score"] == expected[A]
+    assert "ctx-metrics: the standard input: dropped the byte-order mark" in done.err
+
+
+def test_spellings_of_sacrebleu_and_comet_score(score, expected):
+    assert score("-i", A, B, "--references", REF) == expected
+    assert score("--translations", A, B, "-r", REF, "--sources", SOURCE) == expected
+    assert score("--input", A, B, "-r", REF, "--source", SOURCE, "--only_system") == expected
+
+
+@pytest.mark.parametrize(
+    "paths, names",
+    [
+        (["a.txt", "b.txt"], ["a.txt", "b.txt"]),
+        (["x/a.txt", "y/a.txt", "y/b.txt"], ["x/a.txt", "y/a.txt", "b.txt"]),
+        (["p/x/a.txt", "q/x/a.txt", "x/y/a.txt"], ["p/x/a.txt", "q/x/a.txt", "y/a.txt"]),
+    ],
+)
+def test_system_names(paths, names):
+    assert system_names(paths) == names
+    with pytest.raises(InputError, match="is given twice"):
+        system_names([*paths, f"./{paths[0]}"])
+
+
+@pytest.mark.parametrize("text", ["", "src", "mt,mt", "mt:a,mt:a", "src,src,mt", "doc,doc,mt", "mt,source", "src:a,mt"])
+def test_bad_column_names_are_wrong_usage(ctx, text):  # noqa: F811
+    done = ctx("score", "-m", "chrf", "--columns", text, stdin=b"x\n")
+    assert done.code == 2 and done.out == "" and "argument --columns:" in done.err.splitlines()[-1]
+
+
+def test_column_names():
+    assert [column.role for column in column_names("doc, src,mt,ref,ref")] == ["doc", "src", "mt", "ref", "ref"]
+    assert [column.system for column in column_names("mt,mt:b")] == ["stdin", "b"]
+
+
+@pytest.fixture
+def bad(tmp_path) -> dict[str, str]:
+    """Bad files by name; {NAME} in an argument stands for the path."""
+    contents = {
+        "short": b"one\ntwo\n",
+        "empty": b"",
+        "latin": b"caf\xe9\n",
+        "ids": b"a\nb\na\n" + b"c\n" * 56,
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    return {f"{{{path.name}}}": str(path) for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "argv, stdin, message",
+    [
+        (["-t", "{short}", "-r", REF], b"", f"{REF} has 59 lines, but {{short}} has 2"),
+        (["-t", A, "-r", "{short}"], b"", f"{{short}} has 2 lines, but {A} has 59"),
+        (["-t", A, "{short}", "-r", REF], b"", f"{{short}} has 2 lines, but {A} has 59"),
+        (["-t", A, "-r", REF, "-s", "{short}"], b"", f"{{short}} has 2 lines, but {A} has 59"),
+        (["-t", A, "-r", REF, "--docids", "{short}"], b"", f"{{short}} has 2 lines, but {A} has 59"),
+        (["-t", "{empty}", "-r", REF], b"", "{empty} is empty; it must hold one segment a line"),
+        (["-t", A, "-r", "absent"], b"", "cannot read absent: No such file or directory"),
+        (["-t", "{latin}", "-r", REF], b"", "{latin}, line 1: byte 4 (0xe9) is not utf-8; save it as UTF-8 or name its encoding with -e"),
+        (["-t", A, "-r", REF, "--docids", "{ids}"], b"", "{ids}, line 3: 'a' returns after its document (from line 1) had ended; a document's lines must be together"),
+        (["-t", A, A, "-r", REF], b"", f"{A} is given twice; name each system once"),
+        (["-t", A], b"", "chrf: needs a reference: give -r FILE"),
+        (["-t", A, "-r", REF, "--level", "document"], b"", "--level document needs the documents: give --docids FILE, or a column doc"),
+        ([], b"", "the standard input is empty; give the translations there, or name their files with -t"),
+        ([], b"a\tb\tc\na\tb\n", "the standard input, line 2: 2 tab-separated columns, but 3 are expected (src,mt,ref)"),
+        ([], b"a\tb\tc\td\n", "the standard input has 4 tab-separated columns; say what they are, such as --columns src,mt,ref,doc"),
+        (["-r", REF], b"a\tb\tc\n", f"the standard input has a column ref, but {REF} is given too; leave one out"),
+        (["-r", REF], b"a\n", f"{REF} has 59 lines, but the standard input has 1"),
+        ([], b"a\tb\tc\n\xff\tb\tc\n", "the standard input, line 2: byte 1 (0xff) is not utf-8; save it as UTF-8 or name its encoding with -e"),
+        (["-d", "wmt99:de-en", "-t", A], b"", "-d: sacrebleu has no test set 'wmt99'; `sacrebleu --list` shows those it has"),
+        (["-t", A, "-r", REF, "-o", "absent/out.tsv"], b"", "cannot write absent/out.tsv: its folder does not exist"),
+        (["-t", A, "-r", REF, "-o", "."], b"", "cannot write .: it is a folder"),
+    ],
+)  # fmt: skip
+def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message):  # noqa: F811
+    for name, path in bad.items():
+        argv, message = [word.replace(name, path) for word in argv], message.replace(name, path)
+    assert ctx("score", "-m", "chrf", *argv, stdin=stdin) == (1, "", f"ctx-metrics: error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        (["-d", "wmt20", "-t", A], "'wmt20' is not TESTSET:LANGPAIR, such as wmt20:de-en"),
+        (["-d", "wmt20:de-en", "-t", A, "-r", REF], "-d names a test set with its source and references; leave out -s and -r"),
+        (["-t", A, "-r", REF, "-l", "en"], "'en' is no language pair such as de-en"),
+        (["-t", A, "-", "-r", REF], "-t - reads the standard input, which does not go with files"),
+        (["-t", A, "-r", REF, "--columns", "mt"], "--columns describes the standard input; leave it out with -t FILE"),
+        (["-t", A, "-r", REF, "-m", "rouge"], "invalid choice: 'rouge'"),
+        (["-t", A, "-r", REF, "-m", "bleu", "--slide-window", "3"], "--slide-window is a flag of slide, which -m does not name"),
+        (["-t", A, "-r", REF, "-m", "bleu", "--model", "m"], "--model is given, but none of the metrics has a model (bleu)"),
+        (["-t", A, "-r", REF, "-m", "comet", "--slide-grid", "3"], "--slide-grid scores slide alone; leave out the other metrics"),
+        (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--slide-window", "2"], "--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens"),
+        (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--level", "segment"], "--slide-grid gives system scores; leave out --level"),
+        (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "0"], "0 is not at least 1"),
+        (["-t", A, "-r", REF, "--scale", "10"], "invalid choice: 10"),
+    ],
+)  # fmt: skip
+def test_wrong_usage_exits_with_2(ctx, argv, message):  # noqa: F811
+    done = ctx("score", *argv)
+    assert done.code == 2 and done.out == "" and message in done.err.splitlines()[-1], done.err
+
+
+def test_a_test_set_gives_sources_references_and_documents(tmp_path):
+    add_test_set(tmp_path, "wmt18", "de-en", lines_of(SOURCE), lines_of(REF), lines_of(DOCIDS), ["de"] * 59)
+
+    def score(*argv: str, stdin: str = "") -> list[str]:
+        code = "import sys; from ctx_metrics.cli import main; sys.exit(main(['score', *sys.argv[1:]]))"
+        options = {"SACREBLEU": str(tmp_path), "http_proxy": "127.0.0.1:9", "https_proxy": "127.0.0.1:9"}
+        done = python(code, "-m", "slide", "chrf", "-w", "3", *argv, stdin=stdin, **options)
+        return [str(done.returncode), done.stderr, *done.stdout.splitlines()]
+
+    of_files = score("-t", A, C, "-r", REF, "--docids", DOCIDS, "-l", "de-en", "--format", "jsonl")
+    assert of_files[:2] == ["0", ""] and len(of_files) == 2 + 2 * 2 * 60
+    assert score("-d", "wmt18:de-en", "-t", A, C, "--format", "jsonl") == of_files
+    text = "".join(f"{line}\n" for line in lines_of(A))
+    from_stdin = score("--sacrebleu_dataset", "wmt18:de-en", "--format", "jsonl", "--only-system", stdin=text)
+    assert [line.replace('"stdin"', f'"{A}"') for line in from_stdin[2:]] == of_files[-4:-2]
+    assert "test set wmt18 has no language pair 'de-xx'; it has " in score("-d", "wmt18:de-xx", "-t", A)[1]
+    absent = score("-d", "wmt17:de-en", "-t", A)
+    assert absent[0] == "1" and "-d: test set wmt17 is not there, and cannot be fetched" in absent[1]

@@ -1,0 +1,381 @@
+"""`ctx-metrics score`: its numbers are sacrebleu's and the metrics' own, in every format and on every level."""
+
+import json
+import math
+import os
+import stat
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from comet_checkpoints import RECIPES, build
+from plugin_conftest import A, B, C, DOCIDS, REF, SOURCE, add_toylen, lines_of, python
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from ctx_metrics import COMET, SLIDE
+from ctx_metrics.cli.output import number
+
+THREE = ["-t", A, B, C, "-r", REF, "-l", "de-en"]
+IDS = lines_of(DOCIDS)
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli-comet")
+    return {name: str(build(RECIPES[name], folder / name)) for name in ("kiwi", "xcomet")}
+
+
+def scores(rows: list[dict], level: str, metric: str, system: str) -> list[float]:
+    return [
+        float(row["score"]) for row in rows if (row["level"], row["metric"], row["system"]) == (level, metric, system)
+    ]
+
+
+def test_stock_scores_are_sacrebleus(ctx):  # noqa: F811
+    done = ctx(
+        "score",
+        *THREE,
+        "-m",
+        "bleu",
+        "chrf",
+        "ter",
+        "--docids",
+        DOCIDS,
+        "--format",
+        "tsv",
+        "-w",
+        "9",
+        "--level",
+        "segment",
+        "document",
+        "system",
+    )
+    assert (done.code, done.err) == (0, "")
+    rows, reference = done.rows(), lines_of(REF)
+    for name, metric, of_sentences in (
+        ("bleu", BLEU(), BLEU(effective_order=True)),
+        ("chrf", CHRF(), CHRF()),
+        ("ter", TER(), TER()),
+    ):
+        for system in (A, B, C):
+            hypotheses = lines_of(system)
+            assert scores(rows, "system", name, system) == [
+                pytest.approx(metric.corpus_score(hypotheses, [reference]).score, abs=1e-8)
+            ]
+            single = [of_sentences.sentence_score(h, [r]).score for h, r in zip(hypotheses, reference)]
+            assert scores(rows, "segment", name, system) == pytest.approx(single, abs=1e-8)
+            of_documents = [
+                metric.corpus_score(
+                    [h for h, each in zip(hypotheses, IDS) if each == document],
+                    [[r for r, each in zip(reference, IDS) if each == document]],
+                ).score
+                for document in dict.fromkeys(IDS)
+            ]
+            assert scores(rows, "document", name, system) == pytest.approx(of_documents, abs=1e-8)
+
+
+def test_our_scores_are_the_metrics_own(ctx):  # noqa: F811
+    done = ctx(
+        "score",
+        *THREE,
+        "-m",
+        "comet",
+        "slide",
+        "--docids",
+        DOCIDS,
+        "--format",
+        "tsv",
+        "-w",
+        "6",
+        "--level",
+        "segment",
+        "document",
+        "system",
+    )
+    assert (done.code, done.err) == (0, "")
+    rows, systems = done.rows(), [lines_of(name) for name in (A, B, C)]
+    of_comet = COMET([lines_of(REF)], systems, target_lang="en")
+    of_slide = SLIDE([lines_of(REF)], systems, doc_ids=IDS, target_lang="en")
+    for name, metric in (("comet", of_comet), ("slide", of_slide)):
+        for system, hypotheses in zip((A, B, C), systems):
+            assert scores(rows, "system", name, system) == pytest.approx(
+                [metric.corpus_score(hypotheses, None).score], abs=1e-4
+            )
+            segments = [score.score for score in metric.segment_scores(hypotheses)]
+            assert scores(rows, "segment", name, system) == pytest.approx(segments, abs=1e-4)
+            documents = scores(rows, "document", name, system)
+            assert len(documents) == 7
+            if name == "comet":  # a document's score is the mean of its segments'
+                means = [
+                    sum(s for s, each in zip(segments, IDS) if each == document) / IDS.count(document)
+                    for document in dict.fromkeys(IDS)
+                ]
+                assert documents == pytest.approx(means, abs=1e-4)
+            # and the corpus score is the mean of the documents', weighted by their sentences
+            weighted = sum(s * IDS.count(d) for s, d in zip(documents, dict.fromkeys(IDS))) / len(IDS)
+            assert scores(rows, "system", name, system) == [pytest.approx(weighted, abs=1e-4)]
+
+
+def test_the_lines_of_tsv(ctx):  # noqa: F811
+    done = ctx("score", *THREE, "-m", "chrf", "bleu", "--docids", DOCIDS, "--format", "tsv")
+    lines = done.out.splitlines()
+    assert lines[0] == "level\tsystem\tdocument\tsegment\tmetric\tscore"
+    assert [line.rsplit("\t", 1)[0] for line in lines[1:3]] == [
+        f"segment\t{A}\tnews-harbour\t1\t{name}" for name in ("chrf", "bleu")
+    ]
+    assert len(lines) == 1 + 2 * 3 * (59 + 1) and all(len(line.rsplit(".", 1)[1]) == 4 for line in lines[1:])
+    assert lines[-6:] == [
+        f"system\t{system}\t\t\t{name}\t{row['score']}"
+        for system in (A, B, C)
+        for name in ("chrf", "bleu")
+        for row in done.rows()
+        if (row["level"], row["system"], row["metric"]) == ("system", system, name)
+    ]
+
+
+def test_json_has_signatures_and_counts(ctx):  # noqa: F811
+    done = ctx("score", *THREE, "-m", "slide", "bleu", "--docids", DOCIDS, "--format", "jsonl", "--only-system")
+    first, second, *_ = done.objects()
+    assert list(first) == ["level", "system", "document", "segment", "metric", "score", "signature", "counts"]
+    assert "|window:6|stride:6|partial:weight|" in first["signature"] and first["counts"]["windows"] == 13
+    assert (
+        second["signature"]
+        == "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" + second["signature"].rsplit(":", 1)[1]
+    )
+    whole = ctx("score", *THREE, "-m", "slide", "bleu", "--docids", DOCIDS, "--format", "json", "--only-system")
+    assert json.loads(whole.out) == done.objects()
+
+
+def test_nothing_scored_is_empty_in_tsv_and_null_in_json(ctx):  # noqa: F811
+    argv = ["-t", A, "-r", REF, "-l", "de-en", "-m", "slide", "--docids", DOCIDS, "--slide-partial", "drop"]
+    uncovered = [i + 1 for i, each in enumerate(IDS) if each == "review-inn"]
+    done = ctx("score", *argv, "--format", "tsv", "--level", "segment", "document")
+    empty = {row["segment"] or row["document"] for row in done.rows() if row["score"] == ""}
+    assert {*map(str, uncovered), "review-inn"} <= empty and len(empty) == 12
+    objects = ctx("score", *argv, "--format", "jsonl", "--level", "document").objects()
+    assert [each["document"] for each in objects if each["score"] is None] == ["review-inn"]
+
+
+def test_the_table_is_sacrebleus(ctx):  # noqa: F811
+    done = ctx("score", *THREE, "-m", "bertr", "bleu", "chrf")
+    assert (done.code, done.err) == (0, "")
+    stock = python(
+        "import sys; from sacrebleu.sacrebleu import main; main()",
+        REF,
+        "-i",
+        A,
+        B,
+        C,
+        "-l",
+        "de-en",
+        "-m",
+        "bertr",
+        "bleu",
+        "chrf",
+        "-f",
+        "text",
+        "-q",
+        NO_COLOR="1",
+    )
+    assert done.out.split() == stock.stdout.split()
+
+
+def test_levels_of_a_table(ctx):  # noqa: F811
+    done = ctx(
+        "score", "-t", A, B, "-r", REF, "-m", "chrf", "--docids", DOCIDS, "--level", "system", "segment", "document"
+    )
+    heads = [line for line in done.out.splitlines() if "System" in line]
+    assert [head.replace("│", " ").split() for head in heads] == [
+        ["System", "Document", "Segment", "chrF2"], ["System", "Document", "chrF2"], ["System", "chrF2"]
+    ]  # fmt: skip
+    assert sum("│ system_" in line for line in done.out.splitlines()) == 2 * (59 + 7 + 1)
+
+
+def test_scale_1_is_comet_scores_scale(ctx):  # noqa: F811
+    argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-m", "comet", "chrf", "--format", "jsonl"]
+    of_100, of_1 = ctx(*argv).objects(), ctx(*argv, "--scale", "1").objects()
+    assert [each["score"] for each in of_1] == pytest.approx([each["score"] / 100 for each in of_100])
+    assert "|scale:100|" in of_100[-2]["signature"] and "scale" not in of_100[-1]["signature"]
+    assert all("|scale:1|" in each["signature"] for each in of_1[-2:])
+    table = ctx(*argv[:-2], "--scale", "1").out
+    assert f"{of_1[-2]['score']:.4f}" in table
+    assert f"{of_1[-2]['score']:.2f} " in ctx(*argv[:-2], "--scale", "1", "-w", "2").out
+
+
+def test_a_reference_free_model(ctx, checkpoints):  # noqa: F811
+    argv = ["-t", A, "--docids", DOCIDS, "-m", "comet", "slide", "--model", checkpoints["kiwi"], "--format", "jsonl"]
+    done = ctx("score", *argv, "-s", SOURCE, "--only-system")
+    comet, slide = done.objects()
+    expected = COMET([], [lines_of(A)], sources=lines_of(SOURCE), model=checkpoints["kiwi"])
+    assert comet["score"] == pytest.approx(expected.corpus_score(lines_of(A), None).score, abs=1e-4)
+    assert (
+        "inputs:mt+src" in comet["signature"] and "nrefs:0" in slide["signature"] and slide["score"] != comet["score"]
+    )
+    missing = ctx("score", *argv)
+    assert missing.code == 1 and "needs the sources: give --source FILE" in missing.err
+    own = ctx(
+        "score", *argv, "-s", SOURCE, "-r", REF, "-l", "de-en", "--slide-model", "embedded", "--only-system"
+    ).objects()
+    assert ["inputs:mt+src" in each["signature"] for each in own] == [True, False]
+
+
+def test_bertr_needs_a_reference(ctx):  # noqa: F811
+    done = ctx("score", "-t", A, "-m", "bertr", "-l", "de-en")
+    assert (done.code, done.out, done.err) == (1, "", "ctx-metrics: error: bertr: needs a reference: give -r FILE\n")
+
+
+def test_parts_and_error_spans_of_segments(ctx, checkpoints):  # noqa: F811
+    argv = ["-t", A, "-s", SOURCE, "-r", REF, "--docids", DOCIDS, "--model", checkpoints["xcomet"], "--format", "jsonl"]
+    segments = ctx("score", *argv).objects()[:59]
+    metric = COMET([lines_of(REF)], [lines_of(A)], sources=lines_of(SOURCE), model=checkpoints["xcomet"])
+    [result] = metric.system_results()
+    marked = 0
+    for segment, window, text in zip(segments, result.windows, lines_of(A)):
+        assert segment["parts"] == pytest.approx(
+            {part: 100 * value for part, value in window.estimate.parts.items()}, abs=1e-3
+        )
+        assert set(segment["parts"]) == {"src", "ref", "unified", "mqm"}
+        for span, expected in zip(segment["error_spans"], window.estimate.spans, strict=True):
+            assert list(span) == ["text", "severity", "confidence", "start", "end"]
+            assert (span["severity"], span["start"]) == (expected.severity, expected.start)
+            assert 0 <= span["start"] <= span["end"] <= len(text)
+            marked += 1
+    assert marked > 100
+    windows = ctx("score", *argv, "-m", "slide").objects()
+    alone = [
+        13,
+        59,
+    ]  # the last windows of two documents hold one sentence; the parts of the others are of no one segment
+    assert [each["segment"] for each in windows if "parts" in each] == alone
+    overlapping = ctx("score", *argv, "-m", "slide", "--slide-window", "2", "--slide-stride", "1").objects()
+    assert not any("parts" in each for each in overlapping)
+
+
+@pytest.mark.parametrize("partial", ["weight", "drop"])
+def test_the_grid_is_the_runs_one_by_one(ctx, partial):  # noqa: F811
+    argv = ["score", "-t", A, B, "-r", REF, "-l", "de-en", "--docids", DOCIDS, "--slide-partial", partial]
+    done = ctx(*argv, "--slide-grid", "3", "--format", "tsv")
+    assert (done.code, done.err) == (0, ""), done.err
+    assert done.out.startswith("system\twindow\tstride\tscore\n")
+    grid = {(row["system"], int(row["window"]), int(row["stride"])): float(row["score"]) for row in done.rows()}
+    assert list(grid) == [(name, w, s) for name in (A, B) for w in (1, 2, 3) for s in range(1, w + 1)]
+    systems = [lines_of(A), lines_of(B)]
+    for window, stride in [(1, 1), (2, 1), (3, 2), (3, 3)]:
+        metric = SLIDE(
+            [lines_of(REF)], systems, doc_ids=IDS, target_lang="en", window=window, stride=stride, partial=partial
+        )
+        for name, system in zip((A, B), systems):
+            assert grid[name, window, stride] == pytest.approx(metric.corpus_score(system, None).score, abs=2e-4)
+
+
+def test_the_grid_in_every_format(ctx):  # noqa: F811
+    argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "--slide-grid", "2", "--slide-partial", "drop"]
+    done = ctx(*argv, "--format", "jsonl")
+    assert (
+        done.err == "ctx-metrics: slide: no document ids (--docids FILE), so all segments are taken as one document\n"
+    )
+    objects = done.objects()
+    assert [(each["window"], each["stride"]) for each in objects] == [(1, 1), (2, 1), (2, 2)]
+    assert "|window:2|stride:1|partial:drop|" in objects[1]["signature"]
+    assert json.loads(ctx(*argv, "--format", "json").out) == objects
+    table = ctx(*argv).out
+    cells = [line.replace("│", " ").split() for line in table.splitlines() if line.startswith("│")]
+    assert cells[0] == ["window", "\\", "stride", "1", "2"]
+    assert cells[1:] == [["1", f"{objects[0]['score']:.1f}"], ["2", *(f"{each['score']:.1f}" for each in objects[1:])]]
+    assert "|window:1-2|stride:1-2|" in table
+    assert f"{objects[0]['score'] / 100:.4f}" in ctx(*argv, "--scale", "1").out
+
+
+def test_a_grid_cell_in_which_nothing_is_scored_is_empty(ctx, tmp_path):  # noqa: F811
+    files = {"hyp": "One.\nTwo.\n", "ref": "One.\nThree.\n", "ids": "a\nb\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    argv = ["score", "-t", tmp_path / "hyp", "-r", tmp_path / "ref", "--docids", tmp_path / "ids", "-l", "de-en"]
+    argv += ["--slide-grid", "2", "--slide-partial", "drop"]
+    assert [row["score"] != "" for row in ctx(*argv, "--format", "tsv").rows()] == [True, False, False]
+    assert [each["score"] is None for each in ctx(*argv, "--format", "jsonl").objects()] == [False, True, True]
+
+
+def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):  # noqa: F811
+    path, link = tmp_path / "out.tsv", tmp_path / "link"
+    argv = ["score", "-t", A, "-r", REF, "-m", "chrf", "--format", "tsv"]
+    text = ctx(*argv).out
+    link.symlink_to(path)
+    assert ctx(*argv, "-o", link) == (0, "", "")
+    assert path.read_text() == text and link.is_symlink() and len(list(tmp_path.iterdir())) == 2
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
+    path.write_text("before")
+    monkeypatch.setattr(os, "replace", _failing)
+    done = ctx(*argv, "-o", path)
+    assert (done.code, done.err) == (1, "ctx-metrics: error: OSError: the disk is full\n")
+    assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 2
+    assert ctx(*argv, "-o", "/dev/stdout").out == text
+
+
+def _umask() -> int:
+    now = os.umask(0)
+    os.umask(now)
+    return now
+
+
+def _failing(*paths):
+    raise OSError("the disk is full")
+
+
+def test_what_is_given_and_read_by_no_metric_is_said(ctx):  # noqa: F811
+    argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-s", SOURCE, "--docids", DOCIDS]
+    assert ctx(*argv, "-m", "bleu", "comet").err == (
+        "ctx-metrics: the source is given, and none of the metrics reads it (bleu, comet)\n"
+        "ctx-metrics: document ids are given, and none of the metrics reads them (bleu, comet)\n"
+    )
+    assert "document ids" not in ctx(*argv, "-m", "chrf", "--format", "tsv").err  # they are in its lines
+    assert "document ids" not in ctx(*argv, "-m", "slide").err
+
+
+def test_another_language_is_refused_and_reaches_bleu(ctx):  # noqa: F811
+    done = ctx("score", "-t", A, "-r", REF, "-l", "en-de")
+    assert done.code == 1 and "the embedded model reads English only" in done.err and done.out == ""
+    done = ctx("score", "-t", A, "-r", REF, "-m", "bleu", "-l", "en-zh")
+    assert "|tok:zh|" in done.out
+
+
+def test_metrics_of_other_packages(tmp_path):
+    env = add_toylen(tmp_path)
+    code = "import sys; from ctx_metrics.cli import main; sys.exit(main(['score', *sys.argv[1:]]))"
+    argv = [
+        "-t",
+        A,
+        B,
+        "-s",
+        SOURCE,
+        "-r",
+        REF,
+        "-m",
+        "toylen",
+        "chrf",
+        "--toylen-scale",
+        "10",
+        "--format",
+        "tsv",
+        "--only-system",
+    ]
+    done = python(code, *argv, **env)
+    assert done.returncode == 0, done.stderr
+    words = {name: sum(len(line.split()) for line in lines_of(name)) for name in (A, B, SOURCE)}
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [row[5] for row in rows if row[4] == "toylen"] == [
+        f"{1000 * words[name] / words[SOURCE]:.4f}" for name in (A, B)
+    ]
+    off = python(code, *argv, CTX_METRICS_NO_AUTOLOAD="1", **env)
+    assert off.stdout == done.stdout, off.stderr
+    (tmp_path / "toylen.py").write_text("raise ImportError('no such thing')")
+    done = python(code, *argv, **env)
+    assert done.returncode == 1 and done.stdout == ""
+    assert (
+        done.stderr
+        == "ctx-metrics: error: metric toylen (toylen:ToyLen) cannot be loaded: ImportError: no such thing\n"
+    )
+
+
+def test_number():
+    assert number(1.25, 3) == "1.250" and number(-0.5, 0) == "-0" and number(7, 1) == "7"
+    assert number(math.nan, 1) == number(None, 1) == "" and number(math.nan, 1, "-") == "-"

@@ -1,0 +1,220 @@
+"""The laws of test_laws.py for metrics over COMET checkpoints of every class: they need a checkpoint and sources."""
+
+import json
+import math
+import pickle
+import random
+from pathlib import Path
+
+import pytest
+from comet_checkpoints import RECIPES, build
+from sacrebleu.metrics import METRICS
+from sacrebleu.significance import PairedTest
+
+from ctx_metrics import COMET, SLIDE, InputError, read_lines
+from ctx_metrics.engine.options import EngineOptions
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+SOURCES, REFERENCES, DOC_IDS = (
+    read_lines(str(EXAMPLES / name)) for name in ("source.de.txt", "ref.en.txt", "docids.txt")
+)
+SYSTEMS = {letter: read_lines(str(EXAMPLES / f"system_{letter}.en.txt")) for letter in "abc"}
+CASES = [
+    ("comet", "regression"),
+    ("comet", "referenceless"),
+    ("comet", "kiwi"),
+    ("comet", "unite-ref"),
+    ("comet", "unite"),
+    ("comet", "xcomet"),
+    ("slide", "regression"),
+    ("slide", "kiwi"),
+    ("slide", "xcomet"),
+    ("doccomet", "regression"),
+    ("doccomet", "referenceless"),
+]
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory):
+    """Folder of the checkpoint of a recipe, built when first asked for."""
+    folder, built = tmp_path_factory.mktemp("laws"), {}
+
+    def get(name: str) -> Path:
+        if name not in built:
+            built[name] = build(RECIPES[name], folder / name)
+        return built[name]
+
+    return get
+
+
+@pytest.fixture(params=CASES, ids="-".join)
+def make(request, checkpoint):
+    """Makes the metric of a case for the segments with some indices."""
+    name, recipe = request.param
+
+    def of(indices=range(len(REFERENCES)), references=None, **settings):
+        cls = METRICS[name.upper()]
+        context = {"sources": [SOURCES[i] for i in indices], "model": str(checkpoint(recipe))}
+        if name != "comet":
+            context["doc_ids"] = [DOC_IDS[i] for i in indices]
+        if name == "slide":
+            context["window"] = 3
+        return cls(references, **{**context, **settings})
+
+    return of
+
+
+def values(metric, hypotheses, references) -> list[float]:
+    return [value / weight for value, weight in metric._extract_corpus_statistics(hypotheses, references)]
+
+
+def test_order_batch_and_company(make):
+    """Documents in any order, any budget and other systems beside it leave each segment's value as it is."""
+    base = values(make(), SYSTEMS["b"], [REFERENCES])
+    assert max(base) - min(base) > 0.02
+    for seed, tokens in enumerate((1, 300, 5000)):
+        documents = sorted(set(DOC_IDS))
+        random.Random(seed).shuffle(documents)
+        order = [i for document in documents for i in range(len(DOC_IDS)) if DOC_IDS[i] == document]
+        metric = make(order, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
+        found = values(metric, [SYSTEMS["b"][i] for i in order], [[REFERENCES[i] for i in order]])
+        assert max(abs(found[k] - base[i]) for k, i in enumerate(order)) <= 1e-5
+    together = make(references=[REFERENCES], systems=list(SYSTEMS.values()))
+    assert values(together, SYSTEMS["b"], None) == pytest.approx(base, abs=1e-5)
+
+
+def test_pickling(make):
+    metric = make(references=[REFERENCES])
+    before = metric.corpus_score(SYSTEMS["a"], None).score
+    data = pickle.dumps(metric)
+    assert len(data) < 200_000  # the weights stay behind
+    again = pickle.loads(data)
+    assert again.corpus_score(SYSTEMS["a"], None).score == before
+    assert again.corpus_score(SYSTEMS["b"], None).score == metric.corpus_score(SYSTEMS["b"], None).score
+
+
+def test_signature_and_bootstrap(make):
+    metric = make()
+    score = metric.corpus_score(SYSTEMS["a"], [REFERENCES], n_bootstrap=100)
+    shown = json.loads(score.format(1, False, metric.get_signature().format(), True))
+    assert shown["scale"] == "100" and len(shown["ckpt"]) == 12 and shown["long"] == "truncate"
+    assert shown["inputs"].startswith("mt+") and score._ci > 0
+
+
+@pytest.mark.parametrize("kind", ["bs", "ar"])
+def test_paired(make, kind):
+    named = [("c", SYSTEMS["c"]), ("b", SYSTEMS["b"])]
+    results = []
+    for jobs in (1, 2):
+        metric = make(references=[REFERENCES], systems=[hypotheses for _, hypotheses in named])
+        _, scores = PairedTest(named, {metric.NAME: metric}, None, kind, n_samples=100, n_jobs=jobs)()
+        results.append([(r.score, r.p_value) for r in scores[metric.NAME]])
+    assert results[0] == results[1] and 0 < results[0][1][1] <= 1
+
+
+def test_missing_texts_are_named(make):
+    metric = make()
+    reads = metric.estimator.inputs
+    if "src" in reads:
+        with pytest.raises(
+            InputError, match=f"reads {reads.replace('+', '.')} and needs the sources: give --source FILE"
+        ):
+            make(sources=None).corpus_score(SYSTEMS["a"], [REFERENCES])
+    if "ref" in reads:
+        with pytest.raises(InputError, match="needs the references: give a reference"):
+            metric.corpus_score(SYSTEMS["a"], [])
+    else:
+        assert metric.corpus_score(SYSTEMS["a"], []).score == metric.corpus_score(SYSTEMS["a"], [REFERENCES]).score
+
+
+def test_long_texts(make):
+    """Cut and counted, or refused before anything is scored."""
+    short, indices = ["A cat.", "A dog.", "Rain."], range(3)
+    long = ["word " * 700, *short[1:]]
+    score = make(indices, sources=short).corpus_score(long, [short])
+    assert (
+        "truncated = " in score.format()
+        and "truncated" not in make(indices, sources=short).corpus_score(short, [short]).format()
+    )
+    pattern = r"longer than the model reads \(50.*; the first is that of lines? 1.*-on-long truncate"
+    with pytest.raises(InputError, match=pattern):
+        make(indices, sources=short, on_long="error").corpus_score(long, [short])
+    make(indices, sources=short, on_long="error").corpus_score(short, [short])
+
+
+def test_windows_of_one_are_comet(checkpoint):
+    for recipe in ("regression", "kiwi", "xcomet"):
+        comet = COMET(sources=SOURCES, model=str(checkpoint(recipe)))
+        slide = SLIDE(sources=SOURCES, doc_ids=DOC_IDS, window=1, stride=1, model=str(checkpoint(recipe)))
+        rows = [m._extract_corpus_statistics(SYSTEMS["a"], [REFERENCES]) for m in (comet, slide)]
+        assert rows[0] == rows[1]
+
+
+def test_windows_are_joined_by_one_space(checkpoint):
+    """A window's value is the model's value of the joined texts."""
+    model = str(checkpoint("unite"))
+    slide = SLIDE(sources=SOURCES[:3], doc_ids=["d"] * 3, window=3, model=model)
+    joined = [[" ".join(texts[:3])] for texts in (SYSTEMS["a"], REFERENCES, SOURCES)]
+    comet = COMET(sources=joined[2], model=model)
+    expected = comet.corpus_score(joined[0], [joined[1]]).score
+    assert slide.corpus_score(SYSTEMS["a"][:3], [REFERENCES[:3]]).score == pytest.approx(expected, abs=1e-9)
+
+
+def test_one_pass_serves_comet_and_slide(checkpoint, monkeypatch):
+    """Metrics of one checkpoint share its weights and what was encoded: each sequence goes through the network once."""
+    from ctx_metrics.engine.forward import PackedEncoder
+
+    forward, seen = PackedEncoder.__call__, []
+
+    def counted(self, sequences, *others):
+        seen.extend(sequence.tobytes() for sequence in sequences)
+        return forward(self, sequences, *others)
+
+    monkeypatch.setattr(PackedEncoder, "__call__", counted)
+    systems, options = list(SYSTEMS.values()), EngineOptions(store_mb=64)
+    shared = dict(systems=systems, sources=SOURCES, model=str(checkpoint("regression")), engine=options)
+    comet = COMET([REFERENCES], **shared)
+    slide = SLIDE([REFERENCES], doc_ids=DOC_IDS, window=1, **shared)
+    assert comet.estimator.encoder is slide.estimator.encoder
+    for metric in (comet, slide):
+        for system in systems:
+            metric.corpus_score(system, None)
+    assert len(seen) == len(set(seen)) <= len({*SOURCES, *REFERENCES, *(t for s in systems for t in s)})
+
+
+def test_inputs_are_a_choice_for_models_that_read_both(checkpoint):
+    model = str(checkpoint("xcomet"))
+    scores = {
+        inputs: COMET(sources=SOURCES, model=model, inputs=inputs).corpus_score(SYSTEMS["a"], [REFERENCES]).score
+        for inputs in ("mt+src", "mt+ref", "mt+src+ref", None)
+    }
+    assert scores["mt+src+ref"] == scores[None] and len(set(scores.values())) == 3
+    assert COMET(model=model, inputs="mt+ref").corpus_score(SYSTEMS["a"], [REFERENCES]).score == scores["mt+ref"]
+    with pytest.raises(InputError, match="or --comet-inputs mt.ref to do without"):
+        COMET(model=model).corpus_score(SYSTEMS["a"], [REFERENCES])
+
+
+def test_spans_and_parts_are_kept(checkpoint):
+    metric = COMET([REFERENCES], [SYSTEMS["a"]], sources=SOURCES, model=str(checkpoint("xcomet")))
+    metric.corpus_score(SYSTEMS["a"], None)
+    (result,) = metric.system_results()
+    estimates = [window.estimate for window in result.windows]
+    assert all(estimate.parts.keys() == {"src", "ref", "unified", "mqm"} for estimate in estimates)
+    spans = [(span, text) for estimate, text in zip(estimates, SYSTEMS["a"]) for span in estimate.spans]
+    assert spans and all(0 <= s.start < s.end <= len(text) and 0 < s.confidence <= 1 for s, text in spans)
+    assert {s.severity for s, _ in spans} <= {"minor", "major", "critical"}
+    plain = COMET([REFERENCES], [SYSTEMS["a"]], sources=SOURCES, model=str(checkpoint("kiwi")))
+    marked = COMET([REFERENCES], [SYSTEMS["a"]], sources=SOURCES, model=str(checkpoint("kiwi")), spans=True)
+    assert plain.corpus_score(SYSTEMS["a"], None).score == pytest.approx(
+        marked.corpus_score(SYSTEMS["a"], None).score, abs=1e-5
+    )
+    assert all(w.estimate.spans is None for w in plain.system_results()[0].windows)
+    assert any(w.estimate.spans for w in marked.system_results()[0].windows)
+
+
+def test_empty_lines_are_scored_as_they_are_and_counted(checkpoint, caplog):
+    metric = COMET(sources=SOURCES, model=str(checkpoint("regression")))
+    rows = metric._extract_corpus_statistics(["", *SYSTEMS["a"][1:]], [REFERENCES])
+    assert rows[0][1] == 1 and rows[0][0] != 0 and math.isfinite(rows[0][0])
+    said = "comet: 1 segment has an empty hypothesis, source or reference and is scored as it is (segment 1)"
+    assert said in caplog.messages

@@ -1,0 +1,30 @@
+"""Our COMET estimator against stored scores of unbabel-comet 2.2.7, which need not be installed."""
+
+import json
+
+import pytest
+from comet_agreement import STORED, assert_agree, input_choices, our_estimates
+from comet_checkpoints import RECIPES, TINY, build, digest, read_tensors
+from comet_texts import TEXTS
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("comet")
+    return {name: build(RECIPES[name], folder / name) for name in TINY}
+
+
+@pytest.fixture(scope="session")
+def stored():
+    return json.loads(STORED.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_the_checkpoint_is_the_one_scored(name, checkpoints, stored):
+    assert digest(read_tensors(checkpoints[name])) == stored[name]["digest"], "run python tests/comet_oracle.py anew"
+
+
+@pytest.mark.parametrize("name, keys", [(name, keys) for name in TINY for keys in input_choices(RECIPES[name])])
+def test_scores(name, keys, checkpoints, stored):
+    expected = stored[name]["scores"]["+".join(keys)]
+    assert_agree(our_estimates(checkpoints[name], RECIPES[name], TEXTS, keys), expected, TEXTS)

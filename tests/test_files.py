@@ -1,0 +1,389 @@
+"""What a run writes to files: scores in mt-metrics-eval's layout, and slide's table."""
+
+import csv
+import json
+import math
+import os
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF, add_test_set, add_toylen, lines_of, run_forked, sacrebleu
+from sacrebleu.metrics import BLEU, TER
+
+from ctx_metrics import COMET, SLIDE, InputError
+from ctx_metrics.corpus import document_ranges
+from ctx_metrics.metrics.base import ScoredWindow, SystemResult
+from ctx_metrics.models.estimator import ErrorSpan, Estimate
+from ctx_metrics.plugin import files
+from ctx_metrics.windows import Window
+
+SETUP = """
+import ctx_metrics.metrics.comet, ctx_metrics.metrics.slide, ctx_metrics.metrics.resample, ctx_metrics.models.regressor
+from sacrebleu.sacrebleu import main
+"""
+BODY = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
+THREE = [REF, "-i", A, B, C, "-m", "bleu", "comet", "slide", "ter", "--docids", DOCIDS, "--slide-window", "3"]
+SINGLE = [REF, "-i", A, "-m", "slide", "bleu", "--docids", DOCIDS]
+SMALL = ["--paired-bs-n", "40", "--paired-ar-n", "40"]
+DOCUMENTS = ["--ctx-resample", "document"]
+RUNS = {
+    "three": [*THREE, "--ctx-seg-scores", "{}", "--slide-output", "{}/more/slide.tsv"],
+    "three without": THREE,
+    "paired": [*THREE, "--paired-bs", *SMALL, "-j", "2", *DOCUMENTS, "--ctx-seg-scores", "{}"],
+    "confidence": [*SINGLE, "--confidence", *DOCUMENTS, "--ctx-seg-scores", "{}"],
+    "confidence by segment": [*SINGLE, "--confidence"],
+    "sentences": [REF, "-i", A, "-m", "slide", "--docids", DOCIDS, "-sl", "-b", "--ctx-seg-scores", "{}"],
+    "bleu sentences": [REF, "-i", A, "-m", "bleu", "-sl", "-b", "-w", "9", "--ctx-seg-scores", "{}"],
+    "stock": [REF, "-i", A, B, "--ctx-seg-scores", "{}"],
+    "stdin": [REF, "-m", "comet", "--ctx-seg-scores", "{}"],
+    "names": [
+        "{}/de-en.refA.txt",
+        "{}/my-second ref.txt",
+        "-i",
+        "{}/1/out.txt",
+        "{}/2/out.txt",
+        "--ctx-seg-scores",
+        "{}",
+    ],
+    "dropped": [
+        *[REF, "-i", A, "-m", "slide", "--docids", DOCIDS, "--slide-partial", "drop", "--slide-window", "5"],
+        *["--ctx-seg-scores", "{}", "--slide-output", "{}/slide.tsv"],
+    ],
+    "one document": [REF, "-i", A, "-m", "slide", "--slide-output", "{}/slide.tsv"],
+    "folder is a file": [REF, "-i", A, "-m", "comet", "--ctx-seg-scores", "{}/taken"],
+    "below a file": [REF, "-i", A, "-m", "comet", "--ctx-seg-scores", "{}/taken/below"],
+    "file is a folder": [REF, "-i", A, "-m", "slide", "--slide-output", "{}"],
+    "no name": [REF, "-i", A, "-m", "slide", "--slide-output", ""],
+    "device": [REF, "-i", A, "-m", "slide", "--slide-output", "/dev/null"],
+    "no slide": [REF, "-i", A, "-m", "comet", "--slide-output", "{}/slide.tsv"],
+    "failing": [REF, "-i", A, "-m", "bleu", "comet", "-l", "en-de", "--ctx-seg-scores", "{}"],
+    "short ids": [REF, "-i", A, "--docids", "{}/taken", "--ctx-seg-scores", "{}"],
+    "no system": [REF, "-i", "--ctx-seg-scores", "{}"],
+    "list": ["--list", "--ctx-seg-scores", "{}/new"],
+    "no ids": [REF, "-i", A, "-m", "bleu", "comet", "--confidence", *DOCUMENTS],
+    "no test": [REF, "-i", A, "-b", *DOCUMENTS, "--docids", DOCIDS],
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> dict:
+    folder = tmp_path_factory.mktemp("files")
+    jobs = {}
+    for name, arguments in RUNS.items():
+        own = folder / name.replace(" ", "_")
+        own.mkdir()
+        (own / "taken").write_text("here before\n")
+        if name == "names":
+            for made, text in (("de-en.refA.txt", REF), ("my-second ref.txt", B), ("1/out.txt", A), ("2/out.txt", C)):
+                (own / made).parent.mkdir(exist_ok=True)
+                (own / made).write_bytes((EXAMPLES / text).read_bytes())
+        columns = "".join(f"{a}\t{b}\n" for a, b in zip(lines_of(A), lines_of(B)))
+        jobs[name] = {
+            "args": [argument.replace("{}", str(own)) for argument in arguments],
+            "stdin": columns,
+            "env": {"FOLDER": str(EXAMPLES)},
+        }
+    results = run_forked(folder / "runs", SETUP, BODY, jobs)
+    for name, done in results.items():
+        done.folder = folder / name.replace(" ", "_")
+    return results
+
+
+FAILING = {
+    "folder is a file": (1, "taken is a file, and a folder must be there"),
+    "below a file": (1, "/taken/below: cannot write there: Not a directory"),
+    "file is a folder": (1, "cannot write there: not the name of a file"),
+    "no name": (1, "--slide-output : cannot write there: not the name of a file"),
+    "device": (1, "--slide-output /dev/null: cannot write there: not the name of a file"),
+    "no system": (1, "no system to score: -i names no file"),
+    "no slide": (2, "error: --slide-output is for metric slide"),
+    "failing": (1, "reads English only"),
+    "short ids": (1, "has 1 line, but system_a.en.txt has 59"),
+    "no ids": (1, "--ctx-resample document needs the document id of each line: give --docids FILE"),
+}
+
+
+def read(path: Path) -> dict[str, list]:
+    """A score file as mt-metrics-eval reads it."""
+    scores = defaultdict(list)
+    for line in path.read_text().splitlines():
+        name, score = line.split()
+        scores[name].append(None if score == "None" else float(score))
+    return dict(scores)
+
+
+def table(path: Path) -> list[dict]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.mark.parametrize("name", sorted(set(RUNS) - set(FAILING)))
+def test_it_runs_and_leaves_nothing_else(runs, name):
+    done = runs[name]
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(done.folder.rglob("*.tmp")) and (done.folder / "taken").read_text() == "here before\n"
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_what_cannot_be_done_is_one_line_and_writes_nothing(runs, name):
+    done, (code, says) = runs[name], FAILING[name]
+    assert (done.returncode, done.stdout) == (code, "")
+    assert says in done.stderr.splitlines()[-1]
+    if code == 1:
+        assert done.stderr.startswith("sacreBLEU: error: ") and done.stderr.count("\n") == 1
+    assert os.listdir(done.folder) == ["taken"] and Path("/dev/null").is_char_device()
+
+
+def test_a_bad_target_is_refused_before_a_model_is_loaded(tmp_path):
+    (tmp_path / "taken").touch()
+    done = sacrebleu(
+        *[REF, "-i", A, "-m", "comet", "--comet-model", "./no/such/folder", "--ctx-seg-scores", str(tmp_path / "taken")]
+    )
+    assert done.returncode == 1 and "taken is a file" in done.stderr and "no/such" not in done.stderr
+
+
+def test_the_output_is_as_without_files(runs):
+    assert runs["three"].stdout == runs["three without"].stdout
+    assert not list(runs["three without"].folder.glob("*.score"))
+
+
+def test_the_tree(runs):
+    names = sorted(path.name for path in runs["three"].folder.glob("*-*"))
+    levels = [
+        f"{name}-ref_en.{level}.score" for name in ("bleu", "comet", "slide", "ter") for level in ("doc", "seg", "sys")
+    ]
+    assert names == levels
+    for path in runs["three"].folder.glob("*.score"):
+        lengths = {"doc": 7, "seg": 59, "sys": 1}
+        expected = [(name, lengths[path.name.split(".")[-2]]) for name in ("system_a.en", "system_b.en", "system_c.en")]
+        assert [(name, len(scores)) for name, scores in read(path).items()] == expected
+
+
+REFERENCES, IDS = lines_of(REF), lines_of(DOCIDS)
+
+
+def test_stock_scores_are_sacrebleus(runs):
+    folder = runs["three"].folder
+    for name, sentence, corpus in (("bleu", BLEU(effective_order=True), BLEU()), ("ter", TER(), TER())):
+        found = {level: read(folder / f"{name}-ref_en.{level}.score") for level in ("seg", "doc", "sys")}
+        for file in (A, B, C):
+            system, stem = lines_of(file), file.removesuffix(".txt")
+            alone = [sentence.sentence_score(text, [ref]).score for text, ref in zip(system, REFERENCES)]
+            assert found["seg"][stem] == alone
+            assert found["sys"][stem] == [corpus.corpus_score(system, [REFERENCES]).score]
+            assert found["doc"][stem] == [
+                corpus.corpus_score(system[start:end], [REFERENCES[start:end]]).score
+                for start, end in document_ranges(IDS)
+            ]
+
+
+def test_our_scores_are_the_metrics_own(runs):
+    folder = runs["three"].folder
+    for name, metric in (
+        ("comet", COMET(target_lang="en")),
+        ("slide", SLIDE(target_lang="en", doc_ids=IDS, window=3)),
+    ):
+        for file in (A, B):
+            system, stem = lines_of(file), file.removesuffix(".txt")
+            expected = [score.score for score in metric.segment_scores(system, [REFERENCES])]
+            assert read(folder / f"{name}-ref_en.seg.score")[stem] == pytest.approx(expected, abs=1e-3)
+            expected = metric.corpus_score(system, [REFERENCES]).score
+            assert read(folder / f"{name}-ref_en.sys.score")[stem] == [pytest.approx(expected, abs=1e-3)]
+            by_segment, (start, end) = read(folder / f"{name}-ref_en.seg.score")[stem], document_ranges(IDS)[1]
+            second = read(folder / f"{name}-ref_en.doc.score")[stem][1]
+            assert second == pytest.approx(math.fsum(by_segment[start:end]) / (end - start))
+    assert not list(folder.glob("*.jsonl"))  # the embedded model says nothing more
+
+
+def test_every_mode_writes_the_same(runs):
+    three, single = runs["three"].folder, runs["confidence"].folder
+    for path in three.glob("*.score"):
+        assert (runs["paired"].folder / path.name).read_text() == path.read_text()
+    for name, other in (("slide-ref_en", "sentences"), ("bleu-ref_en", "bleu sentences")):
+        for path in runs[other].folder.glob("*.score"):
+            assert path.name.startswith(name) and (single / path.name).read_text() == path.read_text()
+    printed = [float(line) for line in runs["bleu sentences"].stdout.splitlines()]
+    assert read(single / "bleu-ref_en.seg.score")["system_a.en"] == pytest.approx(printed, abs=1e-8)
+    stock = {path.name for path in runs["stock"].folder.glob("*.score")}
+    assert stock == {"bleu-ref_en.seg.score", "bleu-ref_en.sys.score"}  # no documents without ids
+
+
+def test_names_of_systems_and_references(runs):
+    folder = runs["names"].folder
+    [path] = folder.glob("*.sys.score")
+    assert path.name == "bleu-refA.my_second_ref.sys.score"
+    assert list(read(path)) == [f"{folder}/1/out.txt", f"{folder}/2/out.txt"]
+    assert list(read(runs["stdin"].folder / "comet-ref_en.seg.score")) == ["system1", "system2"]
+
+    def run(*refs):
+        return SimpleNamespace(args=SimpleNamespace(refs=list(refs)))
+
+    reads = {inputs: SimpleNamespace(estimator=SimpleNamespace(inputs=inputs)) for inputs in ("mt+src", "src+mt+ref")}
+    assert files.reference_name(run("a/refA.txt"), reads["mt+src"]) == "src"
+    assert files.reference_name(run("a/refA.txt.gz"), reads["src+mt+ref"]) == "refA"
+    assert files.reference_name(run(), BLEU()) == "ref"  # a test set of -t
+    assert files.reference_name(run("zh-en.refA.txt", "refB"), BLEU()) == "refA.refB"
+
+
+def test_what_is_not_scored_is_none(runs):
+    scores = read(runs["dropped"].folder / "slide-ref_en.seg.score")["system_a.en"]
+    assert scores.count(None) > 5 and len(scores) == 59
+    documents = read(runs["dropped"].folder / "slide-ref_en.doc.score")["system_a.en"]
+    assert [score is None for score in documents] == [
+        False,
+        False,
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]  # it has 4 segments
+    rows = table(runs["dropped"].folder / "slide.tsv")
+    assert [row["score"] for row in rows if row["level"] == "sentence"] == list(map(files.shown, scores))
+    assert [row["score"] for row in rows if row["level"] == "document"] == list(map(files.shown, documents))
+
+
+def test_the_table_of_slide(runs):
+    rows = table(runs["three"].folder / "more" / "slide.tsv")
+    assert list(rows[0]) == "level system document first last weight score truncated".split()
+    assert list(dict.fromkeys(row["system"] for row in rows)) == ["system_a.en", "system_b.en", "system_c.en"]
+    of = defaultdict(list)
+    for row in rows:
+        if row["system"] == "system_b.en":
+            of[row["level"]].append(row)
+    assert {level: len(found) for level, found in of.items()} == {
+        "window": 22,
+        "sentence": 59,
+        "document": 7,
+        "system": 1,
+    }
+    assert [(row["first"], row["last"]) for row in of["window"]][3:6] == [("10", "12"), ("13", "13"), ("14", "16")]
+    assert [row["document"] for row in of["sentence"]] == IDS and of["system"][0]["document"] == ""
+    whole = {level: [(float(row["weight"]), float(row["score"])) for row in found] for level, found in of.items()}
+    for level in ("window", "sentence", "document"):  # every level adds up to the system's score
+        mean = math.fsum(w * s for w, s in whole[level]) / math.fsum(w for w, _ in whole[level])
+        assert (59.0, pytest.approx(mean)) == whole["system"][0]
+    assert {row["truncated"] for row in rows} == {"0"}
+    only = table(runs["one document"].folder / "slide.tsv")
+    assert {row["document"] for row in only if row["level"] != "system"} == {"all"}
+
+
+def result(*windows: ScoredWindow) -> SystemResult:
+    return SystemResult([[0.5, 1.0]] * 3, windows=list(windows))
+
+
+SPAN = ErrorSpan("cät", "major", 0.75, 4, 7)
+
+
+def test_parts_and_error_spans():
+    found = result(
+        ScoredWindow(Window(0, 1, 1.0), 0.5, Estimate(0.5, False, False, {"src": 0.25}, [SPAN])),
+        ScoredWindow(Window(1, 2, 1.0), None, None),
+        ScoredWindow(Window(2, 3, 1.0), 1.0, Estimate(1.0, False, False, {"src": 0.5}, [])),
+    )
+    text = files.detail_lines(SimpleNamespace(system_results=lambda: [found]), ["a"])
+    assert "cät" in text
+    assert [json.loads(line) for line in text.splitlines()] == [
+        {"system": "a", "segment": 1, "score": 50.0, "parts": {"src": 25.0}, "error_spans": [SPAN._asdict()]},
+        {"system": "a", "segment": 2, "score": None, "parts": {}},
+        {"system": "a", "segment": 3, "score": 100.0, "parts": {"src": 50.0}, "error_spans": []},
+    ]
+    windows = result(ScoredWindow(Window(0, 2, 2.0), 0.5, Estimate(0.5, False, False, {"src": 0.25}, None)))
+    [line] = files.detail_lines(SimpleNamespace(system_results=lambda: [windows]), ["a"]).splitlines()
+    assert json.loads(line) == {"system": "a", "segments": [1, 2], "score": 50.0, "parts": {"src": 25.0}}
+
+
+def test_truncated_windows_are_marked_at_every_level():
+    metric = SLIDE([["x", "y", "z"]], target_lang="en")
+    metric.system_results = lambda: [
+        result(
+            ScoredWindow(Window(0, 2, 2.0), 0.5, Estimate(0.5, True, False)),
+            ScoredWindow(Window(2, 3, 1.0), 0.5, Estimate(0.5, False, False)),
+        )
+    ]
+    lines = files.slide_table(metric, ["a"], ["one\tid", "one\tid", "two"]).splitlines()[1:]
+    assert [line.split("\t")[-1] for line in lines] == list("10110101")
+    assert lines[0] == "window\ta\tone_id\t1\t2\t2.0\t50.0\t1"
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    target, link, folder = tmp_path / "scores", tmp_path / "link", tmp_path / "folder"
+    target.write_text("old")
+    link.symlink_to(target)
+    folder.mkdir()
+    files._write_whole(str(link), "new\n")
+    assert target.read_text() == "new\n" and link.is_symlink()
+    with pytest.raises(InputError, match="cannot write .*folder: Is a directory; the scores above are complete"):
+        files._write_whole(str(folder), "new\n")
+    with pytest.raises(UnicodeEncodeError):
+        files._write_whole(str(target), "half\ud800")
+    assert target.read_text() == "new\n" and sorted(os.listdir(tmp_path)) == ["folder", "link", "scores"]
+
+
+def test_a_test_set_brings_its_documents(tmp_path):
+    langs = ["de" if doc_id.startswith(("news", "talk", "chat")) else "en" for doc_id in IDS]
+    add_test_set(tmp_path, "wmt18", "de-en", lines_of("source.de.txt"), REFERENCES, IDS, langs)
+    add_test_set(
+        tmp_path, "mtnt2019", "fr-en", lines_of("source.de.txt"), REFERENCES, IDS, langs
+    )  # without document ids
+    out = tmp_path / "out"
+    flags = ["-i", A, "-f", "text", "--confidence", *DOCUMENTS, "--ctx-seg-scores", str(out)]
+    done = sacrebleu("-t", "wmt18", "-l", "de-en", "-ol", "de", *flags, SACREBLEU=str(tmp_path))
+    assert done.returncode == 0 and "resample:document" in done.stdout, done.stderr
+    assert "only 3 documents" in done.stderr
+    german = [lines_of(A)[i] for i, lang in enumerate(langs) if lang == "de"]
+    assert len(read(out / "bleu-ref.seg.score")["system_a.en"]) == len(german) == 29
+    assert len(read(out / "bleu-ref.doc.score")["system_a.en"]) == 3
+    done = sacrebleu("-t", "mtnt2019", "-l", "fr-en", *flags, SACREBLEU=str(tmp_path))
+    assert done.returncode == 1 and done.stderr.endswith("give --docids FILE; mtnt2019 has none\n")
+
+
+def test_a_metric_of_another_package(tmp_path):
+    env = add_toylen(tmp_path / "site")
+    done = sacrebleu(
+        *[
+            REF,
+            "-i",
+            A,
+            B,
+            "-m",
+            "toylen",
+            "--docids",
+            DOCIDS,
+            "--paired-bs",
+            "--paired-bs-n",
+            "40",
+            *DOCUMENTS,
+            "-j",
+            "2",
+        ],
+        *["--ctx-seg-scores", str(tmp_path / "out")],
+        **env,
+    )
+    assert done.returncode == 0, done.stderr
+    row = json.loads(done.stdout)[1]["ToyLen"]
+    assert read(tmp_path / "out" / "toylen-ref_en.sys.score")["system_b.en"] == [row["score"]] and row["ci"] > 0
+
+
+def test_resampling_documents_is_in_the_signature_and_widens_slides_interval(runs):
+    ours, segments = (
+        {found["name"]: found for found in json.loads(runs[name].stdout)}
+        for name in ("confidence", "confidence by segment")
+    )
+    for name in ("SLIDE", "BLEU"):
+        assert ours[name]["resample"] == "document" and "resample" not in segments[name]
+        assert ours[name]["score"] == segments[name]["score"]
+        assert ours[name]["confidence_var"] != segments[name]["confidence_var"]
+    assert ours["SLIDE"]["confidence_var"] > segments["SLIDE"]["confidence_var"]
+
+
+def test_what_is_said_of_resampling(runs):
+    assert runs["confidence"].stderr.count("there are only 7 documents") == 1
+    assert "share its score" not in runs["confidence"].stderr and "--docids" not in runs["confidence"].stderr
+    assert (
+        "are too small; resample whole documents with --ctx-resample document" in runs["confidence by segment"].stderr
+    )
+    assert "--ctx-resample document is for --confidence" in runs["no test"].stderr
