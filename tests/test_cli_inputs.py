@@ -158,7 +158,7 @@ def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message
         (["-t", A, "-r", REF, "--columns", "mt"], "--columns describes the standard input; leave it out with -t FILE"),
         (["-t", A, "-r", REF, "-m", "rouge"], "invalid choice: 'rouge'"),
         (["-t", A, "-r", REF, "-m", "bleu", "--slide-window", "3"], "--slide-window is a flag of slide, which -m does not name"),
-        (["-t", A, "-r", REF, "-m", "bleu", "--model", "m"], "--model is given, but none of the metrics has a model (bleu)"),
+        (["-t", A, "-r", REF, "-m", "bleu", "--model", "m"], "--model is given, but none of the metrics has a quality model (bleu)"),
         (["-t", A, "-r", REF, "-m", "comet", "--slide-grid", "3"], "--slide-grid scores slide alone; leave out the other metrics"),
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--slide-window", "2"], "--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens"),
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--level", "segment"], "--slide-grid gives system scores; leave out --level"),

@@ -90,9 +90,10 @@ def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
     if grid and args.levels not in (None, ["system"]):
         error("--slide-grid gives system scores; leave out --level")
     if args.model is not None:
-        dests = [f"{name}_model" for name in args.metrics if f"{name}_model" in args.own.get(name, ())]
+        # quality models, not text encoders such as bertr's
+        dests = [f"{name}_model" for name in args.metrics if hasattr(args.table[name.upper()], "estimator")]
         if not dests:
-            error(f"--model is given, but none of the metrics has a model ({', '.join(args.metrics)})")
+            error(f"--model is given, but none of the metrics has a quality model ({', '.join(args.metrics)})")
         for dest in dests:
             if getattr(args, dest) == args.parser.get_default(dest):
                 setattr(args, dest, args.model)
@@ -153,7 +154,7 @@ def _add_metrics(group, table: MetricTable) -> None:
     group.add_argument(
         "--model",
         metavar="MODEL",
-        help="Model of every metric that has one (--comet-model, --slide-model, ...) and whose own flag is not given.",
+        help="Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given.",
     )
     group.add_argument(
         "--slide-grid",

@@ -22,7 +22,14 @@ FAMILIES = {
     "rembert": "rembert.",
 }
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-_SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
+_SIZES = [
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "vocab_size",
+]
 
 
 class EncoderFolder:
@@ -58,9 +65,13 @@ def checked_config(config: dict, folder: Path) -> dict:
     for key, usual in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
         if config.get(key, usual) != usual:
             raise ModelError(f"{folder}: {key} {config[key]!r} is not supported, only {usual!r}")
-    for key in _SIZES:
-        if not isinstance(config.get(key), int):
+    sizes = [*_SIZES, "input_embedding_size"] if kind == "rembert" else _SIZES
+    for key in sizes:
+        if not isinstance(config.get(key), int) or config[key] < 1:
             raise ModelError(f"{folder}: config.json gives no number for {key}")
+    if config["hidden_size"] % config["num_attention_heads"]:
+        width, heads = config["hidden_size"], config["num_attention_heads"]
+        raise ModelError(f"{folder}: config.json gives hidden_size {width}, which {heads} attention heads cannot share")
     if config.get("is_decoder") or config.get("add_cross_attention"):
         raise ModelError(f"{folder} is a decoder; a text encoder must be bidirectional")
     return config

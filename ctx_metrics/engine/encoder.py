@@ -8,7 +8,7 @@ from typing import Optional, Union
 import torch
 from tqdm import tqdm
 
-from ..errors import ResourceError
+from ..errors import ModelError, ResourceError
 from ..notices import notice
 from .batching import token_batches
 from .checkpoint import EncoderFolder, first_position
@@ -87,6 +87,12 @@ class TextEncoder:
         wanted = dict(zip(keys, tokens))
         found = {key: states for key in wanted if (states := self.store.get(key, readouts)) is not None}
         missing = [key for key in wanted if key not in found]
+        words = self.config["vocab_size"]
+        if missing and (most := max(int(wanted[key].ids.max()) for key in missing)) >= words:
+            raise ModelError(
+                f"{self.checkpoint.folder}: its tokenizer gives token {most}, but the model has {words}: they do not belong "
+                "together; fetch both again"
+            )
         if self._bar is not None:
             self._bar.update(len(found))
         for batch in token_batches([len(wanted[key].ids) for key in missing], self.token_budget):

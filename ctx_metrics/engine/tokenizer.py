@@ -13,6 +13,9 @@ from ..errors import ModelError
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 
+VOCABULARIES = ("vocab.txt", "vocab.json", "sentencepiece.bpe.model", "sentencepiece.model")
+
+
 class TokenIds(NamedTuple):
     """Token ids of one text, or of several in one sequence, with the special tokens around them.
 
@@ -46,6 +49,8 @@ class TextTokenizer:
             if path.exists():
                 self.backend = Tokenizer.from_file(str(path))
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
+                if not any((folder / name).exists() for name in VOCABULARIES):  # it would make up an empty one
+                    raise OSError(f"it holds none of tokenizer.json, {', '.join(VOCABULARIES)}")
                 from transformers import AutoTokenizer
 
                 self.backend = AutoTokenizer.from_pretrained(

@@ -13,7 +13,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Optional
+from pathlib import Path
+from typing import Optional
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ from ..engine.readout import PooledMix, TokenLabels
 from ..engine.store import States
 from ..engine.tokenizer import TokenIds
 from ..errors import ModelError
-from .comet_checkpoint import SEPARATORS, CometCheckpoint, Hyperparameters, identity, open_comet
+from .comet_checkpoint import SEPARATORS, CometCheckpoint, Hyperparameters, activation, identity, open_comet
 from .estimator import Estimate, Estimator, Example
 from .spans import decode_spans, mqm_score
 
@@ -46,7 +47,8 @@ class CometEstimator(Estimator):
         self.hyperparameters: Hyperparameters = checkpoint.hyperparameters
         self.encoder, self.dtype = encoder, dtype
         self.model = checkpoint.model
-        self.head = FeedForward(checkpoint.head, self.hyperparameters, encoder.device)
+        self.file = checkpoint.file
+        self.head = FeedForward(checkpoint.head, self.hyperparameters, encoder.device, checkpoint.file)
         # what unbabel-comet leaves of max_position_embeddings: two for specials, and two more of each text
         self.positions = checkpoint.config["max_position_embeddings"] - 2
         self.max_content = self.positions - 4
@@ -86,7 +88,9 @@ class CometEstimator(Estimator):
                 states = [[next(read) for _ in of_example] for of_example in sequences]
                 for example, of_example, estimate in zip(block, sequences, self._values(block, sequences, states)):
                     if not math.isfinite(estimate.value):
-                        raise ModelError(f"{self.model.name} gave {estimate.value} for a text: its weights are broken")
+                        raise ModelError(
+                            f"{self.file} gave {estimate.value} for a text, so its weights are broken; fetch it again"
+                        )
                     found[example] = estimate._replace(
                         cut=any(sequence.cut > 0 for sequence in of_example),
                         empty=any(not text.strip() for text in self._texts(example)),
@@ -138,7 +142,7 @@ class RegressionEstimator(CometEstimator):
         self.max_length, self.limit = self.max_content, f"{self.max_content} tokens a text"
         self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, separator)
         self.readouts = [self.pooled]
-        self.head.check(self.model.name, (4 if referenceless else 6) * encoder.width)
+        self.head.check((4 if referenceless else 6) * encoder.width)
 
     @property
     def special_tokens(self) -> int:
@@ -209,7 +213,7 @@ class UnifiedEstimator(CometEstimator):
                 parameters.word_layer, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
             )
         self.readouts = [self.first, *([self.labels] if self.labels else [])]
-        self.head.check(self.model.name, encoder.width)
+        self.head.check(encoder.width)
 
     @property
     def special_tokens(self) -> int:
@@ -282,27 +286,30 @@ class UnifiedEstimator(CometEstimator):
 class FeedForward:
     """A COMET head: linear layers with an activation after each but the last, in fp32. x [n, in] -> n values."""
 
-    def __init__(self, tensors: dict[str, torch.Tensor], parameters: Hyperparameters, device: torch.device):
-        numbers = sorted({int(name.split(".")[2]) for name in tensors if name.startswith("estimator.ff.")})
+    def __init__(self, tensors: dict[str, torch.Tensor], parameters: Hyperparameters, device: torch.device, file: Path):
+        self.file = file
+        self.numbers = sorted({int(name.split(".")[2]) for name in tensors if name.startswith("estimator.ff.")})
         try:
             self.layers = [
                 tuple(tensors[f"estimator.ff.{number}.{kind}"].to(device) for kind in ("weight", "bias"))
-                for number in numbers
+                for number in self.numbers
             ]
         except KeyError as error:
-            raise ModelError(f"the checkpoint lacks the tensor {error}; fetch it again") from error
-        self.activation = getattr(torch.nn, parameters.activations.title())()
-        final = parameters.final_activation
-        self.final: Any = getattr(torch.nn, final.title())() if final else torch.nn.Identity()
+            raise ModelError(f"{file} lacks the tensor {error}; fetch it again") from error
+        self.activation = activation(parameters.activations)
+        self.final = activation(parameters.final_activation or "Identity")
 
-    def check(self, name: str, width: int) -> None:
-        """Raise ModelError unless the layers fit one another, `width` inputs and one output."""
-        widths = [(weight.shape[1], weight.shape[0], bias.shape[0]) for weight, bias in self.layers]
-        for wanted, (inputs, outputs, biases) in zip([width, *(outputs for _, outputs, _ in widths)], widths):
-            if inputs != wanted or outputs != biases:
-                raise ModelError(f"{name}: its head has a layer {inputs} x {outputs} where {wanted} inputs come in")
-        if widths[-1][1] != 1:
-            raise ModelError(f"{name}: its head gives {widths[-1][1]} numbers, not one score")
+    def check(self, width: int) -> None:
+        """Raise ModelError, naming the tensor, unless the layers fit one another, `width` inputs and one output."""
+        for number, (weight, bias) in zip(self.numbers, self.layers):
+            outputs = 1 if number == self.numbers[-1] else bias.numel()
+            if tuple(weight.shape) != (outputs, width) or tuple(bias.shape) != (outputs,):
+                name = f"estimator.ff.{number}"
+                raise ModelError(
+                    f"{self.file}: {name}.weight is {list(weight.shape)} and {name}.bias {list(bias.shape)}, where "
+                    f"[{outputs}, {width}] and [{outputs}] are wanted; is class_identifier right?"
+                )
+            width = outputs
 
     @torch.inference_mode()
     def __call__(self, x: torch.Tensor) -> list[float]:

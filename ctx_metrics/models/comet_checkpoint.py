@@ -273,9 +273,14 @@ def _lightning_hyperparameters(loaded: dict, file: Path, root: Path) -> dict[str
 
 def _hyperparameters(given: dict, file: Path) -> Hyperparameters:
     names = {field.name for field in fields(Hyperparameters)}
-    if not isinstance(given, dict) or set(given) != names:
+    lists = ("input_segments", "error_labels")
+    if (
+        not isinstance(given, dict)
+        or set(given) != names
+        or not all(isinstance(given[k], (list, tuple)) for k in lists)
+    ):
         raise ModelError(f"{file}: its hyper-parameters are not those of a COMET model; fetch or convert it again")
-    tuples = {key: tuple(given[key]) for key in ("input_segments", "error_labels")}
+    tuples = {key: tuple(given[key]) for key in lists}
     found = Hyperparameters(**{**given, **tuples})
     if found.encoder_model not in SEPARATORS:
         raise ModelError(f"{file}: encoder_model {found.encoder_model!r} is none of {', '.join(SEPARATORS)}")
@@ -284,11 +289,18 @@ def _hyperparameters(given: dict, file: Path) -> Hyperparameters:
     if found.pool == "default" and found.encoder_model == "BERT":
         raise ModelError(f"{file}: pool 'default' takes BERT's pooler, which COMET checkpoints do not hold")
     for name in filter(None, (found.activations, found.final_activation)):
-        if not hasattr(torch.nn, str(name).title()):
-            raise ModelError(f"{file}: torch.nn has no activation {name!r}")
+        try:
+            activation(name)(torch.zeros(1))
+        except (AttributeError, TypeError, NotImplementedError) as error:
+            raise ModelError(f"{file}: torch.nn has no activation {name!r}; fetch it again") from error
     if found.unified and not {"mt"} < set(found.input_segments) <= {"mt", "src", "ref"}:
         raise ModelError(f"{file}: input_segments {list(found.input_segments)} are not mt with src, ref or both")
     return found
+
+
+def activation(name: str) -> torch.nn.Module:
+    """The activation of a name as unbabel-comet finds it: "tanh" is torch.nn.Tanh."""
+    return getattr(torch.nn, str(name).title())()
 
 
 def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
@@ -317,7 +329,8 @@ def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) 
     layers = config["num_hidden_layers"]
     for key in ("layer", "word_layer") if hyperparameters.word_level else ("layer",):
         number = getattr(hyperparameters, key)
-        if number != "mix" and not (isinstance(number, int) and 0 <= number <= layers):
+        mixed = key == "layer" and number == "mix"
+        if not mixed and not (isinstance(number, int) and 0 <= number <= layers):
             raise ModelError(
                 f"{folder}: the encoder has layers 0 to {layers}, but the checkpoint reads {key} {number!r}"
             )
@@ -341,10 +354,11 @@ def _check_tensors(tensors: dict, hyperparameters: Hyperparameters, config: dict
         "missing": [name for name in [*shapes, *([] if head else ["estimator.ff.0.weight"])] if name not in tensors],
         "not expected": [str(name) for name in tensors if name not in shapes and name not in head and name not in idle],
         "of another shape": [
-            f"{name} {list(tensors[name].shape)}, not {list(shape)}"
+            f"{name} {list(getattr(tensors[name], 'shape', ()))}, not {list(shape)}"
             for name, shape in shapes.items()
             if name in tensors and tuple(getattr(tensors[name], "shape", ())) != shape
         ],
+        "no tensors": [name for name in head if not isinstance(tensors[name], torch.Tensor)],
     }
     found = [
         f"{what}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Optional
 
 from ..engine.checkpoint import WEIGHTS, weight_files
+from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
 from ..notices import quiet_libraries
 
@@ -222,8 +223,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _is_whole_tokenizer(folder: Path) -> bool:
-    vocabularies = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "sentencepiece.model")
-    return (folder / "config.json").exists() and any((folder / name).exists() for name in vocabularies)
+    return (folder / "config.json").exists() and any((folder / n).exists() for n in ("tokenizer.json", *VOCABULARIES))
 
 
 def _is_whole_comet(folder: Path) -> bool:
