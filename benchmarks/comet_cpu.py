@@ -11,8 +11,10 @@ process     the whole process for 10 and for 60 segments of 3 systems, from its 
 load        a checkpoint of the large size: time to load it, and the memory's peak after that and one tiny score
 
 Each tool runs in processes of its own, whose peak memory is theirs. They take turns; every ratio is the median over the
-repetitions, with the least and the largest; that of the CPU seconds is shaken less where others use the machine. Weights are loaded before the clock starts (but in `process`), and what ours has
-kept of texts is dropped before each repetition. Exits with 1 when a target is missed. --small checks the benchmark itself.
+repetitions, with the least and the largest. The ratio of the CPU seconds is given beside it: with --threads 1 it tells
+something on a busy machine too (two threads that wait for each other spend CPU seconds). Weights are loaded before the clock
+starts (but in `process`), and what ours has kept of texts is dropped before each repetition. Exits with 1 when a target is
+missed. --small checks the benchmark itself.
 """
 
 import argparse
@@ -48,6 +50,7 @@ COLUMNS = [
     "ours s",
     "ratio (range)",
     "target",
+    "CPU ratio",
     "peer MB",
     "ours MB",
     "difference",

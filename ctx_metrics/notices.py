@@ -1,9 +1,12 @@
 """What a user must be told: one line each on stderr, through one logger."""
 
 import logging
+import os
 from collections.abc import Sequence
 
 logger = logging.getLogger("ctx_metrics")
+if os.environ.get("CTX_METRICS_DEBUG"):  # which linear layers and which attention run, for instance
+    logger.setLevel(logging.DEBUG)
 
 
 class OncePerRun(logging.Filter):

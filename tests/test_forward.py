@@ -6,7 +6,7 @@ from ctx_metrics.engine import attention
 from ctx_metrics.engine.attention import choose_attention, grouped_attention, padded_attention
 from ctx_metrics.engine.checkpoint import read_config, read_weights, tensor_shapes
 from ctx_metrics.engine.forward import PackedEncoder
-from ctx_metrics.engine.readout import PooledMix, TokenLabels, TokenStates
+from ctx_metrics.engine.readout import PackedTokens, PooledMix, TokenLabels, TokenStates
 
 FAMILIES = {
     "tiny_bert": "BertModel",
@@ -217,17 +217,17 @@ def test_shapes_are_those_of_the_checkpoint(family, request):
 
 
 def test_all_attentions_agree():
-    lengths = [6, 6, 4, 1]
-    qkv = torch.randn(sum(lengths), 3, 2, 8, generator=torch.Generator().manual_seed(2))
+    packed = PackedTokens(some_sequences([6, 6, 4, 1]), 17, torch.device("cpu"))
+    qkv = torch.randn(packed.total, 3, 2, 8, generator=torch.Generator().manual_seed(2))
     q, kv = qkv[:, 0], qkv[:, 1:]
-    grouped, padded = grouped_attention(q, kv, lengths, False), padded_attention(q, kv, lengths, False)
+    grouped, padded = grouped_attention(q, kv, packed, False), padded_attention(q, kv, packed, False)
     of_third, keys, values = qkv[12:16].double().permute(1, 2, 0, 3)
     by_hand = ((of_third @ keys.mT / 8**0.5).softmax(-1) @ values).transpose(0, 1)
     assert (grouped - padded).abs().max() < 1e-6
     assert (grouped[12:16] - by_hand).abs().max() < 1e-6
     firsts = [0, 6, 12, 16]
     for way in (grouped_attention, padded_attention):
-        assert (way(q[firsts], kv, lengths, True) - grouped[firsts]).abs().max() < 1e-6
+        assert (way(q[firsts], kv, packed, True) - grouped[firsts]).abs().max() < 1e-6
 
 
 def test_variable_length_attention_is_asked_as_torch_wants_it(monkeypatch):
@@ -244,12 +244,12 @@ def test_variable_length_attention_is_asked_as_torch_wants_it(monkeypatch):
         return out
 
     monkeypatch.setattr(varlen, "varlen_attn", stand_in)
-    lengths = [6, 6, 4, 1]
-    qkv = torch.randn(sum(lengths), 3, 2, 8, generator=torch.Generator().manual_seed(2))
+    packed = PackedTokens(some_sequences([6, 6, 4, 1]), 17, torch.device("cpu"))
+    qkv = torch.randn(packed.total, 3, 2, 8, generator=torch.Generator().manual_seed(2))
     q, kv, firsts = qkv[:, 0], qkv[:, 1:], [0, 6, 12, 16]
-    found = attention.varlen_attention(q, kv, lengths, False)
-    assert (found - padded_attention(q, kv, lengths, False)).abs().max() < 1e-6
-    assert (attention.varlen_attention(q[firsts], kv, lengths, True) - found[firsts]).abs().max() < 1e-6
+    found = attention.varlen_attention(q, kv, packed, False)
+    assert (found - padded_attention(q, kv, packed, False)).abs().max() < 1e-6
+    assert (attention.varlen_attention(q[firsts], kv, packed, True) - found[firsts]).abs().max() < 1e-6
 
 
 def test_choice_of_attention(monkeypatch):

@@ -1,16 +1,17 @@
 """Self-attention within packed sequences: grouped by length (CPUs), padded, or of variable length (CUDA, half precision)."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 
 from .batching import equal_runs
+from .readout import PackedTokens
 
 logger = logging.getLogger(__name__)
-# (q [queries, heads, d], kv [tokens, 2, heads, d], lengths, first_only) -> [queries, heads, d]
-Attention = Callable[[torch.Tensor, torch.Tensor, Sequence[int], bool], torch.Tensor]
+# (q [queries, heads, d], kv [tokens, 2, heads, d], packed, first_only) -> [queries, heads, d]
+Attention = Callable[[torch.Tensor, torch.Tensor, PackedTokens, bool], torch.Tensor]
 
 
 def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int) -> Attention:
@@ -34,18 +35,18 @@ def _has_varlen(device: torch.device) -> bool:
     return torch.cuda.get_device_capability(device) >= (8, 0)
 
 
-def grouped_attention(q: torch.Tensor, kv: torch.Tensor, lengths: Sequence[int], first_only: bool) -> torch.Tensor:
+def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
     """One unmasked product per run of equal lengths.
 
     q             [rows, heads, d]: queries of all tokens, or of each sequence's first token if `first_only`
     kv            [rows, 2, heads, d]: keys and values of all tokens
-    lengths       of the sequences, equal ones adjacent; rows beyond their sum get zeros
+    packed        the sequences; rows beyond their tokens get zeros
     Returns [as many rows as q, heads, d].
     """
     out = torch.zeros_like(q)
     heads, size = q.shape[1:]
     asked = 0
-    for offset, count, length in equal_runs(lengths):
+    for offset, count, length in equal_runs(packed.lengths):
         queries = slice(asked, asked + count) if first_only else slice(offset, offset + count * length)
         asked += count
         run_q = q[queries].view(count, -1, heads, size).transpose(1, 2)
@@ -55,28 +56,28 @@ def grouped_attention(q: torch.Tensor, kv: torch.Tensor, lengths: Sequence[int],
     return out
 
 
-def padded_attention(q: torch.Tensor, kv: torch.Tensor, lengths: Sequence[int], first_only: bool) -> torch.Tensor:
+def padded_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
     """The same by one masked product over sequences padded for it alone, where kernel launches cost most."""
     heads, size = q.shape[1:]
-    mask = torch.arange(max(lengths), device=q.device) < torch.tensor(lengths, device=q.device)[:, None]
-    padded = kv.new_zeros(len(lengths), max(lengths), 2, heads, size)
-    padded[mask] = kv
-    k, v = padded.permute(2, 0, 3, 1, 4)
-    if first_only:
-        queries = q[:, :, None]
-    else:
-        queries = q.new_zeros(len(lengths), max(lengths), heads, size)
-        queries[mask] = q
-        queries = queries.transpose(1, 2)
-    found = F.scaled_dot_product_attention(queries, k, v, attn_mask=mask[:, None, None])
-    return found[:, :, 0] if first_only else found.transpose(1, 2)[mask]
+    count, longest = packed.mask.shape
+
+    def spread(states: torch.Tensor) -> torch.Tensor:
+        rows = states.new_zeros(count * longest, *states.shape[1:])
+        return rows.index_copy_(0, packed.slots, states[: packed.total]).view(count, longest, *states.shape[1:])
+
+    k, v = spread(kv).permute(2, 0, 3, 1, 4)
+    queries = q[:, :, None] if first_only else spread(q).transpose(1, 2)
+    found = F.scaled_dot_product_attention(queries, k, v, attn_mask=packed.mask[:, None, None])
+    return found[:, :, 0] if first_only else found.transpose(1, 2).reshape(-1, heads, size)[packed.slots]
 
 
-def varlen_attention(q: torch.Tensor, kv: torch.Tensor, lengths: Sequence[int], first_only: bool) -> torch.Tensor:
+def varlen_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
     """The same by torch's variable-length kernel: nothing is padded, fp16 and bf16 on CUDA only."""
     from torch.nn.attention.varlen import varlen_attn
 
-    ends = F.pad(torch.tensor(lengths).cumsum(0), (1, 0)).to(q.device, torch.int32, non_blocking=True)
-    firsts = torch.arange(len(lengths) + 1, device=q.device, dtype=torch.int32) if first_only else ends
+    longest = max(packed.lengths)
+    asked = torch.arange(len(q) + 1, device=q.device, dtype=torch.int32) if first_only else packed.ends
     k, v = kv.unbind(1)
-    return varlen_attn(q, k.contiguous(), v.contiguous(), firsts, ends, 1 if first_only else max(lengths), max(lengths))
+    return varlen_attn(
+        q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.ends, 1 if first_only else longest, longest
+    )

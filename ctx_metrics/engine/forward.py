@@ -44,7 +44,7 @@ class EncoderLayer:
         self.output_norm = norm("LayerNorm" if pre_norm else "output.LayerNorm")
 
     def __call__(
-        self, hidden: torch.Tensor, lengths: Sequence[int], attention: Attention, first: Optional[torch.Tensor]
+        self, hidden: torch.Tensor, packed: PackedTokens, attention: Attention, first: Optional[torch.Tensor]
     ) -> torch.Tensor:
         """The layer's output: of all rows, or of the rows `first` alone (each sequence's first token)."""
         rows, width = hidden.shape
@@ -56,7 +56,7 @@ class EncoderLayer:
         else:
             q = self.query(read if first is None else read[first]).view(shape)
             kv = self.rest(read).view(rows, 2, *shape[1:])
-        attended = self.attended(attention(q, kv, lengths, first is not None).reshape(-1, width))
+        attended = self.attended(attention(q, kv, packed, first is not None).reshape(-1, width))
         hidden = attended + (hidden if first is None else hidden[first])
         if self.pre_norm:
             return hidden + self.down(self.up.gelu(self.output_norm(hidden)))
@@ -153,7 +153,7 @@ class PackedEncoder:
             only = number == last and first_only
             if number:
                 first = self._firsts(packed) if only else None
-                hidden = self.layers[number - 1](hidden, packed.lengths, self.attention, first)
+                hidden = self.layers[number - 1](hidden, packed, self.attention, first)
                 if number == self.depth and self.final_norm is not None:
                     hidden = self.final_norm(hidden)
             for accumulator, readout in zip(accumulators, read):

@@ -7,6 +7,7 @@ tuple of layer numbers is the readout of their token-wise mean.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Optional, Union
 
 import numpy as np
@@ -35,10 +36,29 @@ class PackedTokens:
         self.ids = torch.from_numpy(flat).to(device)
         self.starts = torch.from_numpy(np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)).to(device)
 
+    # made once a batch, on the CPU, so that no layer waits for the device
+
+    @cached_property
     def owners(self) -> torch.Tensor:
         """Number of the sequence that each token belongs to, int64 [total]."""
-        counts = torch.tensor(self.lengths, device=self.device)
-        return torch.repeat_interleave(torch.arange(len(counts), device=self.device), counts)
+        return torch.from_numpy(np.repeat(np.arange(len(self.lengths)), self.lengths)).to(self.device)
+
+    @cached_property
+    def ends(self) -> torch.Tensor:
+        """0, and where each sequence ends, int32 [sequences + 1]."""
+        return torch.from_numpy(np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int32)).to(self.device)
+
+    @cached_property
+    def slots(self) -> torch.Tensor:
+        """Each token's place among the rows of sequences padded to the longest, int64 [total]."""
+        longest = max(self.lengths)
+        slots = np.concatenate([number * longest + np.arange(length) for number, length in enumerate(self.lengths)])
+        return torch.from_numpy(slots).to(self.device)
+
+    @cached_property
+    def mask(self) -> torch.Tensor:
+        """Which rows of sequences padded to the longest are tokens, bool [sequences, longest]."""
+        return torch.from_numpy(np.arange(max(self.lengths)) < np.array(self.lengths)[:, None]).to(self.device)
 
 
 class Accumulator(ABC):
@@ -141,7 +161,7 @@ class _PooledMix(Accumulator):
         self.mixed: Optional[torch.Tensor] = (
             None  # of first tokens [sequences, width], else of all tokens [total, width]
         )
-        self.owners = packed.owners() if readout.layer_norm else None
+        self.owners = packed.owners if readout.layer_norm else None
 
     def add(self, number, hidden, first_only):
         readout, packed = self.readout, self.packed
