@@ -43,19 +43,7 @@ TARGETS = {
     ("unified-qe", "windows"): {"prepacked": 2.2, "fallback": 1.2},
 }
 PROCESS_TARGET, LOAD_TARGET, MEMORY_TARGET = 5.0, 2.0, 0.7
-COLUMNS = [
-    "model, texts",
-    "ours",
-    "peer s",
-    "ours s",
-    "ratio (range)",
-    "target",
-    "CPU ratio",
-    "peer MB",
-    "ours MB",
-    "difference",
-    "",
-]
+COLUMNS = "model, texts|ours|peer s|ours s|ratio (range)|target|CPU ratio|peer MB|ours MB|difference|".split("|")
 
 
 # ---- the two tools, each a function from systems (lists of samples) to their segments' scores
@@ -137,6 +125,28 @@ def work(name: str, folder: Path, threads: int) -> None:
         answer(*start, scores=scores)
 
 
+def linear_rates(threads: int) -> None:
+    """Print GFLOP/s of a base-size linear layer over 1,024 tokens: what prepacking can gain depends on the CPU."""
+    import torch
+    from ctx_metrics.engine import linear
+
+    torch.set_num_threads(threads)
+    x, weight, bias = torch.randn(1024, 768), torch.randn(3072, 768), torch.randn(3072)
+    layers = {"F.linear": linear.Linear(weight, bias)}
+    if not linear.prepacking_fault():
+        layers["prepacked"] = linear.PrepackedLinear(weight, bias)
+    best = dict.fromkeys(layers, float("inf"))
+    for _ in range(20):
+        for name, layer in layers.items():
+            start = time.perf_counter()
+            layer(x)
+            best[name] = min(best[name], time.perf_counter() - start)
+    rates = ", ".join(f"{name} {2 * x.numel() * len(weight) / best[name] / 1e9:.0f}" for name in best)
+    print(
+        f"{torch.backends.cpu.get_cpu_capability()}, {threads} threads; GFLOP/s of a linear layer: {rates}", flush=True
+    )
+
+
 class Worker:
     """One tool in a process of its own: peer, prepacked (ours) or fallback (ours with F.linear).
 
@@ -194,15 +204,11 @@ def read_texts(data: Path) -> tuple[list[list[dict]], list[str]]:
 
         sources, references = lines(f"sources/{PAIR}.txt"), lines(f"references/{PAIR}.refA.txt")
         documents = [line.split("\t")[1] for line in lines(f"documents/{PAIR}.docs")]
-        systems = [
-            [
-                {"src": source, "mt": output, "ref": reference}
-                for source, output, reference in zip(
-                    sources, lines(f"system-outputs/{system}.txt"), references, strict=True
-                )
-            ]
-            for system in SYSTEMS
-        ]
+        outputs = [lines(f"system-outputs/{system}.txt") for system in SYSTEMS]
+    systems = [
+        [{"src": source, "mt": output, "ref": reference} for source, output, reference in rows]
+        for rows in (zip(sources, of_system, references, strict=True) for of_system in outputs)
+    ]
     return systems, documents
 
 
@@ -361,6 +367,8 @@ def main() -> None:
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.worker == "rates":
+        return linear_rates(args.threads)
     if args.worker:
         return work(args.worker, args.folder, args.threads)
     if not args.data or not args.cache:
@@ -371,16 +379,14 @@ def main() -> None:
 
     systems, documents = read_texts(args.data)
     segments, windows = (12, 3) if args.small else (60, 15)
-    texts = {
-        "segments": spread_segments(systems, segments),
-        "windows": spread_windows(systems, documents, windows),
-    }
+    texts = {"segments": spread_segments(systems, segments), "windows": spread_windows(systems, documents, windows)}
 
     def fixture(kind, size):
         return build_fixture(args.cache, kind, "tiny" if args.small else size, systems)
 
+    subprocess.run([sys.executable, __file__, "--worker", "rates", "--threads", str(args.threads)], check=True)
     rows = [line for part in args.part or PARTS for line in PARTS[part](args, texts, fixture)]
-    print(f"{args.threads} threads, {args.repetitions} repetitions; ratio: times of unbabel-comet over ours")
+    print(f"{args.repetitions} repetitions; ratio: times of unbabel-comet over ours")
     print(tabulate(rows, COLUMNS, tablefmt="github", disable_numparse=True))
     if any(line[-1] != "pass" for line in rows):
         sys.exit(1)

@@ -141,7 +141,7 @@ def metrics() -> Iterator[Finding]:
             yield Finding(name, "", str(error), mend)
         else:
             yield Finding(name, f"{cls.__module__}.{cls.__qualname__}")
-    for name in sorted({"bertr", "comet", "slide"} - set(table.plugins)):
+    for name in sorted({"bertr", "comet", "doccomet", "slide"} - set(table.plugins)):
         yield Finding(name, "", "not registered", REINSTALL)
 
 

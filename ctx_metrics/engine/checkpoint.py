@@ -165,7 +165,12 @@ def load_file(path: Path) -> dict:
             with safe_open(path, "pt") as file:
                 return {name: file.get_tensor(name) for name in file.keys()}
         # files from before torch 1.6 are no zip archives and cannot be mapped
-        found = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        archive = zipfile.is_zipfile(path)
+        if not archive:
+            with open(path, "rb") as file:
+                if file.read(2) == b"PK":
+                    raise ValueError("it is cut short")
+        found = torch.load(path, map_location="cpu", weights_only=True, mmap=archive)
         if not isinstance(found, dict):
             raise ValueError("it holds no dictionary of tensors")
         return found

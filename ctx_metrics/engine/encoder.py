@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Optional, Union
+from typing import NamedTuple, Optional, Union
 
 import torch
 from tqdm import tqdm
@@ -13,11 +13,18 @@ from ..notices import notice
 from .batching import token_batches
 from .checkpoint import EncoderFolder, first_position
 from .device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
-from .forward import PackedEncoder, ReadoutKey
+from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .options import EngineOptions
 from .readout import readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
+
+
+class Batch(NamedTuple):
+    """Texts that went through the network together, and what was read of them."""
+
+    texts: list[TokenIds]
+    read: LayersRead
 
 
 class TextEncoder:
@@ -95,19 +102,31 @@ class TextEncoder:
             )
         if self._bar is not None:
             self._bar.update(len(found))
+        running: list[Batch] = []
         for batch in token_batches([len(wanted[key].ids) for key in missing], self.token_budget):
-            of_batch = [missing[i] for i in batch]
-            for key, states in zip(of_batch, self._forward([wanted[key] for key in of_batch])):
-                found[key] = states
-                self.store.put(key, states)
+            # the next batch is on its way before the last one's results are fetched, so that a GPU does not wait
+            started = self._start([wanted[missing[i]] for i in batch])
+            self._collect(running, found)
+            running = started
+        self._collect(running, found)
         return [found[key] for key in keys]
 
-    def _forward(self, texts: list[TokenIds]) -> list[States]:
-        """One batch through the network; when memory runs out, the budget is halved from then on and the batch split."""
+    def _collect(self, batches: "list[Batch]", found: dict[bytes, States]) -> None:
+        """Fetch the results of batches that were started, into `found` and the store."""
+        for batch in batches:
+            of_readouts = dict(batch.read)
+            for i, text in enumerate(batch.texts):
+                found[text.key] = states = {key: results[i] for key, results in of_readouts.items()}
+                self.store.put(text.key, states)
+            if self._bar is not None:
+                self._bar.update(len(batch.texts))
+
+    def _start(self, texts: list[TokenIds]) -> "list[Batch]":
+        """Send texts through the network; when memory runs out, the budget is halved from then on and the batch split."""
         total = sum(len(text.ids) for text in texts)
         if len(texts) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
             half = (len(texts) + 1) // 2
-            return self._forward(texts[:half]) + self._forward(texts[half:])
+            return self._start(texts[:half]) + self._start(texts[half:])
         network = self._loaded()
         try:
             read = network([text.ids for text in texts], self._readouts, [text.second for text in texts])
@@ -125,10 +144,8 @@ class TextEncoder:
                 torch.cuda.empty_cache()
             self.token_budget = total // 2
             notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.token_budget}")
-            return self._forward(texts)
-        if self._bar is not None:
-            self._bar.update(len(texts))
-        return [{key: of_texts[i] for key, of_texts in read.items()} for i in range(len(texts))]
+            return self._start(texts)
+        return [Batch(texts, read)]
 
     def load(self) -> None:
         """Load the weights for all that was announced, before the first text asks for it."""

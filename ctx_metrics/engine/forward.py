@@ -1,6 +1,6 @@
 """The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is read."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Optional, Union
 
 import numpy as np
@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from ..errors import ModelError
 from .attention import Attention, choose_attention
 from .checkpoint import first_position
-from .linear import fixed_rows, make_linear
-from .readout import LayerMix, PackedTokens, Readout, readout_of
+from .linear import fixed_rows, make_linear, prepacking_fault
+from .readout import Accumulator, LayerMix, PackedTokens, Readout, readout_of
 
 ReadoutKey = Union[LayerMix, Readout]
 
@@ -100,7 +100,8 @@ class PackedEncoder:
         heads, kind = config["num_attention_heads"], config["model_type"]
         pre_norm = kind == "xlm-roberta-xl"
         self.device, self.width, self.depth = device, config["hidden_size"], config["num_hidden_layers"]
-        self.rounded = device.type == "cpu"
+        # F.linear's fp32 product keeps nothing for the row counts that it meets
+        self.rounded = device.type == "cpu" and (dtype != torch.float32 or not prepacking_fault())
         self.attention = choose_attention(device, dtype, self.width // heads)
         self.first_position = first_position(config)
         # RoBERTa's positions do not count padding tokens, which a text can hold literally
@@ -133,13 +134,13 @@ class PackedEncoder:
         sequences: Sequence[np.ndarray],
         readouts: Iterable[ReadoutKey],
         seconds: Optional[Sequence[Optional[int]]] = None,
-    ) -> dict[ReadoutKey, list[torch.Tensor]]:
+    ) -> "LayersRead":
         """What is read of the hidden layers of token id sequences, specials included; equal lengths must be adjacent.
 
         sequences    int arrays of token ids
         readouts     readouts, or tuples of layer numbers to average
         seconds      place in each sequence from which tokens are of type 1, None where all are of type 0
-        Returns for each readout one fp32 CPU tensor a sequence.
+        Returns for each readout one fp32 CPU tensor a sequence; a GPU may still be at work on them.
         """
         total = sum(len(sequence) for sequence in sequences)
         packed = PackedTokens(sequences, fixed_rows(total) if self.rounded else total, self.device)
@@ -159,7 +160,7 @@ class PackedEncoder:
             for accumulator, readout in zip(accumulators, read):
                 if number <= readout.last:
                     accumulator.add(number, hidden, only)
-        return {key: accumulator.result() for key, accumulator in zip(keys, accumulators)}
+        return LayersRead(dict(zip(keys, accumulators)))
 
     def _firsts(self, packed: PackedTokens) -> torch.Tensor:
         """Places of the first tokens; those beyond the number of sequences only make up a round number."""
@@ -182,3 +183,20 @@ class PackedEncoder:
         if self.pad is None or not (padding := sequence == self.pad).any():
             return np.arange(self.first_position, self.first_position + len(sequence))
         return np.where(padding, self.pad, np.cumsum(~padding) + self.pad)
+
+
+class LayersRead(Mapping):
+    """What was read of one batch, by readout: one fp32 CPU tensor a sequence, fetched from the device when asked for."""
+
+    def __init__(self, accumulators: dict[ReadoutKey, Accumulator]):
+        self._accumulators = accumulators
+
+    @torch.inference_mode()
+    def __getitem__(self, key: ReadoutKey) -> list[torch.Tensor]:
+        return self._accumulators[key].result()
+
+    def __iter__(self) -> Iterator[ReadoutKey]:
+        return iter(self._accumulators)
+
+    def __len__(self) -> int:
+        return len(self._accumulators)

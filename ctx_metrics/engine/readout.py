@@ -121,7 +121,7 @@ class _TokenStates(Accumulator):
             self.sum = states if self.sum is None else self.sum + states
 
     def result(self):
-        mean = self.sum / len(self.readout.layers) if len(self.readout.layers) > 1 else self.sum
+        mean = self.sum.div_(len(self.readout.layers)) if len(self.readout.layers) > 1 else self.sum
         return [states.clone() for states in mean.cpu().split(self.packed.lengths)]
 
 

@@ -57,8 +57,6 @@ class Run:
         for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
             logger.removeFilter(old)
         logger.addFilter(OncePerRun())
-        if args.ctx_resample == "document" and not self.tested:
-            notice("--ctx-resample document is for --confidence, --paired-bs and --paired-ar, and none is given")
 
     @property
     def active(self) -> bool:
@@ -124,6 +122,8 @@ class Run:
 
     def report_unused(self) -> None:
         """Say which context was given and used by none of the chosen metrics; called when all are built."""
+        if self.args.ctx_resample == "document" and not self.tested:
+            notice("--ctx-resample document is for --confidence, --paired-bs and --paired-ar, and none is given")
         for key, unused in self._unused.items():
             if unused:
                 flag = {"sources": "--source", "doc_ids": "--docids"}[key]
