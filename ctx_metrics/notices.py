@@ -31,7 +31,17 @@ def notice(message: str) -> None:
 
 def quiet_libraries() -> None:
     """Keep other libraries from writing into the user's run: sacrebleu sets the root logger to INFO."""
-    for name in ("transformers", "huggingface_hub", "httpx", "httpcore", "urllib3", "filelock", "torch"):
+    for name in (
+        "transformers",
+        "huggingface_hub",
+        "httpx",
+        "httpx2",
+        "httpcore",
+        "httpcore2",
+        "urllib3",
+        "filelock",
+        "torch",
+    ):
         other = logging.getLogger(name)
         if other.level == logging.NOTSET:
             other.setLevel(logging.ERROR)

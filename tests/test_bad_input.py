@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import math
 import os
 import re
 import shlex
@@ -10,13 +11,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import torch
+from comet_checkpoints import RECIPES, build
 from plugin_conftest import run_forked
+from safetensors.torch import load_file, save_file
 
 from ctx_metrics import BERTR, SLIDE, InputError
+from ctx_metrics.models.convert import convert
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
 SETUP = """
-import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.engine.pairs, ctx_metrics.models.regressor
+import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet
+import ctx_metrics.engine.pairs, ctx_metrics.models.comet, ctx_metrics.models.regressor
 from sacrebleu.sacrebleu import main
 """
 BODY = (
@@ -57,6 +63,7 @@ def write_files(folder: Path) -> None:
     good = {
         "ref.txt": "The cat sat on the mat.\nIt was not there.\nThey left.\n",
         "hyp.txt": "A cat sat on the mat.\nIt wasn't there.\nThey went.\n",
+        "src.txt": "Die Katze sass auf der Matte.\nSie war nicht da.\nSie gingen.\n",
         "docids.txt": "a\nb\nb\n",
     }
     bad = {
@@ -64,6 +71,8 @@ def write_files(folder: Path) -> None:
         "long.txt": "one\ntwo\nthree\nfour\n",
         "empty.txt": "",
         "returning.txt": "a\nb\na\n",
+        "one-document.txt": "a\na\na\n",
+        "wordy.txt": f"The cat sat.\n{'the cat sat ' * 200}\nThey left.\n",
         "one-tab-missing.tsv": "one\tone\ntwo\tzwei\nthree\n",
         "plain.gz": "one\ntwo\nthree\n",
     }
@@ -87,11 +96,67 @@ def write_files(folder: Path) -> None:
     (folder / "comet" / "hparams.yaml").write_text("class_identifier: regression_metric\n")
 
 
+class Code:
+    """Unpickled, it makes a folder."""
+
+    def __reduce__(self):
+        return os.mkdir, ("code-ran",)
+
+
+def write_checkpoints(folder: Path) -> None:
+    """COMET checkpoints: the good `regression`, `kiwi` and `unite`, and copies of the first that are broken in one way."""
+    good = build(RECIPES["regression"], folder / "regression")
+    for name in ("kiwi", "unite"):
+        build(RECIPES[name], folder / name)
+    content = torch.load(good / "checkpoints" / "model.ckpt", weights_only=True)
+    tensors = content["state_dict"]
+
+    def copy(name: str, **changes) -> Path:
+        """A copy of the folder with a .ckpt that is changed; gives the .ckpt."""
+        made = shutil.copytree(good, folder / name) / "checkpoints" / "model.ckpt"
+        torch.save({**content, **changes}, made)
+        return made
+
+    path = copy("cut-short")
+    os.truncate(path, path.stat().st_size // 2)
+    path = copy("scrambled")
+    path.write_bytes(bytes(byte ^ 0x55 for byte in path.read_bytes()))
+    copy("not-a-number", state_dict={**tensors, "estimator.ff.0.bias": tensors["estimator.ff.0.bias"] * math.nan})
+    copy("not-fetched").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 123\n")
+    copy("with-code", callbacks=Code())
+    copy("tensor-missing", state_dict={k: v for k, v in tensors.items() if k != "estimator.ff.3.weight"})
+    copy("tensor-renamed", state_dict={k.replace("encoder.model", "model"): v for k, v in tensors.items()})
+    copy("no-state", state_dict=None)
+    hparams = (good / "hparams.yaml").read_text()
+    for name, kind in (("other-class", "unified_metric"), ("unknown-class", "ranking_metric")):
+        copied = copy(name).parents[1]
+        (copied / "hparams.yaml").write_text(hparams.replace("regression_metric", kind))
+    (copy("no-hparams").parents[1] / "hparams.yaml").unlink()
+    path = copy("two-files")
+    shutil.copy(path, path.with_name("last.ckpt"))
+    (copy("no-tokenizer").parents[1] / "encoder" / "tokenizer.json").unlink()
+    path = copy("no-encoder", hyper_parameters={**content["hyper_parameters"], "pretrained_model": "no-one/no-encoder"})
+    shutil.rmtree(path.parents[1] / "encoder")
+    convert(str(good), folder / "converted")
+    weights = load_file(folder / "converted" / "model.safetensors")
+    save_file(
+        {**weights, "estimator.ff.0.bias": weights["estimator.ff.0.bias"] + 1},
+        folder / "converted" / "model.safetensors",
+    )
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> dict:
-    """What every command of the page did, by its line; and the files that there were before and after."""
-    folder = tmp_path_factory.mktemp("files")
-    write_files(folder)
+def folder(tmp_path_factory) -> Path:
+    """Where the commands of the page are run."""
+    made = tmp_path_factory.mktemp("files")
+    write_files(made)
+    write_checkpoints(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def runs(folder, tmp_path_factory) -> dict:
+    """What every command of the page did, by its line; none of them changes a file."""
     before = snapshot(folder)
     jobs = {}
     for case in COMMANDS:
@@ -131,6 +196,15 @@ def test_a_command_gives_its_one_line(runs, case):
         lines = lines[-1:]
     assert [done.returncode, done.stdout, len(lines)] == [case.code, "", 1], done.stderr
     assert is_as_printed(lines[0], case.printed), lines[0]
+
+
+def test_the_code_in_a_checkpoint_is_not_run(runs, folder, tmp_path, monkeypatch):
+    """It is there, and would run if the file were read without care."""
+    [done] = [done for command, done in runs.items() if "./with-code" in command]
+    assert done.returncode == 1 and not (folder / "code-ran").exists()
+    monkeypatch.chdir(tmp_path)
+    torch.load(folder / "with-code" / "checkpoints" / "model.ckpt", weights_only=False)
+    assert (tmp_path / "code-ran").is_dir()
 
 
 @pytest.mark.parametrize("case", EXPRESSIONS, ids=lambda case: case.wrong)

@@ -244,3 +244,32 @@ def test_no_progress_bar_when_quiet(tiny_bert, capsys):
         states_of(encoder, TEXTS)
     assert capsys.readouterr() == ("", "")
     assert isinstance(encoder.store, EmbeddingStore) and encoder._bar is None
+
+
+def test_the_next_batch_is_started_before_results_are_fetched(tiny_bert, monkeypatch):
+    """A GPU then works on one batch while the last one's results are stored."""
+    from ctx_metrics.engine.forward import LayersRead
+
+    events, start, fetch = [], PackedEncoder.__call__, LayersRead.__getitem__
+    monkeypatch.setattr(PackedEncoder, "__call__", lambda *a: events.append("start") or start(*a))
+    monkeypatch.setattr(LayersRead, "__getitem__", lambda *a: events.append("fetch") or fetch(*a))
+    encoder = TextEncoder(tiny_bert, EngineOptions(batch_tokens=12))
+    encoder.encode(encoder.tokenize(["a cat sat on the mat", "the dog ran home", "rain"]), LAST)
+    assert events[:2] == ["start", "start"] and events[-1] == "fetch"
+    assert events.count("start") == events.count("fetch")
+
+
+def test_tokens_beyond_the_vocabulary_are_refused(tiny_bert, tmp_path):
+    import json
+    import shutil
+
+    from ctx_metrics.errors import ModelError
+
+    folder = shutil.copytree(tiny_bert, tmp_path / "small")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "vocab_size": 20}))
+    encoder = TextEncoder(folder)
+    with pytest.raises(
+        ModelError, match="its tokenizer gives token .*, but the model has 20: they do not belong together"
+    ):
+        encoder.encode(encoder.tokenize(["the old red bird"]), LAST)

@@ -178,4 +178,6 @@ def load_file(path: Path) -> dict:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} cannot be read: {why}; copy or fetch it again") from error
     except pickle.UnpicklingError as error:
-        raise ModelError(f"{path} holds more than tensors and is refused (weights_only)") from error
+        raise ModelError(
+            f"{path} is broken or holds more than tensors, and is refused (weights_only); fetch it again"
+        ) from error

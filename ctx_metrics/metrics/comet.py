@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..language import guard_english
 from ..windows import Window
 from .base import ContextMetric, ContextScore, ContextSignature, SystemResult
-from .windowed import score_windows
+from .windowed import check_sources, score_windows
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -50,6 +50,7 @@ class COMET(ContextMetric):
     NAME = "COMET"
     _SIGNATURE_TYPE = COMETSignature
     _SCORE_TYPE = COMETScore
+    _reads_references = True
 
     def __init__(
         self,
@@ -76,9 +77,20 @@ class COMET(ContextMetric):
         self._estimator: Optional["Estimator"] = None
         if self.estimator.english_only and target_lang:
             self._guard(())
+        check_sources(self.NAME.lower(), self.estimator, sources)
+        if "ref" not in self.estimator.inputs:
+            self._reads_references, self.num_refs = False, 0
         # what was given and this model does not read; the plugin says so
         self.unused_context = () if "src" in self.estimator.inputs else ("sources",)
-        self.settings = {**self.estimator.signature(), "long": on_long, "multiref": multiref}
+        self.settings = {**self.estimator.signature(), "long": on_long}
+        if self._reads_references:
+            self.settings["multiref"] = multiref
+
+    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
+        streams = super()._cache_references(references)
+        if not self._reads_references:
+            self.num_refs = 0
+        return streams
 
     @staticmethod
     def _reading() -> dict:

@@ -68,7 +68,8 @@ def estimate_windows(
     examples_of: ExamplesOf = window_examples,
 ) -> list[list[list[Estimate]]]:
     """The estimates of every system's every window, one for each of its whole references (one, if none is read)."""
-    check_inputs(metric, estimator, corpora[0])
+    if "ref" in estimator.inputs and not corpora[0].references:
+        raise InputError(_needs(metric, estimator, "ref", "a reference"))
     places, examples = [], []
     # window by window over all systems, so that the texts they share lie side by side
     for k in range(max(map(len, windows))):
@@ -80,10 +81,11 @@ def estimate_windows(
     if on_long == "error" and (long := [place for place, cut in zip(places, estimator.is_cut(examples)) if cut]):
         system, k = long[0]
         start, end, _ = windows[system][k]
-        lines = f"line {start + 1}" if end - start == 1 else f"lines {start + 1} to {end}"
+        unit, lines = ("window", f"lines {start + 1} to {end}") if end - start > 1 else ("segment", f"line {start + 1}")
+        which = f" of system {system + 1}" if len(corpora) > 1 else ""
         raise InputError(
-            f"{metric}: {counted(len(long), 'text is', 'texts are')} longer than the model reads ({estimator.limit}); the "
-            f"first is that of {lines} (system {system + 1}); shorten it, or allow cutting with --{metric}-on-long truncate"
+            f"{metric}: {counted(len(long), f'{unit} is', f'{unit}s are')} longer than the model reads ({estimator.limit}), "
+            f"first {lines}{which}; shorten them, or allow cutting with --{metric}-on-long truncate"
         )
     found: list[list[list[Estimate]]] = [[[] for _ in of_system] for of_system in windows]
     for (system, k), estimate in zip(places, estimator.estimate(examples, metric)):
@@ -101,17 +103,16 @@ def read_texts(inputs: str) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def check_inputs(metric: str, estimator: Estimator, corpus: Corpus) -> None:
-    """Raise InputError, naming the flag to add, when a corpus lacks what a model reads."""
-    inputs = estimator.inputs
-    for name, missing, flag in (
-        ("src", corpus.sources is None, "--source FILE"),
-        ("ref", not corpus.references, "a reference"),
-    ):
-        if name in inputs and missing:
-            others = [choice for choice in estimator.choices if name not in choice]
-            without = f", or --{metric}-inputs {others[0]} to do without" if others else ""
-            raise InputError(f"{metric}: the model reads {inputs} and needs the {TEXTS[name]}s: give {flag}{without}")
+def check_sources(metric: str, estimator: Estimator, sources: Optional[Sequence[str]]) -> None:
+    """Raise InputError, naming the flag to add, when a model reads sources and there are none."""
+    if "src" in estimator.inputs and sources is None:
+        raise InputError(_needs(metric, estimator, "src", "--source FILE"))
+
+
+def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
+    others = [choice for choice in estimator.choices if name not in choice]
+    without = f", or --{metric}-inputs {others[0]} to do without" if others else ""
+    return f"{metric}: the model reads {estimator.inputs} and needs the {TEXTS[name]}s: give {flag}{without}"
 
 
 def system_result(

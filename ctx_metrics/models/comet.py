@@ -199,7 +199,7 @@ class UnifiedEstimator(CometEstimator):
         self.inputs = inputs or takes
         self.choices = tuple(PARTS) if takes == "mt+src+ref" else (takes,)
         if self.inputs not in self.choices:
-            raise ModelError(f"{self.model.name} takes the inputs {' or '.join(self.choices)}, not {self.inputs}")
+            raise ModelError(wrong_inputs(self.model.name, self.choices, self.inputs))
         if spans and not parameters.word_level:
             raise ModelError(f"{self.model.name} marks no error spans: it was trained without word labels")
         self.combinations = list(PARTS) if self.inputs == "mt+src+ref" else [self.inputs]
@@ -346,6 +346,11 @@ def sparsemax(scores: torch.Tensor) -> torch.Tensor:
     return (scores - sums[support - 1] / support).clamp(min=0)
 
 
+def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
+    """What to say when a model is asked to read what it does not take."""
+    return f"{name} takes the inputs {' or '.join(choices)}, not {asked} (--comet-inputs, --slide-inputs)"
+
+
 _opened: dict[tuple, tuple[CometCheckpoint, TextEncoder]] = {}
 
 
@@ -371,8 +376,10 @@ def load_comet(
     else:
         estimator = RegressionEstimator(checkpoint, encoder, options.dtype, context)
         if inputs not in (None, estimator.inputs):
-            raise ModelError(f"{name} takes the inputs {estimator.inputs}, not {inputs}")
+            raise ModelError(wrong_inputs(checkpoint.model.name, [estimator.inputs], inputs))
         if spans:
-            raise ModelError(f"{name} marks no error spans; take an XCOMET or a word-level unified model")
+            raise ModelError(
+                f"{checkpoint.model.name} marks no error spans; take an XCOMET or a word-level unified model"
+            )
     estimator.load(checkpoint)
     return estimator

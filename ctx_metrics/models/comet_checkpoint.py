@@ -1,6 +1,7 @@
 """COMET checkpoints on disk: unbabel-comet's own (.ckpt with hparams.yaml) and ours (safetensors with config.json)."""
 
 import json
+import os
 import re
 import threading
 from dataclasses import asdict, dataclass, fields
@@ -155,6 +156,8 @@ def open_comet(name: str) -> CometCheckpoint:
         )
     else:
         repo, root = hub_folder(name, COMET)
+        if not is_comet(root):
+            raise ModelError(f"{repo} is no COMET checkpoint: its config.json does not say model_type {CONFIG_KIND!r}")
         file = root / WEIGHTS_FILE if (root / WEIGHTS_FILE).exists() else root / "checkpoints" / "model.ckpt"
         model = ResolvedModel(repo, root, root.name[:12], "")
     return CometCheckpoint(model, file, root)
@@ -184,7 +187,8 @@ def _local_files(path: Path) -> tuple[Path, Path]:
     if path.suffix == ".ckpt":
         if not path.is_file():
             raise ModelError(f"no checkpoint file {path}; check the path")
-        return path.resolve().parents[1], path
+        # not resolve(): in the hub's cache the file is a link to where its root is not
+        return Path(os.path.abspath(path)).parents[1], path
     if (path / "hparams.yaml").exists() or (path / "checkpoints").exists():
         found = sorted((path / "checkpoints").glob("*.ckpt"))
         if len(found) != 1:
@@ -198,7 +202,7 @@ def _local_files(path: Path) -> tuple[Path, Path]:
 
 def _local_model(root: Path) -> ResolvedModel:
     """Name and revision of a local folder; a snapshot in the hub's cache is known by its repository's name."""
-    match = _SNAPSHOT.search(root.resolve().as_posix())
+    match = _SNAPSHOT.search(Path(os.path.abspath(root)).as_posix())
     if match:
         return ResolvedModel(match["repo"].replace("--", "/"), root, match["revision"][:12], "")
     return ResolvedModel(root.resolve().name, root, None, "")
@@ -236,7 +240,7 @@ def _lightning_hyperparameters(loaded: dict, file: Path, root: Path) -> dict[str
     given = loaded.get("hyper_parameters")
     state = loaded.get("state_dict")
     if not isinstance(given, dict) or not isinstance(state, dict):
-        raise ModelError(f"{file} is no COMET checkpoint: it lacks hyper_parameters or state_dict")
+        raise ModelError(f"{file} is no COMET checkpoint: it lacks hyper_parameters or state_dict; name another file")
     path = root / "hparams.yaml"
     try:
         described = yaml.safe_load(path.read_text(encoding="utf-8"))

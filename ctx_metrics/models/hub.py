@@ -63,7 +63,7 @@ class ResolvedModel:
 class HubKind:
     """What is wanted of a hub repository.
 
-    probe     files whose presence in the cache says that the repository was fetched
+    probe     files of which one is in the cache where the repository was fetched
     wanted    from all file names of a repository, those to fetch; raises ModelError when it is no such checkpoint
     whole     whether a local folder has all that is needed
     what      the kind in words
@@ -154,15 +154,16 @@ def _snapshot(repo: str, revision: Optional[str], kind: HubKind) -> Path:
     if not sys.stderr.isatty():
         disable_progress_bars()
     label = f"{repo}@{revision}" if revision else repo
-    try:
-        # newer huggingface_hub refuses a snapshot that lacks any file of the repository, unless told which ones matter
-        folder = Path(snapshot_download(repo, revision=revision, local_files_only=True, allow_patterns=kind.probe))
+    for probe in kind.probe:
+        try:
+            # newer huggingface_hub refuses a snapshot that lacks any file of the repository, unless told which ones matter
+            folder = Path(snapshot_download(repo, revision=revision, local_files_only=True, allow_patterns=[probe]))
+        except LocalEntryNotFoundError:
+            continue  # not cached: fetch it below
+        except HFValidationError as error:
+            raise ModelError(f"{label!r} is neither a folder nor a valid hub name") from error
         if kind.whole(folder):
             return folder
-    except LocalEntryNotFoundError:
-        pass  # not cached: fetch it below
-    except HFValidationError as error:
-        raise ModelError(f"{label!r} is neither a folder nor a valid hub name") from error
     try:
         with _sigpipe_ignored():
             files = {file.rfilename for file in HfApi().model_info(repo, revision=revision, timeout=20).siblings}

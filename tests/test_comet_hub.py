@@ -1,0 +1,301 @@
+"""COMET checkpoints from a hub that is a small server of ours: what is fetched, what is cached, what is said."""
+
+import hashlib
+import json
+import re
+import shutil
+import socket
+import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import test_hub
+import torch
+import yaml
+from comet_checkpoints import RECIPES, build
+from plugin_conftest import A, EXAMPLES, REF, SOURCE, run_forked
+from test_hub import COMMITS, Handler
+
+from ctx_metrics.models.convert import convert
+
+FILES = {  # by repository; those of the encoder hold weights that nobody reads
+    "own/encoder": {"pytorch_model.bin": b"weights", "model.safetensors": b"weights", "README.md": b"text"},
+    "own/comet": {"README.md": b"text", "checkpoints/optimizer.pt": b"no"},
+    "own/converted": {"README.md": b"text", "checkpoints/model.ckpt": b"no", "hparams.yaml": b"no"},
+    "own/gated": {"hparams.yaml": b"class_identifier: regression_metric", "checkpoints/model.ckpt": b"no"},
+    "own/orphan": {},
+    "own/text": {"README.md": b"text", "train.csv": b"text"},
+    "own/unfinished": {"hparams.yaml": b"class_identifier: regression_metric"},
+    "own/broken": {"hparams.yaml": b"class_identifier: regression_metric", "checkpoints/model.ckpt": b"no"},
+}
+
+
+class CometHandler(Handler):
+    """The hub of test_hub.py, where the revision v2 of own/comet has other weights."""
+
+    def file(self, repo, files, revision, name):
+        if self.refused(repo, revision):
+            return
+        if self.commit(revision) == COMMITS["v2"]:
+            files = {**files, **SECOND.get(repo, {})}
+        if name not in files:
+            missing = {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": self.commit(revision)}
+            return self.answer(404, {"error": "no file"}, missing)
+        large = name.endswith((".ckpt", ".safetensors", ".bin"))  # the hub's tag of a large file is its sha256
+        etag = (hashlib.sha256 if large else hashlib.sha1)(files[name]).hexdigest()
+        self.answer(200, files[name], {"ETag": f'"{etag}"', "X-Repo-Commit": self.commit(revision)})
+
+
+SECOND: dict[str, dict[str, bytes]] = {"own/comet": {}}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def of_hub_encoder(folder: Path, encoder: str, shift: float = 0.0) -> dict[str, bytes]:
+    """The files of a checkpoint, after naming its encoder and adding to the bias of its last layer."""
+    path = folder / "checkpoints" / "model.ckpt"
+    loaded = torch.load(path, weights_only=True)
+    loaded["hyper_parameters"]["pretrained_model"] = encoder
+    loaded["state_dict"]["estimator.ff.6.bias"] += shift
+    torch.save(loaded, path)
+    hparams = yaml.safe_load((folder / "hparams.yaml").read_text())
+    (folder / "hparams.yaml").write_text(yaml.safe_dump({**hparams, "pretrained_model": encoder}))
+    return {name: data for name, data in contents(folder).items() if not name.startswith("encoder/")}
+
+
+@pytest.fixture(scope="module")
+def repositories(tmp_path_factory) -> dict[str, dict[str, bytes]]:
+    folder = build(RECIPES["regression"], tmp_path_factory.mktemp("repositories") / "first")
+    convert(str(folder), folder.parent / "converted")
+    second, orphan = (shutil.copytree(folder, folder.parent / name) for name in ("second", "orphan"))
+    made = {
+        "own/encoder": contents(folder / "encoder"),
+        "own/converted": contents(folder.parent / "converted"),
+        "own/comet": of_hub_encoder(folder, "own/encoder"),
+        "own/orphan": of_hub_encoder(orphan, "own/nothing"),
+    }
+    SECOND["own/comet"] = of_hub_encoder(second, "own/encoder", 0.1)
+    return {name: {**files, **made.get(name, {})} for name, files in FILES.items()}
+
+
+SETUP = """
+import ctx_metrics.metrics.comet, ctx_metrics.models.comet
+from sacrebleu.sacrebleu import main
+assert "huggingface_hub" not in sys.modules  # it reads its settings when imported
+"""
+BODY = """
+import urllib.request; urllib.request.urlopen(job['env']['MARK']).read()
+os.chdir(job['env']['FOLDER']); sys.argv = ['sacrebleu', *job['args']]
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(repositories, tmp_path_factory) -> dict:
+    """What the command made of each model, and what the server was asked for meanwhile."""
+    patch, folder = pytest.MonkeyPatch(), tmp_path_factory.mktemp("hub")
+    patch.setattr(test_hub, "REPOS", repositories)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), CometHandler)
+    server.asked = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{free.getsockname()[1]}"
+    url = f"http://127.0.0.1:{server.server_port}"
+
+    def job(model, home="home", endpoint=url, offline="0"):
+        return {
+            "args": [REF, "-i", A, "-m", "comet", "--comet-model", model, "--source", SOURCE],
+            "env": {
+                "FOLDER": str(EXAMPLES),
+                "HF_ENDPOINT": endpoint,
+                "HF_HOME": str(folder / home),
+                "HF_HUB_OFFLINE": offline,
+                "HF_HUB_DISABLE_XET": "1",
+                "HF_HUB_ETAG_TIMEOUT": "3",
+            },
+        }
+
+    snapshot = folder / "home" / "hub" / "models--own--comet" / "snapshots" / COMMITS["main"]
+    jobs = {
+        "first": job("own/comet"),
+        "again": job("own/comet"),
+        "offline": job("own/comet", offline="1"),
+        "no network": job("own/comet", endpoint=closed),
+        "cached folder": job(str(snapshot), offline="1"),
+        "cached file": job(str(snapshot / "checkpoints" / "model.ckpt"), offline="1"),
+        "revision": job("own/comet@v2"),
+        "revision offline": job("own/comet@v2", offline="1"),
+        "commit offline": job("own/comet@" + COMMITS["v2"], offline="1"),
+        "main still": job("own/comet", offline="1"),
+        "converted": job("own/converted", "other"),
+        "converted offline": job("own/converted", "other", offline="1"),
+        "gated": job("own/gated"),
+        "missing": job("own/nothing"),
+        "no such revision": job("own/comet@v9"),
+        "text": job("own/text"),
+        "unfinished": job("own/unfinished"),
+        "broken": job("own/broken"),
+        "encoder": job("own/encoder", "other"),
+        "no encoder": job("own/orphan"),
+        "no encoder, offline": job("own/orphan", offline="1"),
+        "never fetched": job("own/comet", "empty", offline="1"),
+        "never fetched, no network": job("own/comet", "empty", endpoint=closed),
+    }
+    for number, each in enumerate(jobs.values()):  # each process first leaves a mark in the server's log
+        each["env"]["MARK"] = f"{url}/mark/{number}"
+    results = run_forked(folder / "jobs", SETUP, "\n            ".join(BODY.strip().splitlines()), jobs)
+    for number, done in enumerate(results.values()):
+        log = server.asked[server.asked.index(f"GET /mark/{number}") + 1 :] + ["GET /mark/"]
+        done.asked = log[: next(i for i, line in enumerate(log) if line.startswith("GET /mark/"))]
+        done.home = folder
+    server.shutdown()
+    server.server_close()
+    patch.undo()
+    return results
+
+
+def fetched(done) -> set[str]:
+    """Repository and file of all that a run has downloaded."""
+    found = [re.fullmatch(r"GET /(.+)/resolve/[^/]+/(.+)", line) for line in done.asked]
+    return {f"{match[1]}: {match[2]}" for match in found if match}
+
+
+def score(done) -> dict:
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def ckpt(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]
+
+
+def test_a_model_and_its_encoders_tokenizer_are_fetched(runs, repositories):
+    found = score(runs["first"])
+    assert fetched(runs["first"]) == {
+        "own/comet: hparams.yaml",
+        "own/comet: checkpoints/model.ckpt",
+        "own/encoder: config.json",
+        "own/encoder: tokenizer.json",
+        "own/encoder: tokenizer_config.json",
+    }
+    assert (found["model"], found["rev"]) == ("own/comet", COMMITS["main"][:12])
+    assert found["ckpt"] == ckpt(repositories["own/comet"]["checkpoints/model.ckpt"])
+
+
+def test_the_score_is_that_of_a_folder(runs, tmp_path):
+    folder = build(RECIPES["regression"], tmp_path / "regression")
+    body = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
+    args = [REF, "-i", A, "-m", "comet", "--comet-model", str(folder), "--source", SOURCE]
+    local = run_forked(tmp_path / "runs", SETUP, body, {"local": {"args": args, "env": {"FOLDER": str(EXAMPLES)}}})
+    assert score(local["local"])["score"] == score(runs["first"])["score"]
+    assert "rev" not in score(local["local"])
+
+
+@pytest.mark.parametrize(
+    "name, like",
+    [
+        ("again", "first"),
+        ("offline", "first"),
+        ("no network", "first"),
+        ("main still", "first"),
+        ("cached folder", "first"),
+        ("cached file", "first"),
+        ("revision offline", "revision"),
+        ("commit offline", "revision"),
+        ("converted offline", "converted"),
+    ],
+)
+def test_what_is_cached_makes_no_request(runs, name, like):
+    """Also where the path in the cache is given, as unbabel-comet's download_model returns it."""
+    assert runs[name].stdout == runs[like].stdout and score(runs[name])
+    assert runs[name].asked == []
+
+
+def test_a_revision(runs):
+    first, second = score(runs["first"]), score(runs["revision"])
+    assert (second["model"], second["rev"]) == ("own/comet", COMMITS["v2"][:12])
+    assert second["ckpt"] == ckpt(SECOND["own/comet"]["checkpoints/model.ckpt"]) != first["ckpt"]
+    assert second["score"] == pytest.approx(first["score"] + 10, abs=0.11)
+    assert not any(file.startswith("own/encoder") for file in fetched(runs["revision"]))  # it is in the cache
+
+
+def test_a_converted_model_needs_nothing_else(runs, repositories):
+    found = score(runs["converted"])
+    assert fetched(runs["converted"]) == {
+        f"own/converted: {name}"
+        for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+    }
+    assert (found["model"], found["rev"]) == ("own/converted", COMMITS["main"][:12])
+    assert found["ckpt"] == json.loads(repositories["own/converted"]["config.json"])["ckpt"]
+    assert found["score"] == score(runs["first"])["score"]
+
+
+def test_large_files_lie_once_in_the_cache(runs, repositories):
+    """Named by their hash, so that they need not be read for it."""
+    blobs = runs["first"].home / "home" / "hub" / "models--own--comet" / "blobs"
+    data = repositories["own/comet"]["checkpoints/model.ckpt"]
+    assert (blobs / hashlib.sha256(data).hexdigest()).read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        (
+            "gated",
+            "own/gated is gated: accept its terms at https://huggingface.co/own/gated and log in with: hf auth login",
+        ),
+        (
+            "missing",
+            "no model 'own/nothing' on the hub, or it is private and you are not logged in; check the name",
+        ),
+        ("no such revision", "own/comet has no revision 'v9' on the hub"),
+        ("text", "own/text is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
+        ("unfinished", "own/unfinished is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
+        (
+            "never fetched",
+            "own/comet is not in the cache and the hub cannot be reached; fetch it once where there is a network "
+            "(hf download own/comet), or name a local folder",
+        ),
+        (
+            "never fetched, no network",
+            "own/comet is not in the cache and the hub cannot be reached; fetch it once where there is a network "
+            "(hf download own/comet), or name a local folder",
+        ),
+    ],
+)
+def test_what_cannot_be_had_says_why(runs, name, says):
+    done = runs[name]
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"sacreBLEU: error: {says}\n")
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("no encoder", "needs the configuration and tokenizer of its encoder 'own/nothing': no model 'own/nothing' on"),
+        (
+            "no encoder, offline",
+            "needs the configuration and tokenizer of its encoder 'own/nothing': own/nothing is not in the cache",
+        ),
+        ("broken", "/models--own--broken/snapshots/" + COMMITS["main"] + "/checkpoints/model.ckpt "),
+        ("encoder", "own/encoder is no COMET checkpoint"),
+    ],
+)
+def test_what_is_unusable_says_why(runs, name, says):
+    done = runs[name]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("sacreBLEU: error: ") and done.stderr.count("\n") == 1 and says in done.stderr
+
+
+@pytest.mark.parametrize("name", ["gated", "missing", "text", "unfinished"])
+def test_no_weights_of_an_unusable_model_are_fetched(runs, name):
+    assert not [file for file in fetched(runs[name]) if file.endswith((".ckpt", ".safetensors", ".bin"))]
+
+
+@pytest.mark.parametrize("name", ["offline", "never fetched", "no encoder, offline", "cached file"])
+def test_offline_means_no_request(runs, name):
+    assert runs[name].asked == []
