@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comet_checkpoints import WORDS
+
 from ctx_metrics.engine.tokenizer import TextTokenizer
 from ctx_metrics.errors import ModelError
 
@@ -107,8 +109,10 @@ def test_broken_tokenizer(content, tmp_path):
         TextTokenizer(tmp_path)
 
 
-def test_no_tokenizer(tmp_path):
-    with pytest.raises(ModelError, match="its tokenizer cannot be loaded: "):
+def test_an_unreadable_vocabulary(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "xlm-roberta"}))
+    (tmp_path / "sentencepiece.bpe.model").write_bytes(b"no model")
+    with pytest.raises(ModelError, match="its tokenizer cannot be loaded: .*; what reads older ones: pip install"):
         TextTokenizer(tmp_path)
 
 
@@ -117,4 +121,30 @@ def test_a_tokenizer_without_specials_is_refused(tiny_bert, tmp_path):
     content["post_processor"] = None
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
     with pytest.raises(ModelError, match="puts 0 special tokens around a text, not 2"):
+        TextTokenizer(tmp_path)
+
+
+def test_a_sentencepiece_model_alone(tmp_path):
+    """As older XLM-R checkpoints come: converted with their ids, which are not sentencepiece's own."""
+    import sentencepiece
+
+    lines = [" ".join(words) for words in zip(WORDS, WORDS[1:], WORDS[2:])] * 9
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_prefix=str(tmp_path / "model"),
+        vocab_size=40,
+        model_type="unigram",
+        minloglevel=2,
+    )
+    (tmp_path / "model.model").rename(tmp_path / "sentencepiece.bpe.model")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "xlm-roberta"}))
+    found = TextTokenizer(tmp_path)(["the old cat", ""], LONG)
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "sentencepiece.bpe.model"))
+    assert found[0].ids.tolist() == [0, *(i + 1 for i in pieces.encode("the old cat")), 2]
+    assert found[1].ids.tolist() == [0, 2]
+
+
+def test_a_folder_without_vocabulary(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "xlm-roberta"}))
+    with pytest.raises(ModelError, match="its tokenizer is missing: none of tokenizer.json, vocab.txt"):
         TextTokenizer(tmp_path)

@@ -45,19 +45,21 @@ class TextTokenizer:
         from tokenizers import Tokenizer
 
         path = folder / "tokenizer.json"
+        if not any((folder / name).exists() for name in (path.name, *VOCABULARIES)):  # transformers would make up one
+            raise ModelError(f"{folder}: its tokenizer is missing: none of tokenizer.json, {', '.join(VOCABULARIES)}")
         try:
             if path.exists():
                 self.backend = Tokenizer.from_file(str(path))
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
-                if not any((folder / name).exists() for name in VOCABULARIES):  # it would make up an empty one
-                    raise OSError(f"it holds none of tokenizer.json, {', '.join(VOCABULARIES)}")
                 from transformers import AutoTokenizer
 
                 self.backend = AutoTokenizer.from_pretrained(
                     str(folder), local_files_only=True, use_fast=True
                 ).backend_tokenizer
         except Exception as error:  # both libraries raise bare Exceptions for unreadable files
-            raise ModelError(f"{folder}: its tokenizer cannot be loaded: {str(error).splitlines()[0]}") from error
+            mend = "" if path.exists() else "; what reads older ones: pip install 'sentencepiece>=0.2' protobuf"
+            why = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ModelError(f"{folder}: its tokenizer cannot be loaded: {why}{mend}") from error
         self.backend.no_truncation()
         self.backend.no_padding()
         specials = self.backend.encode("").ids
