@@ -124,7 +124,10 @@ def test_missing_texts_are_named(make):
         with pytest.raises(InputError, match="needs the references: give a reference"):
             metric.corpus_score(SYSTEMS["a"], [])
     else:
-        assert metric.corpus_score(SYSTEMS["a"], []).score == metric.corpus_score(SYSTEMS["a"], [REFERENCES]).score
+        score = metric.corpus_score(SYSTEMS["a"], [REFERENCES]).score
+        assert score == metric.corpus_score(SYSTEMS["a"], []).score == make().corpus_score(SYSTEMS["a"]).score
+        assert len(make(systems=[SYSTEMS["a"]]).segment_scores(SYSTEMS["a"])) == len(SOURCES)
+        assert "nrefs:0|" in str(make(references=[REFERENCES]).get_signature())
 
 
 def test_long_texts(make):

@@ -20,10 +20,19 @@ def test_a_regressor_folder_loads(tmp_path):
 
 
 def test_other_folders(tmp_path, tiny_bert):
-    with pytest.raises(
-        ModelError, match="^no model folder 'nowhere'; name embedded, .* \\(perhaps Unbabel/nowhere\\)$"
-    ):
+    with pytest.raises(ModelError, match="^no model folder 'nowhere'; name embedded, .* of the hub$"):
         load_estimator("nowhere", EngineOptions())
+    with pytest.raises(ModelError, match=r"of the hub \(perhaps Unbabel/wmt22-comet-da\)$"):
+        load_estimator("wmt22-comet-da", EngineOptions())
+    with pytest.raises(ModelError, match="is a page of the hub; name the model itself: Unbabel/XCOMET-XL$"):
+        load_estimator("https://huggingface.co/Unbabel/XCOMET-XL", EngineOptions())
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(ModelError, match="notes.txt is a file; name the checkpoint's folder"):
+        load_estimator(str(tmp_path / "notes.txt"), EngineOptions())
+    cached = tmp_path / "models--Unbabel--wmt22-comet-da"
+    cached.mkdir()
+    with pytest.raises(ModelError, match="of the hub's cache; name the model itself: Unbabel/wmt22-comet-da$"):
+        load_estimator(str(cached), EngineOptions())
     with pytest.raises(ModelError, match="^the name of the model is empty"):
         load_estimator("", EngineOptions())
     for name in ("./absent", "~/absent", "/absent/model"):
@@ -31,7 +40,7 @@ def test_other_folders(tmp_path, tiny_bert):
             load_estimator(name, EngineOptions())
     with pytest.raises(ModelError, match="^no checkpoint file x/model.ckpt; check the path$"):
         load_estimator("x/model.ckpt", EngineOptions())
-    with pytest.raises(ModelError, match="no readable config.json"):
+    with pytest.raises(ModelError, match="holds no COMET checkpoint .* and no trained regressor"):
         load_estimator(str(tmp_path), EngineOptions())
     with pytest.raises(ModelError, match="is no quality model"):
         load_estimator(str(tiny_bert), EngineOptions())
@@ -46,3 +55,11 @@ def test_the_embedded_model_leaves_no_choice():
         with pytest.raises(ModelError, match=f"reads mt.ref and knows no .*{what}"):
             load_estimator(None, EngineOptions(), **settings)
     assert load_estimator(None, EngineOptions(), inputs="mt+ref").inputs == "mt+ref"
+
+
+def test_the_folder_of_the_ckpt_file_will_do(tmp_path):
+    from comet_checkpoints import RECIPES, build
+
+    folder = build(RECIPES["referenceless"], tmp_path / "model")
+    for path in (folder, folder / "checkpoints", folder / "checkpoints" / "model.ckpt"):
+        assert load_estimator(str(path), EngineOptions()).signature()["model"] == "model"

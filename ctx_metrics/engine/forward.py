@@ -17,25 +17,27 @@ ReadoutKey = Union[LayerMix, Readout]
 
 
 class EncoderLayer:
-    """One transformer layer on packed tokens [rows, width].
+    """One transformer layer on packed tokens [rows, width], fp32 between its products, which are in `dtype`.
 
-    take        gives the tensor of a name on the right device and in the right dtype
+    take        gives the tensor of a name on the right device and in the given dtype
     pre_norm    layer norms before each half (XLM-R-XL) instead of after it (BERT, Vaswani et al. 2017)
     split       queries apart from keys and values, for a layer that is asked for first tokens only
     """
 
-    def __init__(self, take: Callable, prefix: str, heads: int, eps: float, pre_norm: bool, split: bool):
+    def __init__(
+        self, take: Callable, prefix: str, heads: int, eps: float, pre_norm: bool, split: bool, dtype: torch.dtype
+    ):
         def linear(*names):
             return make_linear(
-                torch.cat([take(f"{prefix}{n}.weight") for n in names]),
-                torch.cat([take(f"{prefix}{n}.bias") for n in names]),
+                torch.cat([take(f"{prefix}{n}.weight", dtype) for n in names]),
+                torch.cat([take(f"{prefix}{n}.bias", dtype) for n in names]),
             )
 
         def norm(name):
-            return LayerNorm(take(f"{prefix}{name}.weight"), take(f"{prefix}{name}.bias"), eps)
+            return LayerNorm(take, f"{prefix}{name}", eps)
 
         query, key, value = (f"attention.self.{name}" for name in ("query", "key", "value"))
-        self.heads, self.pre_norm = heads, pre_norm
+        self.heads, self.pre_norm, self.dtype = heads, pre_norm, dtype
         self.query = linear(query) if split else None
         self.rest = linear(key, value) if split else linear(query, key, value)
         self.attended = linear("attention.output.dense")
@@ -48,7 +50,7 @@ class EncoderLayer:
     ) -> torch.Tensor:
         """The layer's output: of all rows, or of the rows `first` alone (each sequence's first token)."""
         rows, width = hidden.shape
-        read = self.attention_norm(hidden) if self.pre_norm else hidden
+        read = (self.attention_norm(hidden) if self.pre_norm else hidden).to(self.dtype)
         shape = (-1, self.heads, width // self.heads)
         if self.query is None:
             q, kv = self.rest(read).view(rows, 3, *shape[1:]).split([1, 2], dim=1)
@@ -59,16 +61,16 @@ class EncoderLayer:
         attended = self.attended(attention(q, kv, packed, first is not None).reshape(-1, width))
         hidden = attended + (hidden if first is None else hidden[first])
         if self.pre_norm:
-            return hidden + self.down(self.up.gelu(self.output_norm(hidden)))
+            return hidden + self.down(self.up.gelu(self.output_norm(hidden).to(self.dtype)))
         hidden = self.attention_norm(hidden)
-        return self.output_norm(self.down(self.up.gelu(hidden)) + hidden)
+        return self.output_norm(self.down(self.up.gelu(hidden.to(self.dtype))) + hidden)
 
 
 class LayerNorm:
-    """Layer normalisation over the last dimension."""
+    """Layer normalisation over the last dimension, in fp32."""
 
-    def __init__(self, weight: torch.Tensor, bias: torch.Tensor, eps: float):
-        self.weight, self.bias, self.eps = weight, bias, eps
+    def __init__(self, take: Callable, name: str, eps: float):
+        self.weight, self.bias, self.eps = take(f"{name}.weight"), take(f"{name}.bias"), eps
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
@@ -91,7 +93,7 @@ class PackedEncoder:
         layers: int,
         first_only: bool = False,
     ):
-        def take(name):
+        def take(name, dtype=torch.float32):
             if name not in tensors:
                 raise ModelError(f"the checkpoint lacks the tensor {name!r}: broken, or of another architecture")
             return tensors[name].to(device=device, dtype=dtype)
@@ -107,26 +109,21 @@ class PackedEncoder:
         # RoBERTa's positions do not count padding tokens, which a text can hold literally
         self.pad = self.first_position - 1 if self.first_position else None
         self.max_tokens = config["max_position_embeddings"] - self.first_position
-        self.words = take("embeddings.word_embeddings.weight")
+        self.words = take("embeddings.word_embeddings.weight", dtype)
         # one row for every type and position
         positions, types = (take(f"embeddings.{kind}_embeddings.weight") for kind in ("position", "token_type"))
         self.places = (positions + types[:, None]).flatten(0, 1)
         self.table_length = len(positions)
-        norm = "{}LayerNorm"
-        self.embedding_norm = None if pre_norm else self._norm(take, norm.format("embeddings."), eps)
-        self.final_norm = self._norm(take, norm.format("encoder."), eps) if pre_norm and layers == self.depth else None
+        self.embedding_norm = None if pre_norm else LayerNorm(take, "embeddings.LayerNorm", eps)
+        self.final_norm = LayerNorm(take, "encoder.LayerNorm", eps) if pre_norm and layers == self.depth else None
         self.widen = None
         if kind == "rembert":
             name = "encoder.embedding_hidden_mapping_in"
             self.widen = make_linear(take(f"{name}.weight"), take(f"{name}.bias"))
         self.layers = [
-            EncoderLayer(take, f"encoder.layer.{k}.", heads, eps, pre_norm, first_only and k == layers - 1)
+            EncoderLayer(take, f"encoder.layer.{k}.", heads, eps, pre_norm, first_only and k == layers - 1, dtype)
             for k in range(layers)
         ]
-
-    @staticmethod
-    def _norm(take: Callable, name: str, eps: float) -> LayerNorm:
-        return LayerNorm(take(f"{name}.weight"), take(f"{name}.bias"), eps)
 
     @torch.inference_mode()
     def __call__(

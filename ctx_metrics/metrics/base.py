@@ -160,9 +160,15 @@ class ContextMetric(Metric):
         """Score all corpora (one a system; the same references, sources and ids in each) in one pass."""
 
     def corpus_score(
-        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]], n_bootstrap: int = 1
+        self,
+        hypotheses: Sequence[str],
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        n_bootstrap: int = 1,
     ) -> ContextScore:
-        """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score."""
+        """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score.
+
+        references    streams of references; None for those of the constructor, or for a model that reads none
+        """
         score = super().corpus_score(hypotheses, references, n_bootstrap)
         shown = [f"{name} = {count}" for name, count in self._last.counts.items() if count]
         score._verbose = f"({' '.join(shown)})" if shown else ""

@@ -7,6 +7,7 @@ from ..corpus import Corpus
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..language import guard_english
+from ..notices import notice
 from ..windows import Window
 from .base import ContextMetric, ContextScore, ContextSignature, SystemResult
 from .windowed import check_sources, score_windows
@@ -80,6 +81,7 @@ class COMET(ContextMetric):
         check_sources(self.NAME.lower(), self.estimator, sources)
         if "ref" not in self.estimator.inputs:
             self._reads_references, self.num_refs = False, 0
+            self._ref_cache = self._ref_cache or []  # so that references=None needs none kept
         # what was given and this model does not read; the plugin says so
         self.unused_context = () if "src" in self.estimator.inputs else ("sources",)
         self.settings = {**self.estimator.signature(), "long": on_long}
@@ -115,6 +117,10 @@ class COMET(ContextMetric):
         add_model_arguments(group, cls.NAME.lower())
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        if not self.asked:
+            notice(
+                "comet: no model is named, so the small embedded one scores, which is no COMET checkpoint (--comet-model)"
+            )
         segments = [Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]
         return self._score_windows(corpora, [segments] * len(corpora))
 

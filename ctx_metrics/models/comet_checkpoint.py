@@ -28,6 +28,9 @@ _KINDS = {
     "RemBERT": "rembert",
 }
 _ENCODER = "encoder.model."
+_CACHE = re.compile(r"models--(?P<repo>.+)$")
+_HUB_PAGE = re.compile(r"https?://huggingface\.co/(?P<repo>[^/]+/[^/]+)")
+_UNBABEL = re.compile(r"(wmt\d\d|xcomet|unite|eamt)", re.IGNORECASE)
 _SNAPSHOT = re.compile(r"models--(?P<repo>.+)/snapshots/(?P<revision>[0-9a-f]{40})$")
 # tensors that no score depends on: counters, training's masks and weights, a head that COMET does not use
 _IDLE = re.compile(
@@ -149,10 +152,12 @@ def open_comet(name: str) -> CometCheckpoint:
     if path.suffix == ".ckpt" or path.exists():
         root, file = _local_files(path)
         model = _local_model(root)
+    elif match := _HUB_PAGE.match(name):
+        raise ModelError(f"{name} is a page of the hub; name the model itself: {match['repo']}")
     elif "/" not in name:
+        perhaps = f" (perhaps Unbabel/{name})" if _UNBABEL.match(name) else ""
         raise ModelError(
-            f"no model folder {name!r}; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub "
-            f"(perhaps Unbabel/{name})"
+            f"no model folder {name!r}; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub{perhaps}"
         )
     else:
         repo, root = hub_folder(name, COMET)
@@ -173,8 +178,12 @@ def identity(name: str) -> tuple:
 
 
 def is_comet(folder: Path) -> bool:
-    """Whether a folder looks like a COMET checkpoint, unbabel-comet's or ours."""
-    if (folder / "hparams.yaml").exists() or list((folder / "checkpoints").glob("*.ckpt")):
+    """Whether a folder looks like a COMET checkpoint, unbabel-comet's (or its folder `checkpoints`) or ours."""
+    if (
+        (folder / "hparams.yaml").exists()
+        or list((folder / "checkpoints").glob("*.ckpt"))
+        or list(folder.glob("*.ckpt"))
+    ):
         return True
     try:
         return json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("model_type") == CONFIG_KIND
@@ -189,15 +198,29 @@ def _local_files(path: Path) -> tuple[Path, Path]:
             raise ModelError(f"no checkpoint file {path}; check the path")
         # not resolve(): in the hub's cache the file is a link to where its root is not
         return Path(os.path.abspath(path)).parents[1], path
+    if path.is_file():
+        raise ModelError(f"{path} is a file; name the checkpoint's folder, which holds hparams.yaml, or its .ckpt file")
+    if path.name == "checkpoints" and (path.parent / "hparams.yaml").exists():
+        path = path.parent
     if (path / "hparams.yaml").exists() or (path / "checkpoints").exists():
         found = sorted((path / "checkpoints").glob("*.ckpt"))
         if len(found) != 1:
             names = ", ".join(file.name for file in found) or "none"
             raise ModelError(f"{path / 'checkpoints'} must hold one .ckpt file (found: {names}); name the file itself")
         return path, found[0]
+    if not is_comet(path):
+        raise ModelError(no_model(path))
     if not (path / WEIGHTS_FILE).exists():
         raise ModelError(f"{path} holds no {WEIGHTS_FILE}; convert the checkpoint again with: ctx-metrics convert")
     return path, path / WEIGHTS_FILE
+
+
+def no_model(folder: Path) -> str:
+    """What to say of a folder in which no quality model is found."""
+    if match := _CACHE.match(folder.name):
+        repo = match["repo"].replace("--", "/", 1)
+        return f"{folder} is a folder of the hub's cache; name the model itself: {repo}"
+    return f"{folder} holds no COMET checkpoint (hparams.yaml and checkpoints/*.ckpt) and no trained regressor (config.json)"
 
 
 def _local_model(root: Path) -> ResolvedModel:

@@ -9,9 +9,9 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 
 from ..engine.tokenizer import TextTokenizer
-from ..errors import InputError
+from ..errors import InputError, ModelError
 from .comet_checkpoint import CONFIG_FILE, WEIGHTS_FILE, open_comet, write_comet_config
-from .hub import file_sha256
+from .hub import EMBEDDED, file_sha256
 
 
 def convert(source: str, target: Path) -> None:
@@ -24,6 +24,8 @@ def convert(source: str, target: Path) -> None:
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target} exists and is not an empty folder; name a new one")
+    if source == EMBEDDED:
+        raise ModelError("the embedded model comes with the install and needs no conversion")
     checkpoint = open_comet(source)
     tokenizer: Tokenizer = TextTokenizer(checkpoint.folder).backend
     ckpt = checkpoint.resolved().ckpt

@@ -115,7 +115,7 @@ def load_estimator(
     context    whether only what follows a text's last but one separator is pooled (DocCOMET)
     Raises ModelError for what cannot be loaded, or not used in that way.
     """
-    from .comet_checkpoint import is_comet
+    from .comet_checkpoint import is_comet, no_model
     from .regressor import CONFIG_KIND, AlignmentRegressor, read_regressor_config
 
     if name == "":
@@ -127,6 +127,8 @@ def load_estimator(
         from .comet import load_comet
 
         return load_comet(str(name), options, inputs, spans, context)
+    if not (folder / "config.json").exists():
+        raise ModelError(no_model(folder))
     if read_regressor_config(folder).get("model_type") != CONFIG_KIND:
         raise ModelError(
             f"{name} is no quality model: it is no COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), "
