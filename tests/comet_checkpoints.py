@@ -1,7 +1,12 @@
-"""COMET checkpoints with random but spread weights, made offline and without unbabel-comet."""
+"""COMET checkpoints with random but spread weights, made offline and without unbabel-comet.
+
+`python tests/comet_checkpoints.py DIR` makes those that the pages in docs/ name: DIR/tiny-regression and so on.
+"""
 
 import hashlib
 import json
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -285,7 +290,7 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     return {name: torch.from_numpy(values.astype(np.float32)) for name, values in drawn.items()}
 
 
-def hyper_parameters(recipe: Recipe, encoder_folder: Path) -> dict:
+def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
     """As unbabel-comet's training writes them, into the checkpoint and into hparams.yaml."""
     common = dict(
         nr_frozen_epochs=0.3,
@@ -295,7 +300,7 @@ def hyper_parameters(recipe: Recipe, encoder_folder: Path) -> dict:
         learning_rate=1.5e-05,
         layerwise_decay=0.95,
         encoder_model=recipe.encoder,
-        pretrained_model=str(encoder_folder),
+        pretrained_model=pretrained,
         layer_transformation=recipe.transformation,
         layer_norm=recipe.layer_norm,
         loss="mse",
@@ -317,11 +322,12 @@ def hyper_parameters(recipe: Recipe, encoder_folder: Path) -> dict:
     return {**common, **unified, "cross_entropy_weights": None, "input_segments": list(recipe.inputs)}
 
 
-def build(recipe: Recipe, folder: Path) -> Path:
+def build(recipe: Recipe, folder: Path, pretrained: Optional[str] = None) -> Path:
     """Write the checkpoint as an unpacked repository of the hub and give its folder.
 
     folder/hparams.yaml, folder/checkpoints/model.ckpt in Lightning's layout, and folder/encoder with the encoder's
-    config and tokenizer, to which `pretrained_model` points.
+    config and tokenizer. `pretrained_model` is `pretrained`, by default that folder's absolute path, at which
+    unbabel-comet finds it from everywhere; given a name, the files are the same wherever they are made.
     """
     import torch
     import yaml
@@ -331,7 +337,7 @@ def build(recipe: Recipe, folder: Path) -> Path:
     (folder / "checkpoints").mkdir()
     config = encoder_config(recipe, save_tokenizer(encoder, tokenizer_family(recipe.encoder)))
     (encoder / "config.json").write_text(json.dumps(config))
-    hparams = hyper_parameters(recipe, encoder.absolute())
+    hparams = hyper_parameters(recipe, pretrained or str(encoder.absolute()))
     checkpoint = {
         "epoch": 1,
         "global_step": 10,
@@ -360,3 +366,17 @@ def read_tensors(folder: Path) -> dict:
     import torch
 
     return torch.load(folder / "checkpoints" / "model.ckpt", weights_only=True)["state_dict"]
+
+
+def main(folder: Path) -> None:
+    """Write folder/tiny-NAME for each tiny recipe, and folder/noenc: tiny-kiwi without the encoder's files."""
+    for name in TINY:
+        print(build(RECIPES[name], folder / f"tiny-{name}", "encoder"))
+    print(build(RECIPES["kiwi"], folder / "noenc", "microsoft/infoxlm-large"))
+    shutil.rmtree(folder / "noenc" / "encoder")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python tests/comet_checkpoints.py DIR")
+    main(Path(sys.argv[1]))

@@ -2,12 +2,13 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 import pytest
 from plugin_conftest import A, DOCIDS, REF, SOURCE, run, sacrebleu
 
 import sacrebleu.sacrebleu as command
-from ctx_metrics.errors import CtxMetricsError
+from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.plugin.arguments import add_metric_arguments, parser_class, positive, wanted_metrics
 from ctx_metrics.plugin.capture import Run
 from ctx_metrics.plugin.registry import MetricTable
@@ -86,7 +87,6 @@ def test_an_abbreviated_help_shows_them_too():
         ["--ctx-store-mb", "-1"],
         ["-m", "bertr", "--bertr-multiref", "min"],
         ["--ctx-resample", "window"],
-        ["-m", "bleu", "--slide-output", "slide.tsv"],
     ],
     ids=" ".join,
 )
@@ -94,6 +94,54 @@ def test_wrong_flags_exit_with_2(parse, capsys, argv):
     with pytest.raises(SystemExit) as caught:
         parse(REF, *argv)
     assert caught.value.code == 2 and "sacrebleu: error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv, says",
+    [
+        (["-m", "slide", "--comet-model", "x"], "--comet-model is a flag of comet"),
+        (["-m", "slide", "--comet-model=x"], "--comet-model is a flag of comet"),
+        (["--bertr-lay", "9", "-m", "bleu"], "--bertr-layers is a flag of bertr"),
+        (["--bertr-layers", "9"], "--bertr-layers is a flag of bertr"),
+        (["-m", "bleu", "comet", "--slide-output=slide.tsv"], "--slide-output is a flag of slide"),
+        (["-m", "doccomet", "--comet-on-long", "truncate"], "--comet-on-long is a flag of comet"),
+    ],
+    ids=str,
+)
+def test_a_flag_of_a_metric_that_is_not_chosen_is_refused(parse, capsys, argv, says):
+    """Also where its value is the default."""
+    with pytest.raises(SystemExit) as caught:
+        parse(REF, *argv)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert (caught.value.code, last) == (2, f"sacrebleu: error: {says}, which -m does not name")
+
+
+def test_flags_of_sacrebleus_own_metrics_are_taken_as_ever(parse):
+    args = parse(
+        REF, "-m", "bertr", "--chrf-beta", "3", "--ter-normalized", "--tokenize", "char", "--ctx-dtype", "fp32"
+    )
+    assert (args.chrf_beta, args.ter_normalized, args.bleu_tokenize) == (3, True, "char")
+
+
+@pytest.mark.parametrize("flag", ["--source", "--docids", "--ctx-seg-scores", "--slide-output"])
+def test_a_home_folder_in_a_path(parse, flag):
+    given = [[f"{flag}=~/x"], [flag, "~/x"], [flag, "a/~/x"]]
+    found = [vars(parse(REF, "-m", "slide", *words))[flag.strip("-").replace("-", "_")] for words in given]
+    assert found == [str(Path.home() / "x"), str(Path.home() / "x"), "a/~/x"]
+
+
+@pytest.mark.parametrize("argv", [["-i", A, "-m", "slide", "--source", SOURCE], ["-m", "bleu", "comet"]], ids=str)
+def test_a_missing_reference_is_one_line_beside_a_plugin_metric(parse, argv):
+    with pytest.raises(InputError, match="no reference: name its file first, before -i"):
+        parse(*argv)
+
+
+@pytest.mark.parametrize(
+    "argv", [["-t", "wmt17"], ["--list"], ["--download", "wmt17"], ["--citation"], [REF], [REF, "-i"]], ids=str
+)
+def test_a_run_that_needs_no_reference_file_goes_on(parse, argv):
+    assert parse(*argv, "-m", "comet").metrics == ["comet"]
+    assert parse("-i", A).refs == []  # without a plugin metric sacrebleu says so itself
 
 
 def test_every_abbreviation_of_stock_options_keeps_its_meaning():

@@ -22,7 +22,8 @@ def test_the_installed_command():
     assert (done.returncode, done.stdout) == (0, f"ctx-metrics {metadata.version('ctx-metrics')}\n"), done.stderr
     done = run(COMMAND, "--help")
     assert done.returncode == 0 and all(f"    {name} " in done.stdout for name in SUBCOMMANDS)
-    assert run(COMMAND).returncode == 2
+    bare = run(COMMAND)
+    assert (bare.returncode, bare.stdout, bare.stderr) == (2, "", done.stdout)
     done = run(COMMAND, "rate")
     assert done.returncode == 2 and "invalid choice: 'rate'" in done.stderr
 
@@ -38,6 +39,30 @@ def test_without_translations_and_without_a_standard_input_it_says_what_to_give(
 def test_a_reader_that_stops_early_ends_it_without_a_word():
     done = run("bash", "-c", f"set -o pipefail; {COMMAND} doctor | head -n 1")
     assert (done.stdout, done.stderr) == ("Versions\n", "") and done.returncode == 128 + 13
+
+
+def test_score_is_proposed_where_no_subcommand_is_named(ctx):  # noqa: F811
+    done = ctx("-t", "a b.txt", "--model", "m")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[-1] == (
+        "ctx-metrics: error: no subcommand is named; did you mean: ctx-metrics score -t 'a b.txt' --model m"
+    )
+
+
+def test_flags_of_other_commands_are_explained(ctx):  # noqa: F811
+    done = ctx("score", "-t", "a", "--gpus", "0", "--to_json=x", "--batch", "--paired-bs-n", "9")
+    usage, *lines = done.err.splitlines()
+    assert (done.code, done.out) == (2, "") and usage.startswith("usage: ctx-metrics score -t FILE ")
+    assert lines == [
+        "ctx-metrics score: error: unrecognized arguments: --gpus 0 --to_json=x --batch --paired-bs-n 9",
+        "  --gpus N: --ctx-device cpu or --ctx-device cuda (a GPU is used where there is one)",
+        "  --to_json FILE: --format json -o FILE",
+        "  --paired-bs-n: a flag of the sacrebleu command",
+    ]
+    assert ctx("score", "ref.en.txt", "-i", "a").err.splitlines()[-1].startswith("  files belong to a flag: -t FILE")
+    assert ctx("cite", "slide", "--gpus").err.splitlines() == [
+        "usage: ctx-metrics cite [-h] METRIC [METRIC ...]", "ctx-metrics cite: error: unrecognized arguments: --gpus"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["score", "--help"], ["cite", "slide"], ["score", "-m", "bertr", "-h"]])
@@ -170,6 +195,12 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):  # noqa: F811
     assert (done.code, done.err) == (0, "")
     assert done.out == f"{folder / 'model.safetensors'}\t2,000 bytes\n{folder / 'source'}\t10 bytes\n"
     assert (folder / "source").read_text() == "owner/name"
+
+
+def test_convert_writes_into_the_home_folder(ctx, monkeypatch, tmp_path):  # noqa: F811
+    monkeypatch.setitem(sys.modules, "ctx_metrics.models.convert", SimpleNamespace(convert=lambda _, to: to.mkdir()))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert ctx("convert", "owner/name", "~/new") == (0, "", "") and (tmp_path / "new").is_dir()
 
 
 def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):  # noqa: F811

@@ -1,14 +1,16 @@
-"""docs/score.md: its commands print what the page shows, and its tables name flags that exist."""
+"""docs/score.md: its commands print what the page shows, and its tables name flags that exist; docs/comet.md: its Python."""
 
 import contextlib
 import io
+import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import lines_of
+from comet_checkpoints import RECIPES, build
+from plugin_conftest import A, EXAMPLES, REF, SOURCE, lines_of
 
 from ctx_metrics.cli import command_parser
 
@@ -26,21 +28,61 @@ def blocks() -> list[tuple[str, list[str]]]:
 
 
 BLOCKS = blocks()
-RUN = [block for block in BLOCKS if "tiny-comet" not in block[0]]  # that checkpoint is no file of the examples
+RUN = [block for block in BLOCKS if not block[0].startswith("comet-score")]
+VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s]+")  # in signatures
 
 
 def test_the_page_has_its_examples():
-    assert len(BLOCKS) == 9 and len(RUN) == 7
+    assert len(BLOCKS) == 9 and len(RUN) == 8
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The examples, with the checkpoints of random weights beside them."""
+    folder = tmp_path_factory.mktemp("examples")
+    for file in EXAMPLES.iterdir():
+        (folder / file.name).symlink_to(file)
+    for name in ("regression", "kiwi", "xcomet"):
+        build(RECIPES[name], folder / f"tiny-{name}", "encoder")
+    return folder
 
 
 @pytest.mark.parametrize("command, printed", RUN, ids=[str(number) for number in range(len(RUN))])
-def test_examples_print_what_the_page_shows(ctx, command, printed):  # noqa: F811
+def test_examples_print_what_the_page_shows(ctx, folder, monkeypatch, command, printed):  # noqa: F811
+    monkeypatch.chdir(folder)
     *paste, command = command.split(" | ")
     columns = [lines_of(name) for name in paste[0].split()[1:]] if paste else []
     stdin = "".join("\t".join(row) + "\n" for row in zip(*columns)).encode()
     done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu", stdin=stdin)
-    pattern = "\n".join(".*" if line == "..." else re.escape(line) for line in printed)
-    assert re.fullmatch(pattern, (done.err + done.out).rstrip("\n"), re.DOTALL), done.err + done.out
+    text = VERSIONS.sub(r"\1", done.err + done.out).rstrip("\n")
+    whole = re.sub(r"\n {4}(?=\S)", " ", "\n".join(printed).replace("|\n    ", "|"))  # lines that the page wraps
+    whole = VERSIONS.sub(r"\1", whole)
+    pattern = "\n".join(".*" if line == "..." else re.escape(line) for line in whole.split("\n"))
+    assert re.fullmatch(pattern, text, re.DOTALL), done.err + done.out
+
+
+def test_the_way_to_the_layout_of_comet_score(ctx, folder, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(folder)
+    argv = ["-s", SOURCE, "-t", A, "-r", REF, "--model", "tiny-xcomet", "--scale", "1", "-o", "new.json"]
+    assert ctx("score", *argv).code == 0
+    exec(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], {})
+    old = json.loads((folder / "old.json").read_text(encoding="utf-8"))
+    new = json.loads((folder / "new.json").read_text(encoding="utf-8"))
+    assert list(old) == [A] and len(old[A]) == 59
+    for k, (segment, texts) in enumerate(zip(old[A], zip(*map(lines_of, (SOURCE, A, REF))))):
+        assert (segment["src"], segment["mt"], segment["ref"]) == texts and segment["COMET"] == new[k]["score"]
+        assert segment.get("errors", []) == new[k]["error_spans"]
+    assert sum("errors" in segment for segment in old[A]) > 20
+
+
+def test_the_python_of_the_page_on_comet(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    page = (EXAMPLES.parent / "docs" / "comet.md").read_text(encoding="utf-8")
+    found = re.findall(r"```python\n(.*?)```\n\n((?: {4}[^\n]*\n)+)", page, re.DOTALL)
+    assert len(found) == 2
+    for code, printed in found:
+        exec(code, {})
+        assert capsys.readouterr().out == re.sub("^ {4}", "", printed, flags=re.M)
 
 
 def test_the_flags_in_the_tables_exist():
@@ -50,7 +92,7 @@ def test_the_flags_in_the_tables_exist():
     known = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text.getvalue())) | {"-i", "--input", "--sources", "--version"}
     ours = set()
     for line in PAGE.splitlines():
-        if line.startswith("|") and "---" not in line:
+        if line.startswith("|") and "---" not in line and "| the command" not in line:
             cells = line.split("|")[1:-1]
             cell = cells[1] if len(cells) == 3 else cells[0]
             ours |= set(re.findall(r"(?<![\w-])--?[a-z][\w-]*(?![.\w-])", cell))

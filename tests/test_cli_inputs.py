@@ -1,8 +1,10 @@
 """What `ctx-metrics score` reads: files, columns of the standard input, test sets; and what it says of bad ones."""
 
+import os
+
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import A, B, C, DOCIDS, REF, SOURCE, add_test_set, lines_of, python
+from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF, SOURCE, add_test_set, lines_of, python, sacrebleu
 
 from ctx_metrics.cli.inputs import column_names, system_names
 from ctx_metrics.errors import InputError
@@ -41,8 +43,15 @@ def test_columns_of_the_standard_input(score, expected):
     assert score("-r", REF, stdin=columns(source, a)) == {"stdin": of_a}
     assert score("-s", SOURCE, stdin=columns(a, ref)) == {"stdin": of_a}
     assert score("--columns", "ref,mt", stdin=columns(ref, a)) == {"stdin": of_a}
+    assert score("--columns", "ref", "mt", stdin=columns(ref, a)) == {"stdin": of_a}
     several = columns(ids, ref, a, b)
     assert score("--columns", "doc,ref,mt:first,mt:second", stdin=several) == {"first": of_a, "second": of_b}
+
+
+def test_files_in_the_home_folder(score, expected, monkeypatch):
+    monkeypatch.setenv("HOME", str(EXAMPLES))
+    argv = [f"--translations=~/{A}", f"--references=~/{REF}", f"--source=~/{SOURCE}", f"--docids=~/{DOCIDS}"]
+    assert score(*argv) == {A: expected[A]}
 
 
 def test_several_references_in_columns_are_several_references(score):
@@ -83,12 +92,13 @@ def test_spellings_of_sacrebleu_and_comet_score(score, expected):
         (["a.txt", "b.txt"], ["a.txt", "b.txt"]),
         (["x/a.txt", "y/a.txt", "y/b.txt"], ["x/a.txt", "y/a.txt", "b.txt"]),
         (["p/x/a.txt", "q/x/a.txt", "x/y/a.txt"], ["p/x/a.txt", "q/x/a.txt", "y/a.txt"]),
+        (["x/a.txt", "/dev/fd/63"], ["a.txt", "/dev/fd/63"]),
     ],
 )
 def test_system_names(paths, names):
     assert system_names(paths) == names
     with pytest.raises(InputError, match="is given twice"):
-        system_names([*paths, f"./{paths[0]}"])
+        system_names([*paths, os.path.join(".", paths[0])])
 
 
 @pytest.mark.parametrize("text", ["", "src", "mt,mt", "mt:a,mt:a", "src,src,mt", "doc,doc,mt", "mt,source", "src:a,mt"])
@@ -138,7 +148,7 @@ def bad(tmp_path) -> dict[str, str]:
         (["-r", REF], b"a\n", f"{REF} has 59 lines, but the standard input has 1"),
         ([], b"a\tb\tc\n\xff\tb\tc\n", "the standard input, line 2: byte 1 (0xff) is not utf-8; save it as UTF-8 or name its encoding with -e"),
         (["-d", "wmt99:de-en", "-t", A], b"", "-d: sacrebleu has no test set 'wmt99'; `sacrebleu --list` shows those it has"),
-        (["-t", A, "-r", REF, "-o", "absent/out.tsv"], b"", "cannot write absent/out.tsv: its folder does not exist"),
+        (["-t", A, "-r", REF, "-o", f"{A}/out.tsv"], b"", f"cannot write {A}/out.tsv: {EXAMPLES / A} is a file, and a folder must be there"),
         (["-t", A, "-r", REF, "-o", "."], b"", "cannot write .: it is a folder"),
     ],
 )  # fmt: skip
@@ -164,6 +174,8 @@ def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--level", "segment"], "--slide-grid gives system scores; leave out --level"),
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "0"], "0 is not at least 1"),
         (["-t", A, "-r", REF, "--scale", "10"], "invalid choice: 10"),
+        (["-t", A, "-r", REF, "-s", "-"], "-s -: the standard input is for translations (-t -); name a file, or give columns of both (--columns)"),
+        (["-t", A, "-r", REF, "--level", "segment", "--only-system"], "--only-system contradicts --level segment; leave one out"),
     ],
 )  # fmt: skip
 def test_wrong_usage_exits_with_2(ctx, argv, message):  # noqa: F811
@@ -189,3 +201,7 @@ def test_a_test_set_gives_sources_references_and_documents(tmp_path):
     assert "test set wmt18 has no language pair 'de-xx'; it has " in score("-d", "wmt18:de-xx", "-t", A)[1]
     absent = score("-d", "wmt17:de-en", "-t", A)
     assert absent[0] == "1" and "-d: test set wmt17 is not there, and cannot be fetched" in absent[1]
+    command = "sacrebleu --download wmt17 -l de-en"
+    assert absent[1].endswith(f": {command}\n")
+    done = sacrebleu(*command.split()[1:], SACREBLEU=str(tmp_path), http_proxy="127.0.0.1:9", https_proxy="127.0.0.1:9")
+    assert "Traceback" in done.stderr and "urlopen" in done.stderr  # it is the command that fetches

@@ -48,6 +48,7 @@ def test_stock_scores_are_sacrebleus(ctx):  # noqa: F811
         "segment",
         "document",
         "system",
+        "-q",
     )
     assert (done.code, done.err) == (0, "")
     rows, reference = done.rows(), lines_of(REF)
@@ -80,6 +81,8 @@ def test_our_scores_are_the_metrics_own(ctx):  # noqa: F811
         "-m",
         "comet",
         "slide",
+        "--model",
+        "embedded",
         "--docids",
         DOCIDS,
         "--format",
@@ -90,6 +93,7 @@ def test_our_scores_are_the_metrics_own(ctx):  # noqa: F811
         "segment",
         "document",
         "system",
+        "-q",
     )
     assert (done.code, done.err) == (0, "")
     rows, systems = done.rows(), [lines_of(name) for name in (A, B, C)]
@@ -253,7 +257,7 @@ def test_parts_and_error_spans_of_segments(ctx, checkpoints):  # noqa: F811
 @pytest.mark.parametrize("partial", ["weight", "drop"])
 def test_the_grid_is_the_runs_one_by_one(ctx, partial):  # noqa: F811
     argv = ["score", "-t", A, B, "-r", REF, "-l", "de-en", "--docids", DOCIDS, "--slide-partial", partial]
-    done = ctx(*argv, "--slide-grid", "3", "--format", "tsv")
+    done = ctx(*argv, "--slide-grid", "3", "--format", "tsv", "-q")
     assert (done.code, done.err) == (0, ""), done.err
     assert done.out.startswith("system\twindow\tstride\tscore\n")
     grid = {(row["system"], int(row["window"]), int(row["stride"])): float(row["score"]) for row in done.rows()}
@@ -297,7 +301,7 @@ def test_a_grid_cell_in_which_nothing_is_scored_is_empty(ctx, tmp_path):  # noqa
 
 def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):  # noqa: F811
     path, link = tmp_path / "out.tsv", tmp_path / "link"
-    argv = ["score", "-t", A, "-r", REF, "-m", "chrf", "--format", "tsv"]
+    argv = ["score", "-t", A, "-r", REF, "-m", "chrf", "--format", "tsv", "-q"]
     text = ctx(*argv).out
     link.symlink_to(path)
     assert ctx(*argv, "-o", link) == (0, "", "")
@@ -309,6 +313,26 @@ def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):  # n
     assert (done.code, done.err) == (1, "ctx-metrics: error: OSError: the disk is full\n")
     assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 2
     assert ctx(*argv, "-o", "/dev/stdout").out == text
+
+
+def test_the_signatures_of_tsv_are_on_stderr(ctx):  # noqa: F811
+    argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "--format", "tsv", "--only-system"]
+    expected = [f"ctx-metrics: {each['metric'].upper()}|{each['signature']}" for each in
+                ctx(*argv[:-2], "jsonl", "--only-system", "-m", "bertr", "bleu").objects()]  # fmt: skip
+    assert ctx(*argv, "-m", "bertr", "bleu").err.splitlines() == expected and len(expected) == 2
+    assert ctx(*argv, "-m", "bertr", "bleu", "-q").err == ""
+    [grid] = ctx(*argv[:-1], "-m", "slide", "--docids", DOCIDS, "--slide-grid", "2").err.splitlines()
+    assert grid.startswith("ctx-metrics: SLIDE|nrefs:1|") and "|window:1-2|stride:1-2|" in grid
+
+
+@pytest.mark.parametrize("ending", ["tsv", "jsonl", "json", "txt"])
+def test_the_ending_of_the_output_tells_its_format(ctx, tmp_path, ending):  # noqa: F811
+    argv = ["score", "-t", A, "-r", REF, "-m", "chrf", "-q", "--level", "system"]
+    form = "table" if ending == "txt" else ending
+    path = tmp_path / "new" / "folder" / f"out.{ending}"
+    assert ctx(*argv, "-o", path) == (0, "", "")
+    assert path.read_text(encoding="utf-8") == ctx(*argv, "--format", form).out
+    assert ctx(*argv, "--format", "table", "-o", path).code == 0 and path.read_text(encoding="utf-8")[0] == "╒"
 
 
 def _umask() -> int:
@@ -323,7 +347,7 @@ def _failing(*paths):
 
 def test_what_is_given_and_read_by_no_metric_is_said(ctx):  # noqa: F811
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-s", SOURCE, "--docids", DOCIDS]
-    assert ctx(*argv, "-m", "bleu", "comet").err == (
+    assert ctx(*argv, "-m", "bleu", "comet", "--model", "embedded").err == (
         "ctx-metrics: the source is given, and none of the metrics reads it (bleu, comet)\n"
         "ctx-metrics: document ids are given, and none of the metrics reads them (bleu, comet)\n"
     )

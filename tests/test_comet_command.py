@@ -28,6 +28,7 @@ INPUTS = {
 MAXLEN = dict.fromkeys(INPUTS, 512) | {"regression": 508, "referenceless": 508}
 WITH_SOURCE = [name for name, inputs in INPUTS.items() if "src" in inputs]
 POOLED = ["regression", "referenceless"]
+SENTENCES = ["referenceless", "unite-ref", "xcomet"]
 SYSTEMS = [A, B, C]
 SMALL = ["--paired-bs-n", "100", "--paired-ar-n", "100"]
 CONTEXT = ["--source", SOURCE, "--docids", DOCIDS]
@@ -63,9 +64,7 @@ PAIRED = {
 }
 RUNS = PAIRED | {
     **{f"{name} signature": [*both(name), "-f", "text"] for name in INPUTS},
-    **{
-        f"{name} sentences": [*comet(name), "-sl", "-b", "-w", "4"] for name in ("referenceless", "unite-ref", "xcomet")
-    },
+    **{f"{name} sentences": [*comet(name), "-sl", "-b", "-w", "4"] for name in SENTENCES},
     **{f"{name} doccomet": [REF, "-i", A, B, "-m", "doccomet", *models(name, "doccomet"), *CONTEXT] for name in POOLED},
     **{f"{name} without source": [REF, "-i", A, "-m", "comet", *models(name, "comet")] for name in WITH_SOURCE},
     "slide without source": [REF, "-i", *SYSTEMS, "-m", "slide", *models("unite", "slide")],
@@ -203,10 +202,8 @@ def test_it_runs(runs, name):
 
 # the command that the package is for
 
-DEPENDENT = (
-    "slide: the sentences of a window share its score, so intervals and p-values from resampled segments are too "
-)
-DEPENDENT += "small; resample whole documents with --ctx-resample document"
+DEPENDENT = "slide: the sentences of a window share its score, so intervals and p-values from resampled segments "
+DEPENDENT += "are too small; resample whole documents with --ctx-resample document"
 LONG = "508 tokens a text and 512 in all"
 NINE = f"slide: every system: 9 windows were cut to {LONG} (from segment 1, 7, 14, 23, 29, ...)"
 ELEVEN = f"slide: every system: 11 windows were cut to {LONG} (from segment 1, 7, 14, 20, 23, ...)"
@@ -298,7 +295,7 @@ def test_doccomet(runs, expected, name):
 # other modes
 
 
-@pytest.mark.parametrize("name", ["referenceless", "unite-ref", "xcomet"])
+@pytest.mark.parametrize("name", SENTENCES)
 def test_sentences(runs, metrics, name):
     values = [float(line) for line in runs[f"{name} sentences"].stdout.splitlines()]
     scores = [score.score for score in metrics[name, "COMET"].segment_scores(lines_of(A), [lines_of(REF)])]
@@ -392,9 +389,8 @@ def test_slide_without_a_source(runs):
         "error: slide: the model reads mt+src+ref and needs the sources: give --source FILE, "
         "or --slide-inputs mt+ref to do without\n"
     )
-    assert failure(runs["inputs without source"]).startswith(
-        "comet: the model reads mt+src and needs the sources: give"
-    )
+    says = "comet: the model reads mt+src and needs the sources: give"
+    assert failure(runs["inputs without source"]).startswith(says)
 
 
 def test_texts_that_are_too_long_can_be_refused(runs, out):
@@ -444,9 +440,8 @@ def test_error_spans_are_written(runs, checkpoints, out, name, run, file):
 
 def test_windows_have_spans_too(runs, out):
     [first, *_] = details(out / "xcomet" / "slide-ref_en.seg.jsonl")["system_a.en"]
-    assert (
-        first["segments"] == [1, 6] and first["error_spans"] and set(first["parts"]) == {"src", "ref", "unified", "mqm"}
-    )
+    assert first["segments"] == [1, 6] and first["error_spans"]
+    assert set(first["parts"]) == {"src", "ref", "unified", "mqm"}
 
 
 def test_without_spans_there_is_no_more_to_say(runs, out):
@@ -470,10 +465,10 @@ def test_the_table_of_slide(runs, out, expected):
     assert len(windows) == 13 and sum(int(row["truncated"]) for row in windows) == 11
     weighted = math.fsum(float(row["weight"]) * float(row["score"]) for row in windows)
     assert weighted / 59 == pytest.approx(expected["xcomet", "SLIDE"][0], abs=1e-3)
-    scores = [
-        float(line.split("\t")[1]) for line in (out / "xcomet" / "slide-ref_en.seg.score").read_text().splitlines()
+    lines = (out / "xcomet" / "slide-ref_en.seg.score").read_text().splitlines()
+    assert [float(line.split("\t")[1]) for line in lines] == [
+        float(row["score"]) for row in rows if row["level"] == "sentence"
     ]
-    assert scores == [float(row["score"]) for row in rows if row["level"] == "sentence"]
 
 
 # one checkpoint in other forms

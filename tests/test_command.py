@@ -77,7 +77,7 @@ def test_an_unknown_metric_exits_with_2_and_names_ours_too():
 
 SETUP = """
 import ctx_metrics.metrics.bertr, ctx_metrics.engine.pairs
-from ctx_metrics.engine.encoder import TextEncoder
+from ctx_metrics.engine.forward import PackedEncoder
 from sacrebleu.sacrebleu import main
 def logged(cls, name, size):
     inner = getattr(cls, name)
@@ -86,7 +86,7 @@ def logged(cls, name, size):
             log.write(json.dumps([name, os.getpid(), size(batch)]) + "\\n")
         return inner(self, batch, *rest)
     setattr(cls, name, wrapper)
-logged(TextEncoder, "_forward", len)
+logged(PackedEncoder, "__call__", len)
 logged(ctx_metrics.metrics.bertr.BERTR, "_score", len)
 """
 BODY = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
@@ -285,7 +285,7 @@ def test_all_systems_are_scored_in_one_pass_in_the_parent(runs, name):
     assert len({pid for _, pid, _ in log}) == 1  # also with -j 2: the workers get statistics only
     assert [size for kind, _, size in log if kind == "_score"] == [3]
     distinct = {line for file in (REF, A, B, C) for line in lines_of(file)}
-    assert 0 < sum(size for kind, _, size in log if kind == "_forward") <= len(distinct)  # no text twice
+    assert 0 < sum(size for kind, _, size in log if kind == "__call__") <= len(distinct)  # no text twice
 
 
 def test_all_our_metrics_together(runs):

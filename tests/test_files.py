@@ -4,12 +4,26 @@ import csv
 import json
 import math
 import os
+import signal
 from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF, add_test_set, add_toylen, lines_of, run_forked, sacrebleu
+from plugin_conftest import (
+    A,
+    B,
+    C,
+    DOCIDS,
+    EXAMPLES,
+    REF,
+    SOURCE,
+    add_test_set,
+    add_toylen,
+    lines_of,
+    run_forked,
+    sacrebleu,
+)
 from sacrebleu.metrics import BLEU, TER
 
 from ctx_metrics import COMET, SLIDE, InputError
@@ -23,7 +37,10 @@ SETUP = """
 import ctx_metrics.metrics.comet, ctx_metrics.metrics.slide, ctx_metrics.metrics.resample, ctx_metrics.models.regressor
 from sacrebleu.sacrebleu import main
 """
-BODY = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
+BODY = (
+    "pipe = os.pipe(); os.close(pipe[0]); job['closed'] and os.dup2(pipe[1], 1); "
+    "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
+)
 THREE = [REF, "-i", A, B, C, "-m", "bleu", "comet", "slide", "ter", "--docids", DOCIDS, "--slide-window", "3"]
 SINGLE = [REF, "-i", A, "-m", "slide", "bleu", "--docids", DOCIDS]
 SMALL = ["--paired-bs-n", "40", "--paired-ar-n", "40"]
@@ -56,6 +73,7 @@ RUNS = {
     "below a file": [REF, "-i", A, "-m", "comet", "--ctx-seg-scores", "{}/taken/below"],
     "file is a folder": [REF, "-i", A, "-m", "slide", "--slide-output", "{}"],
     "no name": [REF, "-i", A, "-m", "slide", "--slide-output", ""],
+    "table below a file": [REF, "-i", A, "-m", "slide", "--slide-output", f"{REF}/slide.tsv"],
     "device": [REF, "-i", A, "-m", "slide", "--slide-output", "/dev/null"],
     "no slide": [REF, "-i", A, "-m", "comet", "--slide-output", "{}/slide.tsv"],
     "failing": [REF, "-i", A, "-m", "bleu", "comet", "-l", "en-de", "--ctx-seg-scores", "{}"],
@@ -64,17 +82,25 @@ RUNS = {
     "list": ["--list", "--ctx-seg-scores", "{}/new"],
     "no ids": [REF, "-i", A, "-m", "bleu", "comet", "--confidence", *DOCUMENTS],
     "no test": [REF, "-i", A, "-b", *DOCUMENTS, "--docids", DOCIDS],
+    "at home": [
+        *[REF, "-i", A, "-m", "slide", "--source=~/source.txt", "--docids=~/docids.txt"],
+        *["--ctx-seg-scores=~/scores", "--slide-output=~/slide.tsv"],
+    ],
 }
+CLOSED = {f"{name}, closed": RUNS[name] for name in ("three", "paired", "confidence", "sentences", "bleu sentences")}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict:
     folder = tmp_path_factory.mktemp("files")
     jobs = {}
-    for name, arguments in RUNS.items():
+    for name, arguments in {**RUNS, **CLOSED}.items():
         own = folder / name.replace(" ", "_")
         own.mkdir()
         (own / "taken").write_text("here before\n")
+        if name == "at home":
+            for made, text in (("source.txt", SOURCE), ("docids.txt", DOCIDS)):
+                (own / made).write_bytes((EXAMPLES / text).read_bytes())
         if name == "names":
             for made, text in (("de-en.refA.txt", REF), ("my-second ref.txt", B), ("1/out.txt", A), ("2/out.txt", C)):
                 (own / made).parent.mkdir(exist_ok=True)
@@ -83,7 +109,8 @@ def runs(tmp_path_factory) -> dict:
         jobs[name] = {
             "args": [argument.replace("{}", str(own)) for argument in arguments],
             "stdin": columns,
-            "env": {"FOLDER": str(EXAMPLES)},
+            "env": {"FOLDER": str(EXAMPLES), "HOME": str(own)},
+            "closed": name in CLOSED,  # the standard output is a pipe that nobody reads
         }
     results = run_forked(folder / "runs", SETUP, BODY, jobs)
     for name, done in results.items():
@@ -98,7 +125,8 @@ FAILING = {
     "no name": (1, "--slide-output : cannot write there: not the name of a file"),
     "device": (1, "--slide-output /dev/null: cannot write there: not the name of a file"),
     "no system": (1, "no system to score: -i names no file"),
-    "no slide": (2, "error: --slide-output is for metric slide"),
+    "table below a file": (1, f"--slide-output {REF}/slide.tsv: {REF} is a file, and a folder must be there"),
+    "no slide": (2, "error: --slide-output is a flag of slide, which -m does not name"),
     "failing": (1, "reads English only"),
     "short ids": (1, "has 1 line, but system_a.en.txt has 59"),
     "no ids": (1, "--ctx-resample document needs the document id of each line: give --docids FILE"),
@@ -143,6 +171,35 @@ def test_a_bad_target_is_refused_before_a_model_is_loaded(tmp_path):
         *[REF, "-i", A, "-m", "comet", "--comet-model", "./no/such/folder", "--ctx-seg-scores", str(tmp_path / "taken")]
     )
     assert done.returncode == 1 and "taken is a file" in done.stderr and "no/such" not in done.stderr
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_files_are_written_before_anything_is_printed(runs, name):
+    """The first line that sacrebleu prints into a closed pipe ends it."""
+    done, whole = runs[name], runs[name.removesuffix(", closed")]
+    assert (done.returncode, done.stdout) == (-signal.SIGPIPE, "")
+    assert "error" not in done.stderr and not list(done.folder.rglob("*.tmp"))
+    texts = [{path.name: path.read_bytes() for path in each.folder.rglob("*.*")} for each in (done, whole)]
+    assert texts[0] == texts[1] and len(texts[0]) > 1
+
+
+def test_a_home_folder_is_found_in_every_path(runs):
+    home = runs["at home"].folder
+    assert {path.name for path in home.iterdir()} == {"taken", "source.txt", "docids.txt", "scores", "slide.tsv"}
+    assert [row["document"] for row in table(home / "slide.tsv") if row["level"] == "sentence"] == IDS
+    assert "slide-ref_en.doc.score" in {path.name for path in (home / "scores").iterdir()}
+
+
+@pytest.mark.parametrize("mode", [[], ["-sl"], ["--paired-bs", *SMALL]], ids=str)
+def test_a_failure_to_write_loses_no_score(tmp_path, mode):
+    """A folder that is put where a file is to be, after the check."""
+    out, systems = tmp_path / "out", [A, B] if "--paired-bs" in mode else [A]
+    (out / "bleu-ref_en.seg.score").mkdir(parents=True)
+    arguments = [REF, "-i", *systems, "-q", *mode]
+    done, stock = sacrebleu(*arguments, "--ctx-seg-scores", str(out)), sacrebleu(*arguments)
+    assert (done.returncode, done.stdout, stock.returncode) == (1, stock.stdout, 0) and done.stdout
+    says = f"sacreBLEU: error: cannot write {out}/bleu-ref_en.seg.score: Is a directory; the scores above are complete"
+    assert done.stderr.splitlines() == [says]
 
 
 def test_the_output_is_as_without_files(runs):
@@ -217,6 +274,11 @@ def test_names_of_systems_and_references(runs):
     assert path.name == "bleu-refA.my_second_ref.sys.score"
     assert list(read(path)) == [f"{folder}/1/out.txt", f"{folder}/2/out.txt"]
     assert list(read(runs["stdin"].folder / "comet-ref_en.seg.score")) == ["system1", "system2"]
+
+    bytes_in_name = SimpleNamespace(
+        args=SimpleNamespace(input=["-"]), systems=[[]], system_name=lambda _: "caf\udce9 1.txt"
+    )
+    assert files.system_names(bytes_in_name) == ["caf__1"]
 
     def run(*refs):
         return SimpleNamespace(args=SimpleNamespace(refs=list(refs)))

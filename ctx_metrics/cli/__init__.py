@@ -3,6 +3,7 @@
 import argparse
 import io
 import logging
+import shlex
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import Optional
 from ..errors import CtxMetricsError
 from ..notices import OncePerRun, logger, quiet_libraries
 from . import cite, convert, doctor, score
+from .hints import hints
 
 SUBCOMMANDS = {
     "score": (score, "score translations with any metrics"),
@@ -32,7 +34,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     with _notices_on_stderr():
         quiet_libraries()
         try:
-            args = command_parser(argv).parse_args(argv)
+            args = parse(argv)
             return args.run(args)
         except CtxMetricsError as error:
             message = str(error)
@@ -40,6 +42,20 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             message = f"{type(error).__name__}: {error}"
         sys.stderr.write("ctx-metrics: error: " + " ".join(message.splitlines()) + "\n")
         return 1
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The parsed command line; exits with 2, and says what may be meant, where it is wrong."""
+    parser = command_parser(argv)
+    if not argv:
+        parser.print_help(sys.stderr)
+        parser.exit(2)
+    if argv[0].startswith("-") and not any(flag.startswith(argv[0]) for flag in ("-h", "--help", "-V", "--version")):
+        parser.error(f"no subcommand is named; did you mean: ctx-metrics score {shlex.join(argv)}")
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hints(unknown) if argv[0] == 'score' else ''}")
+    return args
 
 
 def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
@@ -58,7 +74,7 @@ def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         )
         if argv[:1] == [name]:
             module.add_arguments(subparser, argv[1:])
-            subparser.set_defaults(run=module.run)
+            subparser.set_defaults(run=module.run, parser=subparser)
     return parser
 
 

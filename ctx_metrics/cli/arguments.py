@@ -1,15 +1,16 @@
 """The flags of `ctx-metrics score`."""
 
 import sys
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from os.path import expanduser
 
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
 from ..plugin.registry import MetricTable
 from .inputs import column_names, dataset, language_pair
 
 LEVELS = ("segment", "document", "system")
-FORMATS = ("table", "tsv", "jsonl", "json")
+FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o
 DEFAULT_METRIC = "comet"
 GRID_METRIC = "slide"
 GRID_SETTINGS = ("slide_window", "slide_stride", "slide_tokens")
@@ -42,8 +43,10 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     own = {name: add_metric_arguments(parser, name, table) for name in shown_metrics(table.plugins, argv)}
     group = parser.add_argument_group("engine of the neural metrics")
     add_engine_arguments(group)
-    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars.")
-    parser.set_defaults(own=own, table=table, parser=parser)
+    group.add_argument(
+        "-q", "--quiet", action="store_true", help="No progress bars, and no signatures on stderr beside TSV."
+    )
+    parser.set_defaults(own=own, table=table)
 
 
 def shown_metrics(plugins: list[str], argv: Sequence[str]) -> list[str]:
@@ -63,6 +66,11 @@ def check(args: Namespace, argv: Sequence[str]) -> None:
         error("-d names a test set with its source and references; leave out -s and -r")
     if args.dataset and not args.language_pair:
         args.language_pair = language_pair(args.dataset[1])
+    for flag, paths in (("-s", args.source), ("-r", args.references), ("--docids", args.docids)):
+        if paths and "-" in paths:
+            error(
+                f"{flag} -: the standard input is for translations (-t -); name a file, or give columns of both (--columns)"
+            )
     from_stdin = args.translations in (None, ["-"])
     if not from_stdin and "-" in args.translations:
         error("-t - reads the standard input, which does not go with files")
@@ -70,7 +78,19 @@ def check(args: Namespace, argv: Sequence[str]) -> None:
         error("--columns describes the standard input; leave it out with -t FILE")
     if from_stdin and (sys.stdin is None or (args.translations is None and sys.stdin.isatty())):
         error("no translations: name their files with -t, or give them on the standard input")
+    if args.columns:
+        try:
+            args.columns = column_names(",".join(args.columns))
+        except ArgumentTypeError as fault:
+            error(f"argument --columns: {fault}")
+    if args.only_system and args.levels not in (None, ["system"]):
+        error(f"--only-system contradicts --level {' '.join(args.levels)}; leave one out")
+    if args.only_system:
+        args.levels = ["system"]
     _check_metrics(args, argv)
+    if args.format is None:
+        ending = (args.output or "").rpartition(".")[2]
+        args.format = ending if ending in FORMATS[1:] else FORMATS[0]
     if args.levels is None:
         args.levels = ["system"] if args.format == "table" else ["segment", "system"]
 
@@ -100,20 +120,30 @@ def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
 
 
 def _add_inputs(group) -> None:
-    group.add_argument("-s", "--source", nargs=1, metavar="FILE", help="Source segments, one a line.")
+    group.add_argument("-s", "--source", nargs=1, type=expanduser, metavar="FILE", help="Source segments, one a line.")
     group.add_argument(
         "-t",
         "--translations",
         nargs="+",
+        type=expanduser,
         metavar="FILE",
         help="Each system's output, a file a system; also -i, --input. Without it, or with -, tab-separated text is "
         "read from the standard input.",
     )
     group.add_argument(
-        "-r", "--references", nargs="+", metavar="FILE", help="References; none for models that read none."
+        "-r",
+        "--references",
+        nargs="+",
+        type=expanduser,
+        metavar="FILE",
+        help="References; none for models that read none.",
     )
     group.add_argument(
-        "--docids", nargs=1, metavar="FILE", help="Document id of each line; a document is a run of equal ids."
+        "--docids",
+        nargs=1,
+        type=expanduser,
+        metavar="FILE",
+        help="Document id of each line; a document is a run of equal ids.",
     )
     group.add_argument(
         "-d",
@@ -128,15 +158,17 @@ def _add_inputs(group) -> None:
     )
     group.add_argument(
         "--columns",
-        type=column_names,
+        nargs="+",
         metavar="NAMES",
         help="Columns of the standard input, from src, mt, mt:NAME (several systems), ref, doc. (Default: src,mt,ref of "
         "three; src,mt of two, or mt,ref with -s; mt of one)",
     )
     group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
     # spellings of sacrebleu and comet-score
-    group.add_argument("-i", "--input", nargs="+", dest="translations", default=SUPPRESS, help=SUPPRESS)
-    group.add_argument("--sources", nargs=1, dest="source", default=SUPPRESS, help=SUPPRESS)
+    group.add_argument(
+        "-i", "--input", nargs="+", type=expanduser, dest="translations", default=SUPPRESS, help=SUPPRESS
+    )
+    group.add_argument("--sources", nargs=1, type=expanduser, dest="source", default=SUPPRESS, help=SUPPRESS)
     group.add_argument("--sacrebleu_dataset", type=dataset, dest="dataset", default=SUPPRESS, help=SUPPRESS)
 
 
@@ -168,9 +200,8 @@ def _add_output(group) -> None:
     group.add_argument(
         "--format",
         choices=FORMATS,
-        default="table",
         help="jsonl and json have signatures, counts and what else a model says (parts, error spans). "
-        "(Default: %(default)s)",
+        "(Default: the ending of -o, if it is .tsv, .jsonl or .json, else table)",
     )
     group.add_argument(
         "--level",
@@ -183,18 +214,18 @@ def _add_output(group) -> None:
     group.add_argument(
         "--only-system",
         "--only_system",
-        action="store_const",
-        const=["system"],
-        dest="levels",
+        action="store_true",
         help="The same as --level system.",
     )
-    group.add_argument("-o", "--output", metavar="FILE", help="Write there in place of the standard output.")
+    group.add_argument(
+        "-o", "--output", type=expanduser, metavar="FILE", help="Write there in place of the standard output."
+    )
     group.add_argument(
         "-w",
         "--width",
         type=int,
         metavar="N",
-        help="Decimals. (Default: table 1, tsv 4, two more with --scale 1; JSON has all)",
+        help="Decimals. (Default: table 1, tsv 4; with --scale 1 table 4, tsv 6; JSON has all)",
     )
     group.add_argument(
         "--scale",

@@ -3,6 +3,7 @@
 The scores stay the same, bit by bit. The folder is named in place of the checkpoint: --model FOLDER.
 """
 
+import os.path
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +13,14 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     parser.add_argument(
         "model", metavar="MODEL", help="a COMET checkpoint: a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub"
     )
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where to write")
+    parser.add_argument("folder", metavar="FOLDER", type=os.path.expanduser, help="where to write")
 
 
 def run(args: Namespace) -> int:
     from ..models.convert import convert
 
-    convert(args.model, args.folder)
-    for path in sorted(path for path in args.folder.rglob("*") if path.is_file()):
+    folder = Path(args.folder)
+    convert(args.model, folder)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         print(f"{path}\t{path.stat().st_size:,} bytes")
     return 0

@@ -11,8 +11,9 @@ from .scoring import build_metrics, printed_signature
 COLUMNS = ("system", "window", "stride", "score")
 
 
-def render_grid(inputs: Inputs, args: Namespace) -> str:
-    """Score every system in all windows and strides, and give the text in the format that is asked for."""
+def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, str]]]:
+    """Score every system in all windows and strides; gives the text in the format that is asked for, and the titles and
+    signatures of what is in it."""
     from ..metrics.grid import slide_grid
 
     metric = build_metrics(inputs, args)["slide"]
@@ -24,19 +25,21 @@ def render_grid(inputs: Inputs, args: Namespace) -> str:
         for k, name in enumerate(inputs.names)
         for (window, stride), values in sorted(grid.items())
     }
+    largest = f"1-{args.slide_grid}"
+    of_all = [("SLIDE", _signature(metric, args.scale, largest, largest))]
     if args.format == "table":
-        return _tables(inputs.names, scores, metric, args)
+        return _tables(inputs.names, scores, args) + f"\n\n{signatures(of_all)}\n", of_all
     if args.format == "tsv":
         rows = [[*place, score] for place, score in scores.items()]
-        return tsv(COLUMNS, rows, decimals_of("tsv", args.width, args.scale))
+        return tsv(COLUMNS, rows, decimals_of("tsv", args.width, args.scale)), of_all
     objects = [
         {**dict(zip(COLUMNS, (*place, score))), "signature": _signature(metric, args.scale, *place[1:])}
         for place, score in scores.items()
     ]
-    return as_json(objects, args.format, args.width)
+    return as_json(objects, args.format, args.width), of_all
 
 
-def _tables(names: list[str], scores: dict[tuple[str, int, int], float], metric: SLIDE, args: Namespace) -> str:
+def _tables(names: list[str], scores: dict[tuple[str, int, int], float], args: Namespace) -> str:
     """One table a system: windows down, strides across; a stride beyond the window has no cell."""
     sizes = range(1, args.slide_grid + 1)
     decimals = decimals_of("table", args.width, args.scale)
@@ -48,8 +51,7 @@ def _tables(names: list[str], scores: dict[tuple[str, int, int], float], metric:
             for window in sizes
         ]
         texts.append(f"{name}\n" + table(["window \\ stride", *map(str, sizes)], rows))
-    largest = f"1-{args.slide_grid}"
-    return "\n\n".join([*texts, signatures([("SLIDE", _signature(metric, args.scale, largest, largest))])]) + "\n"
+    return "\n\n".join(texts)
 
 
 def _signature(metric: SLIDE, scale: int, window: object, stride: object) -> str:

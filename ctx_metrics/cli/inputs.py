@@ -93,6 +93,7 @@ def read_inputs(args: Namespace) -> Inputs:
 
 def system_names(paths: Sequence[str]) -> list[str]:
     """A short distinct name for each system's file: its last part, or as many parts as tell it from the others.
+    /dev/fd/63, which a shell makes of <(command), is kept as it is.
 
     >>> system_names(["out/a.txt", "out/b.txt"]), system_names(["de/big/a.txt", "de/small/a.txt", "b.txt"])
     (['a.txt', 'b.txt'], ['big/a.txt', 'small/a.txt', 'b.txt'])
@@ -103,7 +104,7 @@ def system_names(paths: Sequence[str]) -> list[str]:
             raise InputError(f"{paths[k]} is given twice; name each system once")
     names = []
     for path in whole:
-        for parts in range(1, len(path.parts) + 1):
+        for parts in range(len(path.parts) if path.is_relative_to("/dev") else 1, len(path.parts) + 1):
             name = path.parts[-parts:]
             if sum(other.parts[-parts:] == name for other in whole) == 1:
                 break
@@ -158,13 +159,14 @@ def _add_test_set(streams: dict[str, list[Stream]], names: str, pair: str) -> No
         if pair not in DATASETS[name].langpairs:
             pairs = ", ".join(sorted(DATASETS[name].langpairs))
             raise InputError(f"-d: test set {name} has no language pair {pair!r}; it has {pairs}")
+    fetch = " && ".join(f"sacrebleu --download {name} -l {pair}" for name in names.split(","))
     try:
         of_sets = [DATASETS[name].get_reference_files(pair) for name in names.split(",")]
         others = {"src": test_set_lines(names, pair, "src"), "doc": test_set_lines(names, pair, "docid")}
     except OSError as error:
         raise InputError(
             f"-d: test set {names} is not there, and cannot be fetched ({type(error).__name__}: {error}); "
-            "fetch it once where there is a network: sacrebleu --download"
+            f"fetch it once where there is a network: {fetch}"
         ) from error
     if len({len(paths) for paths in of_sets}) > 1:
         raise InputError(f"-d: the test sets {names} have different numbers of references")

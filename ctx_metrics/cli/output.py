@@ -81,10 +81,17 @@ def signatures(of_metrics: Iterable[tuple[str, str]]) -> str:
 
 
 def check_output(path: Optional[str]) -> None:
-    """Raise InputError, before anything is scored, where the output file could not be written."""
-    if path is not None and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
-        why = "it is a folder" if Path(path).is_dir() else "its folder does not exist"
-        raise InputError(f"cannot write {path}: {why}")
+    """Make the output file's folder; raise InputError, before anything is scored, where the file cannot be written."""
+    if path is None:
+        return
+    if Path(path).is_dir():
+        raise InputError(f"cannot write {path}: it is a folder")
+    try:
+        Path(os.path.realpath(path)).parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InputError(f"cannot write {path}: {error.filename} is a file, and a folder must be there") from error
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def write(text: str, path: Optional[str]) -> None:

@@ -8,6 +8,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from types import SimpleNamespace
 
+from ..notices import notice
+
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     from . import arguments
@@ -25,11 +27,15 @@ def run(args: Namespace) -> int:
     if args.slide_grid is not None:
         from . import grid
 
-        text = grid.render_grid(read, args)
+        text, signatures = grid.render_grid(read, args)
     else:
         metrics = scoring.build_metrics(read, args)
         reports = {name: scoring.score(name, metric, read, args) for name, metric in metrics.items()}
         text = output.render(reports, args.format, args.width, args.scale)
+        signatures = [(report.title, report.signature) for report in reports.values()]
+    if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them
+        for title, signature in signatures:
+            notice(f"{title}|{signature}")
     output.write(text, args.output)
     return 0
 

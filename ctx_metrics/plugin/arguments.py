@@ -1,6 +1,7 @@
 """The flags that plugin metrics add to the sacrebleu command."""
 
 import argparse
+import os
 import sys
 
 from ..errors import CtxMetricsError
@@ -16,6 +17,7 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
 
         def __init__(self, *args, **options):
             run.args, run.metrics = None, {}  # the last run is over: sacrebleu now looks at its metrics' classes
+            self._given: list[argparse.Action] = []
             super().__init__(*args, **options)
 
         def parse_args(self, args=None, namespace=None):
@@ -37,10 +39,17 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
                 for error in broken.values():
                     sys.stderr.write(f"ctx-metrics: {error}\n")
                 raise
-            if getattr(namespace, "slide_output", None) is not None and "slide" not in namespace.metrics:
-                self.error("--slide-output is for metric slide, which is not among the metrics (-m)")
+            owners = {dest: name for name, dests in own.items() for dest in dests} | {"slide_output": "slide"}
+            for action in self._given:
+                name = owners.get(action.dest)
+                if name and name not in namespace.metrics:
+                    self.error(f"{action.option_strings[0]} is a flag of {name}, which -m does not name")
             run.begin(namespace, own, broken)
             return namespace
+
+        def _get_values(self, action, arg_strings):  # called for what the command line gives, not for defaults
+            self._given.append(action)
+            return super()._get_values(action, arg_strings)
 
         def _get_option_tuples(self, option_string):
             # an abbreviation that sacrebleu knows keeps its meaning: --do is --download, not --docids
@@ -67,10 +76,15 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags that several metrics share: context from files, and how the engine runs."""
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
     group.add_argument(
-        "--source", default=None, metavar="FILE", help="Source segments, one a line. (Default with -t: the test set's)"
+        "--source",
+        type=os.path.expanduser,
+        default=None,
+        metavar="FILE",
+        help="Source segments, one a line. (Default with -t: the test set's)",
     )
     group.add_argument(
         "--docids",
+        type=os.path.expanduser,
         default=None,
         metavar="FILE",
         help="Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)",
@@ -120,6 +134,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> Non
     )
     group.add_argument(
         "--ctx-seg-scores",
+        type=os.path.expanduser,
         default=None,
         metavar="DIR",
         help="Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
@@ -128,6 +143,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> Non
     if "slide" in wanted:
         group.add_argument(
             "--slide-output",
+            type=os.path.expanduser,
             default=None,
             metavar="FILE.tsv",
             help="Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.",

@@ -35,14 +35,16 @@ class Run:
         self.metrics: dict[str, Metric] = {}  # all that were made, by name
         self.whole_length = 0  # segments before sacrebleu picked some of them
         self.columns = 1  # of the standard input
+        self.unwritten: Optional[InputError] = None  # why the run's files could not be written
         self._unused: dict[str, bool] = {}
 
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
         """Start a run with its parsed arguments; `own` names each metric's own attributes among them.
 
-        Raises the error of a chosen metric that is among the `broken` ones, and InputError for a lone language.
+        Raises the error of a chosen metric that is among the `broken` ones, and InputError for a lone language or where
+        there is nothing to score against.
         """
-        self.args, self._own = args, own
+        self.args, self._own, self.unwritten = args, own, None
         self.systems, self._files, self.metrics = [], {}, {}
         # context the user gave by a flag, and whether nothing has used it so far
         self._unused = {name: True for name, flag in (("sources", args.source), ("doc_ids", args.docids)) if flag}
@@ -54,6 +56,12 @@ class Run:
                 raise broken[name]
         if self.chosen and args.langpair and not all(f"{args.langpair}-".split("-")[:2]):
             raise InputError(f"-l {args.langpair} is no language pair; name source and target, such as -l de-en")
+        scores = not (args.list or args.download or args.citation)
+        if self.chosen and scores and args.test_set is None and not args.refs:
+            raise InputError(
+                "no reference: name its file first, before -i, or a test set with -t; for a model that reads no reference, "
+                "give the source there too"
+            )
         for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
             logger.removeFilter(old)
         logger.addFilter(OncePerRun())

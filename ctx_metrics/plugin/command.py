@@ -30,7 +30,8 @@ def extend(module: ModuleType) -> None:
     module.smart_open = _with_clear_lines(module.smart_open, run)
     module.filter_subset = utils.filter_subset = _remembering_rows(utils.filter_subset, run)
     module.sanity_check_lengths = _noting_systems(module.sanity_check_lengths, run)
-    module.print_results_table = output.json_safe(module.print_results_table)
+    module.print_single_results = _after_files(module.print_single_results, run)
+    module.print_results_table = _after_files(output.json_safe(module.print_results_table), run)
     module.print_subset_results = _with_context(module.print_subset_results, run)
     module.main = _with_clear_errors(module.main, run)
 
@@ -61,6 +62,8 @@ class CommandTable(dict):
         if run.by_document:
             _resample_documents(metric, run.document_ids())
         run.metrics[name] = metric
+        if run.args.sentence_level:  # main() prints while it scores; it has this one metric
+            _write_files(run)
         return metric
 
     def _make_ours(self, name: str, references) -> Metric:
@@ -220,9 +223,28 @@ def _with_context(print_subset_results, run: Run):
     return wrapper
 
 
+def _after_files(print_scores, run: Run):
+    """A function that prints a run's scores, with the run's files written first: where the reader of the standard output
+    has closed it, such as head, the first line printed ends the process."""
+
+    @functools.wraps(print_scores)
+    def wrapper(*args, **options):
+        _write_files(run)
+        return print_scores(*args, **options)
+
+    return wrapper
+
+
+def _write_files(run: Run) -> None:
+    """Write the run's files; a failure waits until the scores are printed, so that they are not lost with the files."""
+    try:
+        files.write(run)
+    except InputError as error:
+        run.unwritten = error
+
+
 def _with_clear_errors(main, run: Run):
-    """main() that ends with one line and exit code 1, not with a traceback, for what a user can mend. When it has ended
-    well, the run's files are written."""
+    """main() that ends with one line and exit code 1, not with a traceback, for what a user can mend."""
 
     @functools.wraps(main)
     def wrapper():
@@ -230,10 +252,10 @@ def _with_clear_errors(main, run: Run):
             try:
                 main()
             except SystemExit as end:  # so ends --sentence-level
-                if not end.code:
-                    files.write(run)
-                raise
-            files.write(run)
+                if end.code or not run.unwritten:
+                    raise
+            if run.unwritten:
+                raise run.unwritten
             return
         except CtxMetricsError as error:
             message = str(error)

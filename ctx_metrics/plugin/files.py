@@ -26,7 +26,8 @@ def check(targets: dict[str, str]) -> None:
     for flag, path in targets.items():
         is_folder = flag == "--ctx-seg-scores"
         try:
-            folder = path if is_folder else os.path.dirname(os.path.realpath(path))
+            target = os.path.realpath(path) if os.path.islink(path) else path
+            folder = path if is_folder else os.path.dirname(target) or "."
             os.makedirs(folder, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 pass
@@ -39,9 +40,7 @@ def check(targets: dict[str, str]) -> None:
 
 
 def write(run: Run) -> None:
-    """Write a finished run's files, each whole or not at all; raises InputError where that fails."""
-    if not run.metrics:
-        return  # the run scored nothing, such as --list
+    """Write the files of a run that has its scores, each whole or not at all; raises InputError where that fails."""
     texts: dict[str, str] = {}
     systems, doc_ids = system_names(run), run.document_ids() if run.targets else None
     for flag, path in run.targets.items():
@@ -62,13 +61,13 @@ def write(run: Run) -> None:
 
 
 def _write_whole(path: str, text: str) -> None:
-    path = os.path.realpath(path)  # a link stays a link
-    beside = f"{path}.{os.getpid()}.tmp"
+    target = os.path.realpath(path)  # a link stays a link
+    beside = f"{target}.{os.getpid()}.tmp"
     try:
         try:
             with open(beside, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
-            os.replace(beside, path)
+            os.replace(beside, target)
         except BaseException:
             if os.path.exists(beside):
                 os.unlink(beside)
@@ -175,12 +174,13 @@ def _slide_rows(metric: Metric, result: "SystemResult", doc_ids: Optional[Sequen
 
 
 def system_names(run: Run) -> list[str]:
-    """The systems' names in files: their files' names without folder and ending where these differ, and no blanks."""
+    """The systems' names in files: their files' names without folder and ending where these differ, and `_` for blanks
+    and for bytes that are no text."""
     if not run.args.input:
         return [f"system{number}" for number in range(1, len(run.systems) + 1)]
     paths = [run.system_name(number) for number in range(len(run.systems))]
     for name in (stem, lambda path: path):
-        names = [re.sub(r"\s", "_", name(path)) for path in paths]
+        names = [re.sub(r"[\s\ud800-\udfff]", "_", name(path)) for path in paths]
         if len(set(names)) == len(names):
             return names
     return [f"{name}:{number}" for number, name in enumerate(names, 1)]
