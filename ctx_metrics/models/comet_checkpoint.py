@@ -83,7 +83,7 @@ class CometCheckpoint:
             self.hyperparameters = _hyperparameters(described["hyperparameters"], root / CONFIG_FILE)
             self.config, self.folder = checked_config(dict(described["encoder"]), root), root
             self._tensors: Optional[dict[str, torch.Tensor]] = load_file(file)
-            self.source_hash = described["ckpt"]
+            self._converted: Optional[dict] = described
         else:
             loaded = load_file(file)
             self.hyperparameters = _hyperparameters(_lightning_hyperparameters(loaded, file, root), file)
@@ -92,21 +92,19 @@ class CometCheckpoint:
             if self.hyperparameters.encoder_model == "MiniLM" and not (self.folder / "tokenizer.json").exists():
                 self.folder = hub_folder("xlm-roberta-base", TOKENIZER)[1]  # whose tokenizer MiniLM shares
             self._tensors = loaded["state_dict"]
-            self.source_hash = None
+            self._converted = None
         _check_config(self.hyperparameters, self.config, self.folder)
         _check_tensors(self._tensors, self.hyperparameters, self.config, file)
         self.head = {name: tensor.float() for name, tensor in self._tensors.items() if not name.startswith("encoder.")}
 
     def resolved(self) -> ResolvedModel:
         """The model with its hash, for the signature: of the file as unbabel-comet knows it, also when converted."""
-        found = self._hashing.result()
-        if self.source_hash:
-            if found[:12] != read_comet_config(self.folder)["weights"]:
-                raise ModelError(
-                    f"{self.file} is not the file that was converted: its hash is {found[:12]}; convert again"
-                )
-            found = self.source_hash
-        return ResolvedModel(self.model.name, self.model.folder, self.model.revision, found[:12])
+        found = self._hashing.result()[:12]
+        if self._converted:
+            if found != self._converted["weights"]:
+                raise ModelError(f"{self.file} is not the file that was converted: its hash is {found}; convert again")
+            found = self._converted["ckpt"]
+        return ResolvedModel(self.model.name, self.model.folder, self.model.revision, found)
 
     def weights(self) -> dict[str, torch.Tensor]:
         """The encoder's tensors by their bare names, mapped from the file; read again after release()."""
