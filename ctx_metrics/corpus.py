@@ -13,7 +13,7 @@ BOM = "\ufeff"
 
 
 def read_lines(path: str, encoding: str = "utf-8") -> list[str]:
-    """The lines of a text file (or .gz), as sacrebleu would count them.
+    """The lines of a text file (or .gz, .xz), as sacrebleu would count them.
 
     Lines end at "\\n" only: a lone carriage return, U+2028, U+0085 and form feed stay inside their line.
     Trailing white space goes, as in sacrebleu. A byte-order mark at the start is dropped, and said.
@@ -28,15 +28,31 @@ def read_lines(path: str, encoding: str = "utf-8") -> list[str]:
 
 
 def read_text(path: str, encoding: str) -> str:
-    """All of a text file (or .gz), as it is; raises InputError as read_lines does."""
+    """All of a text file (or .gz, .xz), as it is; raises InputError as read_lines does."""
     try:
-        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
-            content = file.read()
+        content = _read_xz(path) if path.endswith(".xz") else _read_bytes(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"cannot read {path}: {error}; a file named .gz must be a whole gzip file") from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     return decode(content, path, encoding)
+
+
+def _read_bytes(path: str) -> bytes:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        return file.read()
+
+
+def _read_xz(path: str) -> bytes:
+    try:
+        import lzma
+    except ImportError as error:  # an optional part of Python
+        raise InputError(f"cannot read {path}: this Python has no lzma module; unpack the file first") from error
+    try:
+        with lzma.open(path, "rb") as file:
+            return file.read()
+    except (EOFError, lzma.LZMAError) as error:
+        raise InputError(f"cannot read {path}: {error}; a file named .xz must be a whole xz file") from error
 
 
 def decode(content: bytes, name: str, encoding: str) -> str:

@@ -18,7 +18,7 @@ from plugin_conftest import (
     sacrebleu,
 )
 
-from ctx_metrics.plugin.capture import constructor_parameters
+from ctx_metrics.metrics.construct import constructor_parameters
 
 DOC_IDS = lines_of(DOCIDS)
 ORIGLANGS = ["de" if doc_id.startswith(("news", "talk")) else "en" for doc_id in DOC_IDS]

@@ -1,5 +1,7 @@
 import gzip
+import lzma
 import random
+import sys
 
 import pytest
 from hypothesis import given
@@ -62,6 +64,10 @@ def test_gz(reading):
     assert reading(gzip.compress("één\ntwee\n".encode()), name="text.gz") == ["één", "twee"]
 
 
+def test_xz(reading):
+    assert reading(lzma.compress("één\ntwee\n".encode()), name="text.xz") == ["één", "twee"]
+
+
 def test_other_encodings(reading):
     assert reading("né\n".encode("latin-1"), "latin-1") == ["né"]
     assert reading("né\nзуб\n".encode("utf-16"), "utf-16") == ["né", "зуб"]
@@ -97,6 +103,22 @@ def test_broken_gz(reading):
     damaged[20:200] = b"\xff" * 180
     with pytest.raises(InputError, match="cannot read .*damaged.gz: "):
         reading(bytes(damaged), name="damaged.gz")
+
+
+def test_broken_xz(reading, tmp_path):
+    whole = lzma.compress(random.Random(1).randbytes(2000))
+    with pytest.raises(InputError, match="cannot read .*cut.xz: .*; a file named .xz must be a whole xz file"):
+        reading(whole[:-500], name="cut.xz")
+    with pytest.raises(InputError, match="cannot read .*plain.xz: "):
+        reading(b"no xz at all\n", name="plain.xz")
+    with pytest.raises(InputError, match="cannot read .*absent.xz: No such file or directory"):
+        read_lines(str(tmp_path / "absent.xz"))
+
+
+def test_xz_where_python_lacks_lzma(reading, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    with pytest.raises(InputError, match="this Python has no lzma module; unpack the file first"):
+        reading(b"", name="text.xz")
 
 
 def test_a_corpus_keeps_what_it_is_given():

@@ -13,11 +13,12 @@ from typing import Optional
 
 from ..errors import CtxMetricsError
 from ..notices import OncePerRun, logger, quiet_libraries
-from . import cite, convert, doctor, score
+from . import cite, convert, doctor, meta, score
 from .hints import hints
 
 SUBCOMMANDS = {
     "score": (score, "score translations with any metrics"),
+    "meta": (meta, "meta-evaluation: how well do metrics agree with people?"),
     "doctor": (doctor, "show what is installed, what works and what is missing"),
     "cite": (cite, "print the BibTeX of a metric's papers"),
     "convert": (convert, "turn a COMET checkpoint into a folder of safetensors and JSON"),

@@ -11,7 +11,8 @@ from typing import NamedTuple, Optional
 from ..corpus import BOM, decode, document_ranges, read_lines
 from ..errors import InputError
 from ..notices import counted, notice
-from ..plugin.capture import Segments, test_set_lines
+from ..metrics.construct import Segments
+from ..plugin.capture import test_set_lines
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")

@@ -12,8 +12,8 @@ from sacrebleu.metrics.base import Metric
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..metrics.base import ContextMetric, SystemResult
+from ..metrics.construct import constructor_parameters
 from ..notices import notice
-from ..plugin.capture import constructor_parameters
 from .inputs import Inputs
 
 

@@ -1,6 +1,5 @@
 """What one run of the sacrebleu command knows, handed to the metrics as constructor arguments."""
 
-import inspect
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -10,16 +9,9 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import document_ranges, read_lines
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
+from ..metrics.construct import constructor_parameters
 from ..notices import OncePerRun, counted, logger, notice
 from .registry import MetricTable
-
-
-class Segments(list):
-    """A stream of segments. Where sacrebleu picked some of a test set (--origlang, --subset, --detail), `indices` are their
-    places in the whole; `name` is a system's file."""
-
-    indices: Optional[list[int]] = None
-    name: str = ""
 
 
 class Run:
@@ -194,19 +186,6 @@ class Run:
         if self.args.input:
             return list(dict.fromkeys(self.args.input))[number]  # sacrebleu skips a file that it has read already
         return "the standard input" if self.columns == 1 else f"column {number + 1} of the standard input"
-
-
-def constructor_parameters(cls: type) -> set[str]:
-    """Names of a class's constructor parameters, also of the bases' when it passes **keywords on to them."""
-    names: set[str] = set()
-    for base in cls.__mro__:
-        if "__init__" not in vars(base) or base is object:
-            continue
-        parameters = inspect.signature(base.__init__).parameters.values()
-        names.update(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            break
-    return names
 
 
 def test_set_lines(test_sets: str, langpair: str, field: str) -> Optional[list[str]]:

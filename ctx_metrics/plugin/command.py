@@ -15,7 +15,8 @@ from ..errors import CtxMetricsError, InputError
 from ..notices import notice
 from . import files, output
 from .arguments import parser_class
-from .capture import Run, Segments
+from ..metrics.construct import Segments
+from .capture import Run
 from .registry import MetricTable
 
 

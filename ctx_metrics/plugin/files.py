@@ -1,18 +1,18 @@
 """The files that a run writes beside what sacrebleu prints: --ctx-seg-scores DIR and --slide-output FILE."""
 
-import copy
 import json
 import math
 import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, Optional
 
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
 from ..errors import InputError
+from ..metrics.scores import scores
 from .capture import Run
 
 if TYPE_CHECKING:
@@ -74,31 +74,6 @@ def _write_whole(path: str, text: str) -> None:
             raise
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; the scores above are complete") from error
-
-
-class Scores(NamedTuple):
-    """One system's scores, on sacrebleu's scale, in corpus order; NaN where nothing was scored."""
-
-    segments: list[float]
-    documents: list[float]
-    system: float
-
-
-def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str]]) -> Scores:
-    """A system's scores by any metric, from its statistics; no documents without ids."""
-    rows = metric._extract_corpus_statistics(system, None)
-    small = metric
-    if hasattr(metric, "effective_order"):  # BLEU of single sentences, as --sentence-level sets it
-        small = copy.copy(metric)
-        small.effective_order = True
-    return Scores(
-        [float(small._aggregate_and_compute([row]).score) for row in rows],
-        [
-            float(small._aggregate_and_compute(rows[start:end]).score)
-            for start, end in (document_ranges(doc_ids) if doc_ids is not None else [])
-        ],
-        float(metric._aggregate_and_compute(rows).score),
-    )
 
 
 def shown(score: Optional[float]) -> str:

@@ -2,14 +2,18 @@
 
     python -m ctx_metrics.training.embedded --data DIR --out FOLDER
 
-DIR holds wmt15_16_da/wmt15_16_da.tar.xz, wmt20_21_mqm/*.zh-en.tsv.xz and wmt22_mqm/wmt22_mqm.tar.xz. Training reads WMT16
+DIR holds wmt15_16_da/wmt15_16_da.tar.xz, wmt20_21_mqm/*.zh-en.tsv.xz and wmt22_mqm/wmt22_mqm.tar.xz; the archives are
+unpacked to a temporary folder. Training reads WMT16
 direct assessment into English and the zh-en MQM of WMT20 and WMT21; WMT15 and WMT22 are for development alone.
 """
 
 import argparse
 import itertools
 import json
-from collections.abc import Sequence
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Optional
@@ -20,10 +24,15 @@ from scipy.stats import pearsonr
 
 from ..engine.encoder import TextEncoder
 from ..engine.options import EngineOptions
+from ..meta.judged import JudgedSet, is_human
+from ..meta.pairwise import system_accuracy
+from ..meta.readers.da import read_da
+from ..meta.readers.table import read_table
+from ..meta.readers.tree import read_tree
 from ..models import hub
 from ..models.regressor import CONFIG_KIND, RegressorNetwork, feature_names, predict
 from ..windows import sentence_windows
-from .data import Judgement, read_da, read_mqm_tree, read_mqm_tsv
+from .data import Judgement, judgements
 from .fit import Recipe, encode_pairs, fit
 
 DA15_PAIRS = ("cs-en", "de-en", "fi-en", "ru-en")
@@ -35,26 +44,48 @@ WINDOW = 6
 def training_set(data: Path) -> tuple[list[Judgement], list[float], list[bool]]:
     """Judgements, their targets, and whether each is MQM. Targets are z-scores within each data set, of the score for direct
     assessment and of minus the root of the penalty for MQM."""
-    da = read_da(data / "wmt15_16_da/wmt15_16_da.tar.xz", "2016", DA16_PAIRS)
-    mqm = [j for name in MQM_FILES for j in read_mqm_tsv(data / f"wmt20_21_mqm/{name}.tsv.xz")]
-    judgements = [j for j in da + mqm if j.hypothesis.strip() and j.reference.strip()]
-    is_mqm = np.array([j.dataset in MQM_FILES for j in judgements])
-    raw = np.array([j.score for j in judgements])
+    sets = read_da_year(data, "2016", DA16_PAIRS)
+    sets += [read_table(str(data / f"wmt20_21_mqm/{name}.tsv.xz")) for name in MQM_FILES]
+    rows = [j for judged in sets for j in judgements(judged) if j.hypothesis.strip() and j.reference.strip()]
+    is_mqm = np.array([j.dataset in MQM_FILES for j in rows])
+    raw = np.array([j.score for j in rows])
     raw[is_mqm] = -np.sqrt(np.maximum(0, -raw[is_mqm]))
-    datasets = np.array([j.dataset for j in judgements])
+    datasets = np.array([j.dataset for j in rows])
     targets = np.zeros(len(raw), np.float32)
     for name in set(datasets):
         of_set = datasets == name
         targets[of_set] = (raw[of_set] - raw[of_set].mean()) / raw[of_set].std()
-    return judgements, targets.tolist(), is_mqm.tolist()
+    return rows, targets.tolist(), is_mqm.tolist()
+
+
+def read_da_year(data: Path, year: str, pairs: Sequence[str]) -> list[JudgedSet]:
+    """Direct assessment of WMT15 or WMT16 from its archive."""
+    with unpacked(data / "wmt15_16_da/wmt15_16_da.tar.xz") as folder:
+        return read_da(str(folder / f"DAseg-wmt-newstest{year}"), pairs)
+
+
+@contextmanager
+def unpacked(archive: Path) -> Iterator[Path]:
+    """The folder that a .tar.xz holds, which has the archive's name, unpacked for a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder, filter="data")
+        yield Path(folder) / archive.name.removesuffix(".tar.xz")
 
 
 class Development:
     """The development sets with their network inputs computed once, so that several networks can be compared."""
 
     def __init__(self, data: Path, encoder: TextEncoder, layers: Sequence[int]):
-        self.da = read_da(data / "wmt15_16_da/wmt15_16_da.tar.xz", "2015", DA15_PAIRS)
-        self.mqm, self.official = read_mqm_tree(data / "wmt22_mqm/wmt22_mqm.tar.xz", "zh-en")
+        self.da = [j for judged in read_da_year(data, "2015", DA15_PAIRS) for j in judgements(judged)]
+        with unpacked(data / "wmt22_mqm/wmt22_mqm.tar.xz") as folder:
+            judged = read_tree(str(folder), "zh-en", "mqm", "refA")
+        self.official = {
+            system: score
+            for system, score in zip(judged.systems, judged.system_scores.tolist())
+            if not (is_human(system) or np.isnan(score))
+        }
+        self.mqm = [j for j in judgements(judged) if j.system in self.official]
         self.windows = list(document_windows(self.mqm))
         self._inputs = [
             encode_pairs(encoder, pairs, layers, "development")
@@ -70,7 +101,7 @@ class Development:
         over the 14 judged systems (91 pairs) for segments and for windows of 6."""
         da, mqm, windows = (values_of(network, inputs) for inputs in self._inputs)
         of_pair = {
-            pair: pearsonr(*zip(*[(v, j.score) for v, j in zip(da, self.da) if j.dataset == f"wmt15.{pair}"]))[0]
+            pair: pearsonr(*zip(*[(v, j.score) for v, j in zip(da, self.da) if j.dataset == f"newstest2015.{pair}"]))[0]
             for pair in DA15_PAIRS
         }
         judged = [(value, j.score) for value, j in zip(mqm, self.mqm) if not np.isnan(j.score)]
@@ -91,14 +122,7 @@ class Development:
             )
             for s in self.official
         }
-        return float(
-            np.mean(
-                [
-                    (means[a] - means[b]) * (self.official[a] - self.official[b]) > 0
-                    for a, b in itertools.combinations(self.official, 2)
-                ]
-            )
-        )
+        return system_accuracy(np.array([*self.official.values()]), np.array([means[s] for s in self.official]))
 
 
 def values_of(network: RegressorNetwork, inputs: Sequence[Optional[tuple]]) -> list[float]:
@@ -107,9 +131,10 @@ def values_of(network: RegressorNetwork, inputs: Sequence[Optional[tuple]]) -> l
     return [0.0 if each is None else next(values) for each in inputs]
 
 
-def document_windows(judgements: Sequence[Judgement]):
+def document_windows(rows: Sequence[Judgement]):
     """Windows of 6 of each system's documents: (system, sentences, hypothesis joined, reference joined)."""
-    for (system, _), group in itertools.groupby(judgements, key=lambda j: (j.system, j.document)):
+    of_systems = sorted(rows, key=lambda j: j.system)  # stable: documents stay in order
+    for (system, _), group in itertools.groupby(of_systems, key=lambda j: (j.system, j.document)):
         sentences = list(group)
         for start, end, _ in sentence_windows(len(sentences), WINDOW, WINDOW):
             yield (
@@ -164,13 +189,13 @@ def main() -> None:
     args = parser.parse_args()
     recipe, model = Recipe(), hub.resolve(hub.EMBEDDED)
     encoder = TextEncoder(model.folder, EngineOptions())
-    judgements, targets, is_mqm = training_set(args.data)
-    inputs = encode_pairs(encoder, [(j.hypothesis, j.reference) for j in judgements], recipe.layers, "training set")
+    rows, targets, is_mqm = training_set(args.data)
+    inputs = encode_pairs(encoder, [(j.hypothesis, j.reference) for j in rows], recipe.layers, "training set")
     network = fit(inputs, targets, is_mqm, encoder.width, recipe)
     scores = Development(args.data, encoder, recipe.layers).scores(network)
     for name, value in scores.items():
         print(f"{name:40} {value:.4f}")
-    write_model(args.out, network, model, encoder.width, recipe, scores, len(judgements))
+    write_model(args.out, network, model, encoder.width, recipe, scores, len(rows))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+"""The figures of `ctx-metrics meta --plot DIR`."""
+
+import os
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Optional
+
+import numpy as np
+
+from ..meta import plots
+from ..meta.correlation import mad_outliers
+from ..meta.judged import JudgedSet, MetricScores
+from ..meta.lengths import agreement_by_length
+from ..meta.protocols import PreferenceTau, Protocol
+from ..meta.report import Report
+from ..notices import notice
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+GRID_CELL = re.compile(r"slide\((\d+),(\d+)\)")
+
+
+def draw(
+    report: Report,
+    sets: Sequence[JudgedSet],
+    scores: Mapping[str, Sequence[Optional[MetricScores]]],
+    protocols: Sequence[Protocol],
+    args: Namespace,
+) -> None:
+    """Draw all figures that this evaluation has something for, and say which were written."""
+    written = []
+    for name, figure in _figures(report, sets, scores, protocols, args.slide_grid):
+        file = re.sub(r"[^\w.-]", "_", name) + f".{args.plot_format}"
+        plots.save(figure, os.path.join(args.plot, file))
+        written.append(file)
+    notice(f"figures in {args.plot}: {', '.join(written)}" if written else "--plot: there is nothing to draw")
+
+
+def _figures(report, sets, scores, protocols, largest: Optional[int]) -> Iterator[tuple[str, "Figure"]]:
+    for agreement in report.agreements:
+        yield f"agreement.{agreement.protocol}", plots.agreement_bars(agreement)
+        cells = {
+            (int(match[1]), int(match[2])): float(value)
+            for metric, value in zip(agreement.metrics, agreement.overall)
+            if (match := GRID_CELL.fullmatch(metric))
+        }
+        if cells:
+            title = f"slide on {', '.join(agreement.sets)}"
+            yield f"slide-grid.{agreement.protocol}", plots.window_heatmap(cells, largest, title, agreement.title)
+    for judged in sets:
+        metrics = {
+            each.name: each.system_scores
+            for each in scores[judged.name]
+            if each and each.system_scores is not None and not GRID_CELL.fullmatch(each.name)
+        }
+        if judged.system_scores is None or not metrics:
+            continue
+        there = ~np.isnan(judged.system_scores)
+        human = judged.system_scores[there]
+        systems = [system for system, known in zip(judged.systems, there) if known]
+        outliers = [system for system, out in zip(systems, mad_outliers(human)) if out]
+        of_known = {name: of_metric[there] for name, of_metric in metrics.items()}
+        yield f"systems.{judged.name}", plots.system_scatter(judged.name, systems, human, of_known, outliers)
+    for protocol in protocols:
+        if isinstance(protocol, PreferenceTau):
+            continue
+        curves = agreement_by_length(sets, scores, protocol)
+        if curves:
+            yield f"document-length.{protocol.name}", plots.agreement_by_length(curves)

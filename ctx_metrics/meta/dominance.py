@@ -1,0 +1,55 @@
+"""Counting in sorted order: of the scores before a place, how many are lower or equal, in O(n log n) for all places."""
+
+import numpy as np
+
+
+def prefix_counts(values: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each i, how many of values[: ends[i]] are below values[i], and how many equal it: two int64 arrays (n,).
+
+    The values' ranks go down a wavelet matrix (Claude, Navarro and Ordonez 2015): from the highest bit to the lowest,
+    they are parted, in order, by that bit, and each prefix becomes a range of the part its value belongs to. Where that
+    is the part of ones, what the range had in the part of zeros is below the value. What is left at the end is equal.
+    One level is kept at a time: O(n log n) time, O(n) memory.
+
+    values    (n,), no NaN; ends    int64 (n,), from 0 to n
+
+    Below, the 3 before place 3 are (2, 1, 2): one is below 2, two equal it.
+
+    >>> [counts.tolist() for counts in prefix_counts(np.array([2.0, 1, 2, 2]), np.array([0, 1, 2, 3]))]
+    [[0, 0, 1, 1], [0, 0, 1, 2]]
+    """
+    wanted = np.unique(values, return_inverse=True)[1].reshape(-1)
+    parted = wanted
+    low, high, below = np.zeros_like(ends), ends, np.zeros_like(ends)
+    for bit in reversed(range(int(wanted.max(initial=0)).bit_length())):
+        one = (parted >> bit) & 1 == 1
+        ones_before = np.concatenate([[0], np.cumsum(one)])
+        zeros = len(parted) - ones_before[-1]
+        ones_low, ones_high = ones_before[low], ones_before[high]
+        zeros_low, zeros_high = low - ones_low, high - ones_high
+        up = (wanted >> bit) & 1 == 1
+        below = below + np.where(up, zeros_high - zeros_low, 0)
+        low, high = np.where(up, zeros + ones_low, zeros_low), np.where(up, zeros + ones_high, zeros_high)
+        parted = np.concatenate([parted[~one], parted[one]])
+    return below, high - low
+
+
+def first_within(ascending: np.ndarray, reach: float) -> np.ndarray:
+    """For each i, the first j with ascending[i] - ascending[j] <= reach: int64 (n,), at most i.
+
+    Differences are compared as they are rounded, by bisection (rounding keeps their order), so this agrees to the last
+    bit with comparing every pair; a search for ascending[i] - reach would not.
+
+    ascending    float64 (n,), sorted, finite; reach    0 or more
+
+    >>> first_within(np.array([0.1, 0.3, 0.4]), 0.1).tolist()
+    [0, 1, 2]
+    >>> 0.4 - 0.3 <= 0.1
+    False
+    """
+    low, high = np.zeros(len(ascending), dtype=np.int64), np.arange(len(ascending), dtype=np.int64)
+    for _ in range(len(ascending).bit_length()):
+        middle = (low + high) // 2
+        near = ascending - ascending[middle] <= reach
+        low, high = np.where(near, low, middle + 1), np.where(near, middle, high)
+    return high

@@ -1,0 +1,265 @@
+"""Evaluates metrics: every protocol on every set that it applies to, with ranks, intervals and tests."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Optional
+
+import numpy as np
+
+from ..errors import InputError
+from ..notices import counted, notice
+from .bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
+from .clusters import ranks
+from .judged import JudgedSet, MetricScores
+from .protocols import Measurement, Protocol, TieAccuracy
+from .report import Agreement, Report
+from .significance import pairwise_permutation, perm_both, williams
+
+TESTS = {
+    "perm-both": "PERM-BOTH permutation test",
+    "pairs": "permutation of pairwise decisions",
+    "bootstrap": "paired bootstrap",
+    "williams": "Williams' test",
+}
+
+
+@dataclass(frozen=True)
+class Significance:
+    """How differences between metrics are tested.
+
+    test        auto (what suits a protocol), perm-both, bootstrap, pairs, williams or none
+    alpha       level at which a metric opens a new cluster
+    resamples   of permutation tests and bootstrap; `seed` starts them
+    intervals   whether to give 95 % bootstrap intervals
+    all_pairs   test all pairs of metrics, not only those that the clusters need
+    """
+
+    test: str = "auto"
+    alpha: float = 0.05
+    resamples: int = 1000
+    seed: int = 0
+    intervals: bool = False
+    all_pairs: bool = False
+
+
+@dataclass
+class _Measured:
+    """One metric under one protocol: its scores and measurements by set, and the value over all sets."""
+
+    scores: dict[str, np.ndarray] = field(default_factory=dict)
+    found: dict[str, Measurement] = field(default_factory=dict)
+    overall: float = float("nan")
+
+
+def evaluate(
+    sets: Sequence[JudgedSet],
+    scores: Mapping[str, Sequence[Optional[MetricScores]]],
+    protocols: Sequence[Protocol],
+    significance: Significance = Significance(),
+    seen: Sequence[tuple[str, str]] = (),
+) -> Report:
+    """Measure how well metrics agree with people.
+
+    sets        the judged sets
+    scores      {name of a set: each metric's scores of it}, None where a metric has none
+    protocols   what to measure; a protocol that applies to no set is said and left out
+    seen        (metric, pattern of set names): the metric was trained on these sets, which is marked
+
+    Raises InputError if two sets have one name, no protocol applies to any set.
+    """
+    names = [judged.name for judged in sets]
+    if len(set(names)) < len(names):
+        raise InputError(f"two sets have the same name ({', '.join(sorted(names))}); evaluate them one by one")
+    agreements = [each for protocol in protocols if (each := _agreement(sets, scores, protocol, significance))]
+    if not agreements:
+        raise InputError("none of the protocols applies to any of the sets, or no metric has scores for them")
+    signatures = {each.name: each.signature for of_set in scores.values() for each in of_set if each}
+    for agreement in agreements:
+        agreement.seen = {
+            (metric, name)
+            for metric in agreement.metrics
+            for name in agreement.sets
+            if any(metric == one and fnmatchcase(name, pattern) for one, pattern in seen)
+        }
+    return Report(
+        agreements, {judged.name: _described(judged) for judged in sets}, signatures, vars(significance).copy()
+    )
+
+
+def _agreement(
+    sets: Sequence[JudgedSet],
+    scores: Mapping[str, Sequence[Optional[MetricScores]]],
+    protocol: Protocol,
+    significance: Significance,
+) -> Optional[Agreement]:
+    lacking = {judged.name: protocol.lacks(judged) for judged in sets}
+    usable = [judged for judged in sets if not lacking[judged.name]]
+    if not usable:
+        notice(f"{protocol.name}: applies to none of the sets ({', '.join(f'{k}: {v}' for k, v in lacking.items())})")
+        return None
+    measured: dict[str, _Measured] = {}
+    for judged in usable:
+        for metric in scores[judged.name]:
+            array = None if metric is None else protocol.scores_of(metric)
+            if array is not None:
+                of_metric = measured.setdefault(metric.name, _Measured())
+                of_metric.scores[judged.name] = array
+                of_metric.found[judged.name] = protocol.measure(judged, array)
+    if not measured:
+        notice(f"{protocol.name}: no metric has scores of {protocol.level}s")
+        return None
+    for of_metric in measured.values():
+        if len(of_metric.found) == len(usable):
+            of_metric.overall = protocol.overall_value([of_metric.found[judged.name] for judged in usable])
+    order = sorted(measured, key=lambda name: (np.isnan(measured[name].overall), -measured[name].overall, name))
+    sizes = [
+        max(each.found[judged.name].size for each in measured.values() if judged.name in each.found)
+        for judged in usable
+    ]
+    for name in order:
+        for judged, size in zip(usable, sizes):
+            found = measured[name].found.get(judged.name)
+            if found and found.size < size:
+                fewer = f"{found.size} of {counted(size, protocol.unit.removesuffix('s'), protocol.unit)}"
+                notice(f"{protocol.name}: {name} has scores for {fewer} of {judged.name}")
+    values = [
+        [each.found[judged.name].value if judged.name in each.found else np.nan for judged in usable]
+        for each in map(measured.get, order)
+    ]
+    agreement = Agreement(
+        protocol=protocol.name,
+        title=protocol.title,
+        level=protocol.level,
+        unit=protocol.unit,
+        sets=[judged.name for judged in usable],
+        sizes=sizes,
+        metrics=order,
+        values=np.array(values),
+        overall=np.array([measured[name].overall for name in order]),
+        overall_is=protocol.overall,
+        details={name: {k: found.details for k, found in measured[name].found.items()} for name in order},
+    )
+    _Comparisons(protocol, usable, measured, significance).complete(agreement)
+    return agreement
+
+
+class _Comparisons:
+    """The tests between the metrics of one protocol, each made once."""
+
+    def __init__(
+        self, protocol: Protocol, sets: Sequence[JudgedSet], measured: dict[str, _Measured], significance: Significance
+    ):
+        self.protocol, self.sets, self.measured, self.significance = protocol, sets, measured, significance
+        self.test = self._suitable(significance.test)
+        self._replicates: dict[str, np.ndarray] = {}
+        self._credits: dict[str, list[np.ndarray]] = {}
+        self._statistics = [protocol.statistic(judged) for judged in sets]
+
+    def _suitable(self, asked: str) -> str:
+        """The test that is asked for, where it suits the protocol, else the protocol's own, which is said."""
+        protocol, of_pairs = self.protocol, isinstance(self.protocol, TieAccuracy)
+        unsuitable = {
+            "williams": "is for Pearson's r on one set"
+            if not protocol.name.endswith("-pearson") or len(self.sets) > 1
+            else "",
+            "pairs": ""
+            if of_pairs and protocol.average == "item"
+            else "is for acc-eq and tau-23 averaged over segments",
+            "perm-both": "would tie scores at random, and ties are calibrated" if of_pairs else "",
+        }.get(asked, "")
+        if unsuitable:
+            own = TESTS.get(protocol.test, "no test")
+            notice(
+                f"--test {asked} {unsuitable}; {protocol.name} on {counted(len(self.sets), 'set', 'sets')} has: {own}"
+            )
+        return protocol.test if unsuitable or asked == "auto" else asked
+
+    def complete(self, agreement: Agreement) -> None:
+        """Add the ranks, p-values and intervals that are asked for."""
+        whole = [name for name in agreement.metrics if not np.isnan(self.measured[name].overall)]
+        if self.significance.intervals and self._can_bootstrap():
+            agreement.intervals = np.array(
+                [interval(self.replicates(name)) if name in whole else (np.nan, np.nan) for name in agreement.metrics]
+            )
+        if self.test in ("", "none") or (self.test == "bootstrap" and not self._can_bootstrap()):
+            return
+        agreement.test = TESTS[self.test]
+
+        def significantly_better(better: int, worse: int) -> bool:
+            pair = agreement.metrics[better], agreement.metrics[worse]
+            if pair not in agreement.p_values:
+                agreement.p_values[pair] = self.p_value(*pair)
+            return agreement.p_values[pair] < self.significance.alpha
+
+        agreement.ranks = ranks(agreement.overall, significantly_better)
+        if self.significance.all_pairs:
+            for i, better in enumerate(whole):
+                for worse in whole[i + 1 :]:
+                    significantly_better(agreement.metrics.index(better), agreement.metrics.index(worse))
+
+    def p_value(self, better: str, worse: str) -> float:
+        """One-sided p that `better` agrees no better than `worse`."""
+        names = [judged.name for judged in self.sets]
+        a, b = ([self.measured[each].scores[name] for name in names] for each in (better, worse))
+        options = {"resamples": self.significance.resamples, "seed": self.significance.seed}
+        if self.test == "williams":
+            return self._williams(a[0], b[0])
+        if self.test == "bootstrap":
+            return p_not_better(self.replicates(better), self.replicates(worse))
+        if self.test == "pairs":
+            return pairwise_permutation(self._credits_of(better), self._credits_of(worse), **options)
+        # early stopping blurs p-values of .02 and less
+        return perm_both(a, b, self._value, early_stop=self.significance.alpha > 0.02, **options)
+
+    def replicates(self, name: str) -> np.ndarray:
+        """A metric's overall value in every bootstrap resample; the same resamples for all metrics."""
+        if name not in self._replicates:
+            of_metric = self.measured[name]
+            found = [of_metric.found[judged.name] for judged in self.sets]
+            options = {"resamples": self.significance.resamples, "seed": self.significance.seed}
+            if all(each.parts is not None for each in found):
+                pooled = self.protocol.overall == "pooled"
+                self._replicates[name] = bootstrap_parts([each.parts for each in found], pooled, **options)
+            else:
+                arrays = [of_metric.scores[judged.name] for judged in self.sets]
+                self._replicates[name] = bootstrap_values(
+                    [array.shape[-1] for array in arrays],
+                    lambda drawn: float(np.mean([*map(self.protocol.resampled, self.sets, arrays, drawn)])),
+                    **options,
+                )
+        return self._replicates[name]
+
+    def _credits_of(self, name: str) -> list[np.ndarray]:
+        if name not in self._credits:
+            arrays = self.measured[name].scores
+            self._credits[name] = [self.protocol.credits(judged, arrays[judged.name]) for judged in self.sets]
+        return self._credits[name]
+
+    def _can_bootstrap(self) -> bool:
+        """Calibrated accuracy of all outputs together has no independent units to draw."""
+        return bool(self.protocol.test)
+
+    def _value(self, arrays: Sequence[np.ndarray]) -> float:
+        if self.protocol.overall == "pooled":
+            return self.protocol.overall_value([self.protocol.measure(*each) for each in zip(self.sets, arrays)])
+        return float(np.mean([statistic(array) for statistic, array in zip(self._statistics, arrays)]))
+
+    def _williams(self, a: np.ndarray, b: np.ndarray) -> float:
+        human = getattr(self.sets[0], f"{self.protocol.level}_scores")
+        there = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
+        r = np.corrcoef([human[there], a[there], b[there]])
+        return williams(r[0, 1], r[0, 2], r[1, 2], int(there.sum()))
+
+
+def _described(judged: JudgedSet) -> dict:
+    said = {"systems": len(judged.systems), "segments": judged.segments}
+    if judged.doc_ids is not None:
+        said["documents"] = len(set(judged.doc_ids))
+    if judged.segment_scores is not None:
+        said["judged outputs"] = int((~np.isnan(judged.segment_scores)).sum())
+    if judged.system_scores is not None:
+        said["judged systems"] = int((~np.isnan(judged.system_scores)).sum())
+    if judged.preferences is not None:
+        said["preferences"] = len(judged.preferences)
+    return said

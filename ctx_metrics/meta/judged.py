@@ -1,0 +1,130 @@
+"""A test set with human judgements: what every reader returns and every protocol reads."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Optional
+
+import numpy as np
+
+from ..corpus import document_ranges
+from ..errors import InputError
+
+_HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)
+
+
+def is_human(system: str) -> bool:
+    """Whether WMT names a human translation so.
+
+    >>> [is_human(name) for name in ("refA", "ref.B", "Human-P.0", "ref", "Refine-MT", "Online-A.1574")]
+    [True, True, True, True, False, False]
+    """
+    return _HUMAN.fullmatch(system) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedSet:
+    """S systems' outputs for the N segments of one test set, and what people said of them. Checked when made.
+
+    name              such as "wmt22.zh-en"; unique in an evaluation
+    systems           S names; human translations among them are systems too until `without` leaves them out
+    segments          N, also where no texts are there
+    hypotheses        S lists of N texts, None where a system's output is not there; None: no texts (score files do)
+    references        R streams of N texts, None where a reference is missing
+    sources, doc_ids  N texts each, or None; a document is a run of equal ids
+    source_lang, target_lang  language codes, None where unknown
+    segment_scores    float64 (S, N), higher is better, NaN where nobody judged an output; None: no scores of segments
+    system_scores     float64 (S,), NaN where nobody judged a system; where it is not given and segment_scores are,
+                      the mean of each system's judged segments, if there are several systems
+    preferences       int64 (P, 3), rows (segment, better system, worse system), counted from 0; None: no preferences
+
+    Raises InputError where lengths differ, a name is there twice, a document id comes back, or nothing is judged.
+
+    >>> judged = JudgedSet("toy", ["A", "B"], 2, segment_scores=np.array([[1.0, 0.0], [0.5, np.nan]]))
+    >>> judged.system_scores.tolist()
+    [0.5, 0.5]
+    """
+
+    name: str
+    systems: Sequence[str]
+    segments: int
+    hypotheses: Optional[Sequence[Sequence[Optional[str]]]] = None
+    references: Sequence[Sequence[Optional[str]]] = ()
+    sources: Optional[Sequence[str]] = None
+    doc_ids: Optional[Sequence[str]] = None
+    source_lang: Optional[str] = None
+    target_lang: Optional[str] = None
+    segment_scores: Optional[np.ndarray] = None
+    system_scores: Optional[np.ndarray] = None
+    preferences: Optional[np.ndarray] = None
+
+    def __post_init__(self):
+        if len(set(self.systems)) < len(self.systems):
+            raise InputError(f"{self.name}: a system is there twice ({', '.join(self.systems)})")
+        for what, streams in (
+            ("hypotheses", self.hypotheses or ()),
+            ("references", self.references),
+            ("sources", () if self.sources is None else [self.sources]),
+            ("document ids", () if self.doc_ids is None else [self.doc_ids]),
+        ):
+            for stream in streams:
+                if len(stream) != self.segments:
+                    raise InputError(f"{self.name}: {len(stream)} {what} for {self.segments} segments")
+        if self.hypotheses is not None and len(self.hypotheses) != len(self.systems):
+            raise InputError(f"{self.name}: outputs of {len(self.hypotheses)} systems for {len(self.systems)} names")
+        document_ranges(self.doc_ids or [])
+        shape = (len(self.systems), self.segments)
+        if self.segment_scores is not None and self.segment_scores.shape != shape:
+            raise InputError(f"{self.name}: human scores of shape {self.segment_scores.shape}, not {shape}")
+        if self.system_scores is None and self.segment_scores is not None and len(self.systems) > 1:
+            object.__setattr__(self, "system_scores", row_means(self.segment_scores))
+        if self.system_scores is not None and self.system_scores.shape != shape[:1]:
+            raise InputError(f"{self.name}: {self.system_scores.shape[0]} human scores for {shape[0]} systems")
+        if all(each is None for each in (self.segment_scores, self.system_scores, self.preferences)):
+            raise InputError(f"{self.name}: no human judgement of any kind")
+
+    @property
+    def complete(self) -> bool:
+        """Whether every system has an output for every segment, so that whole systems and documents can be scored."""
+        return self.hypotheses is not None and all(text is not None for texts in self.hypotheses for text in texts)
+
+    def without(self, systems: Sequence[str]) -> "JudgedSet":
+        """The same set without some systems, and without the preferences that name them."""
+        left = [i for i, name in enumerate(self.systems) if name not in set(systems)]
+        number = np.full(len(self.systems), -1)
+        number[left] = np.arange(len(left))
+        preferences = self.preferences
+        if preferences is not None:
+            preferences = np.column_stack([preferences[:, 0], number[preferences[:, 1]], number[preferences[:, 2]]])
+            preferences = preferences[(preferences[:, 1:] >= 0).all(axis=1)]
+        return replace(
+            self,
+            systems=[self.systems[i] for i in left],
+            hypotheses=None if self.hypotheses is None else [self.hypotheses[i] for i in left],
+            segment_scores=None if self.segment_scores is None else self.segment_scores[left],
+            system_scores=None if self.system_scores is None else self.system_scores[left],
+            preferences=preferences,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MetricScores:
+    """What a metric says of a JudgedSet, in the order of its systems and segments; higher is better.
+
+    name              the metric's
+    segment_scores    float64 (S, N), NaN where it scored nothing; None: it gives no scores of segments
+    system_scores     float64 (S,), NaN where it scored nothing; None: it gives no scores of systems
+    signature         the metric's signature, "" for scores from a file
+    """
+
+    name: str
+    segment_scores: Optional[np.ndarray]
+    system_scores: Optional[np.ndarray]
+    signature: str = ""
+
+
+def row_means(scores: np.ndarray) -> np.ndarray:
+    """Each row's mean over what is not NaN; NaN for a row that has nothing else. float64 (S,) of (S, N)."""
+    there = ~np.isnan(scores)
+    count = there.sum(axis=1)
+    return np.where(count > 0, np.where(there, scores, 0).sum(axis=1) / np.maximum(count, 1), np.nan)

@@ -1,0 +1,116 @@
+"""What all figures share: how they look and how they are saved."""
+
+import os
+import textwrap
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import CtxMetricsError, InputError
+from ...notices import counted, notice
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMN, PAGE = 3.15, 6.5  # inches: widths of a paper's column and of its text
+# the colours of Okabe and Ito (2008), which the colour-blind tell apart, but for their yellow, too pale for lines
+BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
+GREY = "#8A8A8A"
+LETTER = 0.058  # inches that a letter takes, about
+ENDINGS = (".png", ".pdf", ".svg")
+STYLE = {
+    "font.size": 7,
+    "axes.titlesize": 7,
+    "axes.labelsize": 7,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 6.5,
+    "figure.titlesize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "hatch.linewidth": 0.5,
+    "lines.linewidth": 1.2,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,  # publishers refuse the default, type 3
+    "text.usetex": False,  # names hold what TeX takes for commands
+}
+
+
+def check() -> None:
+    """Raise CtxMetricsError, one line with the mend, where matplotlib is missing or cannot be imported."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        said = "" if isinstance(error, ModuleNotFoundError) else f" ({' '.join(str(error).split())})"
+        raise CtxMetricsError(f'figures need matplotlib{said}: pip install "ctx-metrics[plot]"') from error
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Everything drawn inside looks as STYLE says, whatever the user's matplotlibrc; checks for matplotlib first."""
+    check()
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        yield
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure of some inches, which no window and no pyplot knows of; its parts make room for one another."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def label(name: str, longest: int = 0) -> str:
+    """A name as matplotlib shows it literally, cut in its middle if it is longer than `longest` (0: never).
+
+    >>> label("metricx_xxl_DA_2019-refA", 15)
+    'metricx…19-refA'
+    >>> label("a$b$")
+    'a\\\\$b\\\\$'
+    """
+    name = " ".join(name.split())
+    if longest and len(name) > longest:
+        end = (longest - 1) // 2
+        name = name[: longest - 1 - end] + "…" + name[len(name) - end :]
+    return name.replace("$", "\\$")
+
+
+def title(text: str, width: float) -> str:
+    """A title in as many lines as it takes in `width` inches."""
+    return "\n".join(map(label, textwrap.wrap(text, int(width / LETTER))))
+
+
+def save(figure: "Figure", path: str) -> None:
+    """Write a figure, whole or not at all, as its path ends: .png, .pdf or .svg. Makes the folder.
+
+    Raises InputError for another ending or a path that cannot be written; says if names hold letters the font lacks.
+    """
+    target = Path(os.path.realpath(path))
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with style(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            figure.savefig(temporary, format=ending[1:])
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    unknown = {str(each.message) for each in caught if "missing from" in str(each.message)}
+    if unknown:
+        notice(f"{path}: {counted(len(unknown), 'letter', 'letters')} that the figure's font lacks are drawn as boxes")
+    for each in caught:
+        if str(each.message) not in unknown:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)

@@ -1,0 +1,291 @@
+"""The protocols of agreement with human judgement, by the names that `ctx-metrics meta -p` knows.
+
+A protocol reads a JudgedSet and one metric's scores of it. It gives a Measurement: the value, what it was computed from,
+and, where the value is a ratio of sums over independent units, these units, which a bootstrap then draws from.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+import numpy as np
+
+from . import correlation, pairwise, soft_pairwise, taus, ties
+from .judged import JudgedSet, MetricScores
+
+CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
+PER = {"none": "", "item": ", mean over segments", "system": ", mean over systems"}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A metric's agreement on one set: `value` is sum/sum of `parts` (U, 2) where these are given; `size` counts what
+    the protocol's `unit` names; `details` belong to the value."""
+
+    value: float
+    size: int
+    parts: Optional[np.ndarray] = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Protocol(ABC):
+    """One way to measure agreement.
+
+    name, title   as `-p` knows it, and in words
+    level         system or segment: which scores of a metric it reads
+    unit          what `size` counts
+    overall       how values of several sets become one: "mean", or "pooled" (sum/sum over the units of all sets)
+    test          the test of significance that suits it: perm-both or bootstrap; "" if none does
+    """
+
+    name: str
+    title: str
+    level: str
+    unit: str
+    overall = "mean"
+    test = "perm-both"
+
+    @abstractmethod
+    def lacks(self, judged: JudgedSet) -> str:
+        """What a set lacks for this protocol, in words; "" if it applies."""
+
+    @abstractmethod
+    def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
+        """The agreement of a metric's scores, (S,) or (S, N) by `level`, with the set's judgements."""
+
+    def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
+        """The value alone as a function of the scores, for tests that compute it many times."""
+        return lambda scores: self.measure(judged, scores).value
+
+    def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
+        """The value on systems (level system) or segments drawn with replacement; for measurements without parts."""
+        raise NotImplementedError(f"{self.name} has parts to draw from")
+
+    def overall_value(self, found: Sequence[Measurement]) -> float:
+        """One value of several sets' measurements."""
+        if self.overall == "mean":
+            return float(np.mean([each.value for each in found]))
+        above, below = np.sum([each.parts.sum(axis=0) for each in found], axis=0)
+        return float(above / below) if below else float("nan")
+
+    def scores_of(self, metric: MetricScores) -> Optional[np.ndarray]:
+        """The scores that this protocol reads, None where the metric has none of that level."""
+        return metric.system_scores if self.level == "system" else metric.segment_scores
+
+
+class SystemCorrelation(Protocol):
+    """Correlation of system scores; without outliers, systems that people rate far from the rest are left out
+    (|h - median| / (1.4826 MAD) > 2.5; Mathur et al. 2020, Tangled up in BLEU)."""
+
+    level, unit = "system", "systems"
+
+    def __init__(self, kind: str, outliers: bool = True):
+        self.name = f"sys-{kind}" + ("" if outliers else "-no-outliers")
+        self.title = f"system-level {CORRELATIONS[kind]}" + ("" if outliers else " without outliers")
+        self._correlate, self._outliers = getattr(correlation, kind), outliers
+
+    def lacks(self, judged: JudgedSet) -> str:
+        return _lacks_systems(judged, 3)
+
+    def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
+        human = self._human(judged)
+        value = self._correlate(human, scores)
+        there = ~np.isnan(human) & ~np.isnan(scores)
+        details = {} if self._outliers else {"outliers": self._left_out(judged)}
+        return Measurement(value, int(there.sum()), details=details)
+
+    def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
+        return self._correlate(self._human(judged)[drawn], scores[drawn])
+
+    def _human(self, judged: JudgedSet) -> np.ndarray:
+        human = judged.system_scores
+        return human if self._outliers else np.where(correlation.mad_outliers(human), np.nan, human)
+
+    def _left_out(self, judged: JudgedSet) -> list[str]:
+        return [judged.systems[i] for i in np.flatnonzero(correlation.mad_outliers(judged.system_scores))]
+
+
+class SystemAccuracy(Protocol):
+    """Share of system pairs that a metric orders as people do, counted over the pairs of all sets (Kocmi et al. 2021)."""
+
+    name, title = "sys-acc", "system-level pairwise accuracy"
+    level, unit, overall = "system", "system pairs", "pooled"
+
+    def lacks(self, judged: JudgedSet) -> str:
+        return _lacks_systems(judged, 2)
+
+    def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
+        first, second = np.triu_indices(len(scores), 1)
+        there = ~(np.isnan(judged.system_scores) | np.isnan(scores))
+        both = there[first] & there[second]
+        agree = np.zeros(len(both))
+        agree[both] = pairwise.pair_agreements(judged.system_scores, scores)
+        return _ratio(np.column_stack([agree, both]), int(both.sum()), {"agreeing": int(agree.sum())})
+
+
+class SoftPairwiseAccuracy(Protocol):
+    """Soft pairwise accuracy of systems, from p-values of segment scores (Thompson et al. 2024).
+
+    Intervals draw system pairs, as those of sys-acc do: p-values of segments drawn with replacement are more extreme, so that
+    resampling segments would lower it.
+    """
+
+    name, title = "spa", "soft pairwise accuracy of systems"
+    level, unit = "segment", "system pairs"
+
+    def lacks(self, judged: JudgedSet) -> str:
+        return _lacks_segments(judged) or ("one system only" if len(judged.systems) < 2 else "")
+
+    def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
+        agreements = soft_pairwise.SoftPairwise(judged.segment_scores).agreements(scores)
+        there = ~np.isnan(agreements)
+        return _ratio(np.column_stack([np.where(there, agreements, 0), there]), int(there.sum()))
+
+    def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
+        return soft_pairwise.SoftPairwise(judged.segment_scores).accuracy
+
+
+class SegmentCorrelation(Protocol):
+    """Correlation of segment scores: of all outputs together, or the mean over segments or over systems."""
+
+    level, unit = "segment", "outputs"
+
+    def __init__(self, kind: str, average: str = "none"):
+        self.name, self.title = f"seg-{kind}", f"segment-level {CORRELATIONS[kind]}{PER[average]}"
+        self._kind, self._average = kind, average
+
+    def lacks(self, judged: JudgedSet) -> str:
+        few = self._average == "item" and len(judged.systems) < 3
+        return _lacks_segments(judged) or ("fewer than 3 systems" if few else "")
+
+    def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
+        size = int((~np.isnan(judged.segment_scores) & ~np.isnan(scores)).sum())
+        found = correlation.group_coefficients(judged.segment_scores, scores, self._kind, self._average)
+        if self._average == "none":
+            return Measurement(float(found[0]), size)
+        there = ~np.isnan(found)
+        undefined = int((~there).sum())
+        return _ratio(np.column_stack([np.where(there, found, 0), there]), size, {"undefined groups": undefined})
+
+    def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
+        human = judged.segment_scores[:, drawn]
+        return float(correlation.group_coefficients(human, scores[:, drawn], self._kind, "none")[0])
+
+
+class TieAccuracy(Protocol):
+    """Pairwise accuracy of outputs with ties, the metric's ties calibrated (Deutsch et al. 2023): acc_eq, or the same
+    as a tau, tau_23 = 2 acc_eq - 1.
+
+    Its test is a bootstrap of whole groups: the permutation of pairwise decisions that goes with it in WMT takes pairs for
+    independent, and finds differences too easily among many systems (meta/significance.py).
+    """
+
+    level, unit = "segment", "output pairs"
+
+    def __init__(self, name: str, average: str = "item"):
+        words = {"acc-eq": "acc_eq", "tau-23": "tau_23"}[name]
+        self.name, self.title = (
+            name,
+            f"segment-level {words}, ties calibrated{PER[average] or ', all outputs together'}",
+        )
+        self._tau, self.average = name == "tau-23", average
+        self.test = "" if average == "none" else "bootstrap"
+
+    def lacks(self, judged: JudgedSet) -> str:
+        few = self.average == "item" and len(judged.systems) < 2
+        return _lacks_segments(judged) or ("one system only" if few else "")
+
+    def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
+        human = judged.segment_scores
+        found = ties.calibrate(human, scores, self.average)
+        details = {"epsilon": found.epsilon, "sampled": found.sampled}
+        if self.average == "none":
+            return Measurement(self._scaled(found.accuracy), found.pairs, details=details)
+        accuracies, _ = ties.group_accuracies(human, scores, found.epsilon, self.average).T
+        there = ~np.isnan(accuracies)
+        return _ratio(np.column_stack([np.where(there, self._scaled(accuracies), 0), there]), int(found.pairs), details)
+
+    def credits(self, judged: JudgedSet, scores: np.ndarray) -> np.ndarray:
+        """Which pairs of outputs are judged rightly, for the permutation test: int8 (N, S(S-1)/2), -1 for no pair."""
+        epsilon = ties.calibrate(judged.segment_scores, scores, self.average).epsilon
+        return ties.pair_credits(judged.segment_scores, scores, epsilon)
+
+    def _scaled(self, accuracy):
+        return 2 * accuracy - 1 if self._tau else accuracy
+
+
+class PreferenceTau(Protocol):
+    """Kendall-like tau over people's preferences: DARR, and the taus of WMT11/12, WMT13 and WMT14."""
+
+    level, unit, test = "segment", "preferences", "bootstrap"
+    TITLES = {
+        "darr": "Kendall-like tau, ties against the metric (DARR)",
+        "wmt12": "Kendall's tau of WMT11/12, ties against the metric",
+        "wmt13": "Kendall's tau of WMT13, ties left out",
+        "wmt14": "Kendall's tau of WMT14, ties in the denominator",
+    }
+
+    def __init__(self, variant: str, threshold: float = 25.0):
+        self.name, self.title, self._variant, self._threshold = variant, self.TITLES[variant], variant, threshold
+
+    def lacks(self, judged: JudgedSet) -> str:
+        if judged.preferences is None and (judged.segment_scores is None or len(judged.systems) < 2):
+            return "no preferences between outputs"
+        return "" if len(self._preferences(judged)) else "no preferences between these systems"
+
+    def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
+        preferences = self._preferences(judged)
+        scored = int((~np.isnan([scores[preferences[:, i], preferences[:, 0]] for i in (1, 2)])).all(axis=0).sum())
+        return _ratio(taus.preference_parts(preferences, scores, self._variant), scored)
+
+    def _preferences(self, judged: JudgedSet) -> np.ndarray:
+        if judged.preferences is not None:
+            return judged.preferences
+        return taus.preferences_from_scores(judged.segment_scores, self._threshold)
+
+
+def make_protocols(average: Optional[str] = None, threshold: float = 25.0) -> dict[str, Protocol]:
+    """All protocols by name.
+
+    average     none, item or system: groups of outputs that segment-level protocols average over; None: none for
+                correlations, item for acc-eq and tau-23
+    threshold   difference of two segment scores from which darr takes one as preferred, where a set has no preferences
+    """
+    protocols: list[Protocol] = [
+        SystemAccuracy(),
+        SoftPairwiseAccuracy(),
+        *(SystemCorrelation(kind, outliers) for kind in CORRELATIONS for outliers in (True, False)),
+        *(SegmentCorrelation(kind, average or "none") for kind in CORRELATIONS),
+        *(TieAccuracy(name, average or "item") for name in ("acc-eq", "tau-23")),
+        *(PreferenceTau(variant, threshold) for variant in PreferenceTau.TITLES),
+    ]
+    return {protocol.name: protocol for protocol in protocols}
+
+
+def usual_protocols(judged: JudgedSet) -> list[str]:
+    """The protocols that are usual for what a set holds."""
+    if judged.preferences is not None:
+        return ["darr"]
+    found = []
+    if judged.system_scores is not None:
+        found.append("sys-acc")
+    if judged.segment_scores is not None:
+        found += ["spa", "seg-pearson", "acc-eq"] if len(judged.systems) > 1 else ["seg-pearson"]
+    return found
+
+
+def _lacks_systems(judged: JudgedSet, fewest: int) -> str:
+    if judged.system_scores is None:
+        return "no human scores of systems"
+    number = int((~np.isnan(judged.system_scores)).sum())
+    return f"{number} judged systems, not {fewest}" if number < fewest else ""
+
+
+def _lacks_segments(judged: JudgedSet) -> str:
+    return "no human scores of segments" if judged.segment_scores is None else ""
+
+
+def _ratio(parts: np.ndarray, size: int, details: Optional[dict[str, Any]] = None) -> Measurement:
+    above, below = parts.sum(axis=0)
+    return Measurement(float(above / below) if below else float("nan"), size, parts, details or {})

@@ -1,0 +1,91 @@
+"""Readers of human judgements, one layout a module; `read_judged` finds the one that a path wants."""
+
+import os
+from collections.abc import Sequence
+from typing import Optional
+
+from ...errors import InputError
+from ...notices import notice
+from ..judged import JudgedSet
+from .da import da_files, read_da
+from .mqm import read_mqm
+from .preferences import read_preferences
+from .rankings import read_rankings
+from .rows import find, header_of
+from .system_da import SCORES, read_system_da
+from .table import COLUMNS as TABLE_COLUMNS
+from .table import read_table
+from .tree import human_names, read_tree, tree_pairs
+
+LAYOUTS = (
+    "an mt-metrics-eval tree (a folder with human-scores), a folder of DAseg files, a folder with DA-syslevel.csv, MQM "
+    "errors (a TSV with target, category and severity), preferences (a TSV with better and worse), rankings (a CSV with "
+    "system1rank, ...), judged outputs (a TSV with mt and score)"
+)
+
+
+def read_judged(
+    path: str,
+    *,
+    pairs: Optional[Sequence[str]] = None,
+    human: str = "mqm",
+    reference: Optional[str] = None,
+    score: Optional[str] = None,
+    outputs: Optional[str] = None,
+) -> list[JudgedSet]:
+    """The judged sets of a file or folder, whose layout is found by looking: folders by the files in them, files by their
+    header. Files may be packed (.gz, .xz).
+
+    pairs        only these language pairs, such as ["zh-en"]
+    human        of a tree: which human scores, such as mqm or wmt-z. Pairs without them are left out, and that is said
+    reference    of a tree: which reference, such as "refA", or "refA,refB"; of MQM errors: the system that serves as
+                 reference; of rankings: the reference file
+    score        of a table: the column of the scores
+    outputs      of rankings: the folder of the systems' outputs
+
+    Raises InputError for a layout that is none of these, naming what was seen, and as the readers do.
+    """
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise InputError(f"cannot read {path}: No such file or directory")
+    sets = _read_folder(path, pairs, human, reference) if os.path.isdir(path) else None
+    if sets is None:
+        sets = [_read_file(path, reference, score, outputs)]
+    chosen = [each for each in sets if pairs is None or f"{each.source_lang}-{each.target_lang}" in pairs]
+    if not chosen:
+        there = ", ".join(f"{each.source_lang}-{each.target_lang}" if each.source_lang else each.name for each in sets)
+        raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {there}")
+    return chosen
+
+
+def _read_folder(path: str, pairs: Optional[Sequence[str]], human: str, reference: Optional[str]) -> list[JudgedSet]:
+    if there := tree_pairs(path):
+        chosen = [pair for pair in there if pairs is None or pair in pairs]
+        if not chosen:
+            raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")
+        scored = [pair for pair in chosen if human in human_names(path, pair)]
+        if scored and len(scored) < len(chosen):
+            left = ", ".join(pair for pair in chosen if pair not in scored)
+            notice(f"{path}: left out pairs without human scores named {human} ({left})")
+        return [read_tree(path, pair, human, reference) for pair in scored or chosen]
+    if da_files(path):
+        return read_da(path, pairs)
+    if find(os.path.join(path, SCORES)):
+        return read_system_da(path, pairs)
+    raise InputError(f"{path}: a folder of no known layout; known are {LAYOUTS}")
+
+
+def _read_file(path: str, reference: Optional[str], score: Optional[str], outputs: Optional[str]) -> JudgedSet:
+    columns = header_of(path)
+    if {"target", "category", "severity"} <= columns:
+        return read_mqm(path, reference)
+    if {"better", "worse"} <= columns:
+        return read_preferences(path)
+    if "system1rank" in columns:
+        if outputs is None or reference is None:
+            raise InputError(f"{path}: rankings want the folder of the systems' outputs, and the reference file")
+        return read_rankings([path], outputs, [reference])
+    if columns & set(TABLE_COLUMNS["mt"]) and ((score or "score") in columns or columns & set(TABLE_COLUMNS["score"])):
+        return read_table(path, score)
+    seen = ", ".join(sorted(columns)[:8])
+    raise InputError(f"{path}: its first line ({seen}) is the header of no known layout; known are {LAYOUTS}")

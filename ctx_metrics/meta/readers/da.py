@@ -1,0 +1,74 @@
+"""Segment direct assessment as WMT15 and WMT16 publish it: folders of DAseg.TEST.{source,mt-system,reference,human}.PAIR."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+
+from ...corpus import read_lines
+from ...errors import InputError
+from ...notices import counted
+from ..judged import JudgedSet
+from .rows import find, number, unpacked
+from .table import ONE_SYSTEM
+
+HUMAN = re.compile(r"DAseg\.(.+)\.human\.([^.]+)")
+
+
+def da_files(folder: str) -> dict[tuple[str, str], str]:
+    """The files of human scores in a folder, or in the folders in it, by test set and language pair."""
+    found = {}
+    for path in sorted([*Path(folder).glob("DAseg.*.human.*"), *Path(folder).glob("*/DAseg.*.human.*")]):
+        if match := HUMAN.fullmatch(unpacked(path.name)):
+            test, pair = match.groups()
+            found[test, pair] = str(path)
+    return found
+
+
+def read_da(folder: str, pairs: Optional[Sequence[str]] = None) -> list[JudgedSet]:
+    """A set for each test set and language pair, such as "newstest2016.cs-en"; a line a judged output.
+
+    The outputs' systems are not known: there is one, "outputs". pairs: only these language pairs.
+
+    Raises InputError for a folder without such files, for files of different lengths, and naming the line of a score that
+    is no number.
+    """
+    files = da_files(folder)
+    if not files:
+        raise InputError(f"{folder}: holds no files DAseg.TEST.human.PAIR")
+    chosen = {key: path for key, path in files.items() if pairs is None or key[1] in pairs}
+    if not chosen:
+        there = ", ".join(sorted({pair for _, pair in files}))
+        raise InputError(f"{folder}: none of the pairs {', '.join(pairs or ())}; there are {there}")
+    return [_read_pair(path, test, pair) for (test, pair), path in chosen.items()]
+
+
+def _read_pair(human: str, test: str, pair: str) -> JudgedSet:
+    scores = [number(line, f"{human}, line {k}") for k, line in enumerate(read_lines(human), 1)]
+
+    def texts(kind: str) -> Optional[list[str]]:
+        path = find(os.path.join(os.path.dirname(human), f"DAseg.{test}.{kind}.{pair}"))
+        if path is None:
+            if kind == "source":
+                return None
+            raise InputError(f"{human}: no file DAseg.{test}.{kind}.{pair} beside it")
+        lines = read_lines(path)
+        if len(lines) != len(scores):
+            raise InputError(f"{path}: {counted(len(lines), 'line', 'lines')} for the {len(scores)} of {human}")
+        return lines
+
+    source_lang, _, target_lang = pair.partition("-")
+    return JudgedSet(
+        f"{test}.{pair}",
+        [ONE_SYSTEM],
+        len(scores),
+        hypotheses=[texts("mt-system")],
+        references=[texts("reference")],
+        sources=texts("source"),
+        source_lang=source_lang,
+        target_lang=target_lang or None,
+        segment_scores=np.array([scores]),
+    )

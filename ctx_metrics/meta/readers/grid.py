@@ -1,0 +1,69 @@
+"""Judged outputs in any order -> the grid of systems and segments."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Optional
+
+import numpy as np
+
+from ...errors import InputError
+from ...notices import counted, notice
+from ..judged import JudgedSet
+
+
+@dataclass
+class Segment:
+    """A segment and what its outputs are; `number` orders the segments of a document, None: as they come."""
+
+    document: Optional[str]
+    number: Optional[int]
+    source: Optional[str]
+    reference: Optional[str]
+    outputs: dict[str, tuple[str, list[float]]] = field(default_factory=dict)
+
+    def judge(self, system: str, text: str, score: float, where: str) -> None:
+        """Add a judgement of a system's output; raises InputError if the system has another output here."""
+        known, scores = self.outputs.setdefault(system, (text, []))
+        if text != known:
+            raise InputError(f"{where}: {system} has another output for this segment above")
+        scores.append(score)
+
+
+def judged_set(
+    name: str,
+    segments: dict[Hashable, Segment],
+    languages: tuple[Optional[str], Optional[str]] = (None, None),
+) -> JudgedSet:
+    """The JudgedSet of segments: documents in order of first appearance, each output's score the mean of its judgements.
+
+    Segments without a reference are left out where others have one, and that is said.
+    """
+    ordered = list(segments.values())
+    document_order = {document: k for k, document in enumerate(dict.fromkeys(each.document for each in ordered))}
+    numbered = all(each.number is not None for each in ordered)
+    ordered.sort(key=lambda each: (document_order[each.document], each.number if numbered else 0))
+    with_reference = [each for each in ordered if each.reference is not None]
+    if 0 < len(with_reference) < len(ordered):
+        left = counted(len(ordered) - len(with_reference), "segment", "segments")
+        notice(f"{name}: left out {left} without a reference, of {len(ordered)}")
+        ordered = with_reference
+    systems = {system: i for i, system in enumerate(dict.fromkeys(name for each in ordered for name in each.outputs))}
+    scores = np.full((len(systems), len(ordered)), np.nan)
+    for k, segment in enumerate(ordered):
+        for system, (_, judgements) in segment.outputs.items():
+            there = [score for score in judgements if not math.isnan(score)]
+            scores[systems[system], k] = sum(there) / len(there) if there else math.nan
+    source_lang, target_lang = languages
+    return JudgedSet(
+        name,
+        list(systems),
+        len(ordered),
+        hypotheses=[[each.outputs.get(system, (None,))[0] for each in ordered] for system in systems],
+        references=[[each.reference for each in ordered]] if with_reference else (),
+        sources=[each.source for each in ordered] if all(each.source is not None for each in ordered) else None,
+        doc_ids=[each.document for each in ordered] if all(each.document is not None for each in ordered) else None,
+        source_lang=source_lang,
+        target_lang=target_lang,
+        segment_scores=scores,
+    )

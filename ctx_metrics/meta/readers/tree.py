@@ -1,0 +1,165 @@
+"""The tree of mt-metrics-eval: sources, references, system-outputs, documents and human-scores of language pairs."""
+
+import os
+from typing import Optional
+
+import numpy as np
+
+from ...corpus import document_ranges, read_lines
+from ...errors import InputError
+from ...notices import counted, notice
+from ..judged import JudgedSet
+from .rows import find, unpacked
+from .scores import SEGMENTS, SYSTEMS, read_score_lines
+
+HUMAN = "human-scores"
+
+
+def tree_pairs(root: str) -> list[str]:
+    """The language pairs with human scores of a tree; [] for a folder that is none.
+
+    The pairs' files lie together in ROOT/human-scores and so on, or each pair has its own ROOT/PAIR/human-scores.
+    """
+    if os.path.isdir(os.path.join(root, HUMAN)):
+        return _pairs_of(root)
+    return [name for name in _list(root) if name in _pairs_of(os.path.join(root, name))]
+
+
+def _pairs_of(base: str) -> list[str]:
+    files = [unpacked(name) for name in _list(os.path.join(base, HUMAN))]
+    return sorted({name.partition(".")[0] for name in files if name.endswith((SEGMENTS, SYSTEMS))})
+
+
+def human_names(root: str, pair: str) -> list[str]:
+    """The kinds of human scores that a pair has, such as mqm or wmt-z."""
+    files = [unpacked(name) for name in _list(os.path.join(_base(root, pair), HUMAN))]
+    return sorted(
+        {
+            name.removeprefix(f"{pair}.").removesuffix(level)
+            for name in files
+            for level in (SEGMENTS, SYSTEMS)
+            if name.startswith(f"{pair}.") and name.endswith(level)
+        }
+    )
+
+
+def read_tree(root: str, pair: str, human: str = "mqm", reference: Optional[str] = None) -> JudgedSet:
+    """The judged set of a language pair, named after the tree's folder and the pair, such as "wmt22.zh-en".
+
+    human        which of the human scores
+    reference    such as "refA", or "refA,refB" for two streams; None: the only one, or refA, or the first by name
+
+    All systems with an output are there, human translations too. System scores are those of the .sys.score file, or follow
+    from the segments'. Systems that are scored and have no output are left out, and that is said. A document is named by
+    its domain too where its id returns.
+
+    Raises InputError for what is not there, naming what is, and for files of different lengths.
+    """
+    base = _base(root, pair)
+    files = {level: find(os.path.join(base, HUMAN, f"{pair}.{human}{level}")) for level in (SEGMENTS, SYSTEMS)}
+    if not any(files.values()):
+        there = ", ".join(human_names(root, pair)) or "none"
+        raise InputError(f"{base}: no human scores named {human} for {pair}; there are {there}")
+    source = _text_file(os.path.join(base, "sources"), pair)
+    sources = read_lines(source)
+    length = len(sources)
+    whole = os.path.abspath(root)
+    name = f"{os.path.basename(os.path.dirname(whole) if os.path.basename(whole) == pair else whole)}.{pair}"
+
+    def lines(path: str) -> list[str]:
+        found = read_lines(path)
+        if len(found) != length:
+            raise InputError(f"{path}: {counted(len(found), 'line', 'lines')} for the {length} of {source}")
+        return found
+
+    outputs = os.path.join(base, "system-outputs")
+    if os.path.isdir(os.path.join(outputs, pair)):
+        outputs = os.path.join(outputs, pair)
+    systems = _texts(outputs)
+    if not systems:
+        raise InputError(f"{outputs}: no outputs SYSTEM.txt there{_only_jsonl(outputs)}")
+    scores = {level: None if path is None else read_score_lines(path) for level, path in files.items()}
+    scored = {system for found in scores.values() for system in found or ()}
+    if without_output := sorted(scored - set(systems)):
+        notice(f"{name}: left out systems with {human} scores and no output ({', '.join(without_output)})")
+    return JudgedSet(
+        name,
+        systems,
+        length,
+        hypotheses=[lines(_text_file(outputs, system)) for system in systems],
+        references=[lines(path) for path in _references(base, pair, name, reference)],
+        sources=sources,
+        doc_ids=_doc_ids(find(os.path.join(base, "documents", f"{pair}.docs")), lines),
+        source_lang=pair.partition("-")[0],
+        target_lang=pair.partition("-")[2] or None,
+        segment_scores=_grid(files[SEGMENTS], scores[SEGMENTS], systems, length),
+        system_scores=None if scores[SYSTEMS] is None else _grid(files[SYSTEMS], scores[SYSTEMS], systems, 1)[:, 0],
+    )
+
+
+def _base(root: str, pair: str) -> str:
+    base = root if os.path.isdir(os.path.join(root, HUMAN)) else os.path.join(root, pair)
+    if not os.path.isdir(os.path.join(base, HUMAN)):
+        raise InputError(f"{root}: no folder {HUMAN} of {pair}; there are {', '.join(tree_pairs(root)) or 'none'}")
+    return base
+
+
+def _list(folder: str) -> list[str]:
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def _texts(folder: str) -> list[str]:
+    names = [unpacked(name) for name in _list(folder)]
+    return [name.removesuffix(".txt") for name in names if name.endswith(".txt")]
+
+
+def _only_jsonl(folder: str) -> str:
+    only = any(unpacked(name).endswith(".jsonl") for name in _list(folder))
+    return "; texts in .jsonl are not read: write them as .txt, a line a segment" if only else ""
+
+
+def _text_file(folder: str, name: str) -> str:
+    path = find(os.path.join(folder, f"{name}.txt"))
+    if path is None:
+        raise InputError(f"{folder}: no file {name}.txt there{_only_jsonl(folder)}")
+    return path
+
+
+def _references(base: str, pair: str, name: str, reference: Optional[str]) -> list[str]:
+    folder = os.path.join(base, "references")
+    there = [found.removeprefix(f"{pair}.") for found in _texts(folder) if found.startswith(f"{pair}.")]
+    if reference is None:
+        if not there and _only_jsonl(folder):
+            raise InputError(f"{folder}: no references there{_only_jsonl(folder)}")
+        chosen = (["refA"] if "refA" in there else there)[:1]
+        if len(there) > 1:
+            notice(f"{name}: {chosen[0]} is the reference, of {', '.join(there)}")
+    else:
+        chosen = reference.split(",")
+    for each in chosen:
+        if each not in there:
+            raise InputError(f"{folder}: no reference {each} for {pair}; there are {', '.join(there) or 'none'}")
+    return [_text_file(folder, f"{pair}.{each}") for each in chosen]
+
+
+def _doc_ids(path: Optional[str], lines) -> Optional[list[str]]:
+    """The ids of a file with lines `domain<TAB>id`, with the domain where an id comes back after another document."""
+    if path is None:
+        return None
+    cells = [line.split("\t") for line in lines(path)]
+    doc_ids = [line[min(1, len(line) - 1)] for line in cells]
+    runs = 1 + sum(before != after for before, after in zip(doc_ids, doc_ids[1:]))
+    if runs > len(set(doc_ids)):
+        doc_ids = [":".join(line[:2]) for line in cells]
+    document_ranges(doc_ids, path)
+    return doc_ids
+
+
+def _grid(path: Optional[str], scores: Optional[dict[str, list[float]]], systems: list[str], each: int):
+    """Scores of the systems, float64 (S, each), NaN for a system without any."""
+    if scores is None:
+        return None
+    for system in systems:
+        if len(scores.get(system, range(each))) != each:
+            raise InputError(f"{path}: {counted(len(scores[system]), 'score', 'scores')} of {system}, not {each}")
+    return np.array([scores.get(system, [np.nan] * each) for system in systems])

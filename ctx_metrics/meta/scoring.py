@@ -1,0 +1,129 @@
+"""Scores a judged test set with registered metrics, all its systems in one pass."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.ter import TER
+
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..metrics.construct import Segments, constructor_parameters
+from ..metrics.scores import scores
+from ..notices import counted, notice
+from .judged import JudgedSet, MetricScores
+
+
+class MetricSettings(NamedTuple):
+    """A metric to evaluate: its name, its class, and what its own flags say (constructor arguments)."""
+
+    name: str
+    cls: type[Metric]
+    own: dict[str, Any] = {}
+
+
+def score_set(
+    judged: JudgedSet, metrics: Sequence[MetricSettings], engine: EngineOptions = EngineOptions()
+) -> list[Optional[MetricScores]]:
+    """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
+
+    Where every system has an output for every segment, all systems are scored in one pass, with their documents. Where
+    some have not (lists of better and worse outputs), the outputs that are there are scored one by one, and there are no
+    scores of systems. TER, and any metric whose class has higher_is_better = False, is negated.
+
+    Raises InputError for a set without texts, and what a metric raises that cannot be used on this language.
+
+    >>> from sacrebleu.metrics import CHRF
+    >>> texts = [["It rains.", "We left."], ["It pours.", None]]
+    >>> judged = JudgedSet("toy", ["A", "B"], 2, texts, [["It rains.", "We go."]], preferences=np.array([[0, 0, 1]]))
+    >>> [chrf] = score_set(judged, [MetricSettings("chrf", CHRF)])
+    >>> chrf.segment_scores.round(1).tolist(), chrf.system_scores
+    ([[100.0, 15.7], [15.2, nan]], None)
+    """
+    if judged.hypotheses is None:
+        raise InputError(f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)")
+    lacking = {each.name: _lacking(judged, each.cls) for each in metrics}
+    for name, what in lacking.items():
+        if what:
+            notice(f"{name}: left out on {judged.name}, which has {what}")
+    build = _whole_systems if judged.complete else _outputs
+    # all metrics are made before the first one scores, so that what they share is computed once
+    made = [None if lacking[each.name] else build(judged, each, engine) for each in metrics]
+    return [None if one is None else _scored(judged, each, *one) for each, one in zip(metrics, made)]
+
+
+def _lacking(judged: JudgedSet, cls: type[Metric]) -> str:
+    """What the set lacks of all that a metric cannot do without, in words; "" if it lacks nothing."""
+    reads_documents = "doc_ids" in constructor_parameters(cls)
+    if reads_documents and judged.doc_ids is None:
+        return "no document ids"
+    if reads_documents and not judged.complete:
+        return "no whole documents: outputs are missing"
+    if not judged.references and "sources" not in constructor_parameters(cls):
+        return "no references"
+    return ""
+
+
+def build_metric(
+    judged: JudgedSet, settings: MetricSettings, systems: list[Segments], engine: EngineOptions, **streams: Any
+) -> Metric:
+    """A metric with its own settings, and with what its constructor names of a set (`streams` in place of the set's)."""
+    context = {
+        "references": list(judged.references),
+        "sources": judged.sources,
+        "doc_ids": judged.doc_ids,
+        "source_lang": judged.source_lang,
+        "target_lang": judged.target_lang,
+        "trg_lang": judged.target_lang or "",  # BLEU's, which chooses its tokenizer by it
+        "systems": systems,
+        "engine": engine,
+        **streams,
+    }
+    takes = constructor_parameters(settings.cls)
+    return settings.cls(**{key: value for key, value in context.items() if key in takes}, **settings.own)
+
+
+def named_systems(judged: JudgedSet) -> list[Segments]:
+    """The outputs of a complete set, each system's knowing its name, which messages then give."""
+    systems = []
+    for name, texts in zip(judged.systems, judged.hypotheses):
+        segments = Segments(texts)
+        segments.name = f"{judged.name}, {name}"
+        systems.append(segments)
+    return systems
+
+
+def _whole_systems(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
+    systems = named_systems(judged)
+    return build_metric(judged, settings, systems, engine), systems
+
+
+def _outputs(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
+    """All outputs that are there, system after system, as if they were one system's."""
+    places = np.argwhere(_there(judged))
+    segments = Segments(judged.hypotheses[system][segment] for system, segment in places)
+    segments.name = judged.name
+    streams = {"references": [[stream[segment] for _, segment in places] for stream in judged.references]}
+    if judged.sources is not None:
+        streams["sources"] = [judged.sources[segment] for _, segment in places]
+    return build_metric(judged, settings, [segments], engine, **streams), [segments]
+
+
+def _there(judged: JudgedSet) -> np.ndarray:
+    return np.array([[text is not None for text in texts] for texts in judged.hypotheses])
+
+
+def _scored(judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments]) -> MetricScores:
+    sign = -1.0 if issubclass(settings.cls, TER) or not getattr(settings.cls, "higher_is_better", True) else 1.0
+    found = [scores(metric, system, None) for system in systems]
+    if judged.complete:
+        segment_scores = sign * np.array([of_system.segments for of_system in found])
+        system_scores = sign * np.array([of_system.system for of_system in found])
+    else:
+        segment_scores = np.full((len(judged.systems), judged.segments), np.nan)
+        segment_scores[_there(judged)] = sign * np.array(found[0].segments)
+        system_scores = None
+    if unscored := int(np.isnan(segment_scores[_there(judged)]).sum()):
+        notice(f"{settings.name}: {counted(unscored, 'output has', 'outputs have')} no score on {judged.name}")
+    return MetricScores(settings.name, segment_scores, system_scores, str(metric.get_signature().format()))

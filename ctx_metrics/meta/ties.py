@@ -1,0 +1,247 @@
+"""Pairwise accuracy that gives credit for ties, and the calibration of a metric's ties (Deutsch et al. 2023, Ties Matter).
+
+Two outputs tie for people where their scores are equal, for the metric where they differ by epsilon or less.
+"""
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from .correlation import grouped
+from .dominance import first_within, prefix_counts
+
+EXHAUSTIVE = 5_000_000  # pairs above which epsilon is chosen on a sample of as many
+SEED = 4
+
+
+class PairCounts(NamedTuple):
+    """How people (h) and a metric (m) see the pairs of a list of outputs: C, D, T_h, T_m (a tie for one), T_hm (for both).
+
+    >>> counts = PairCounts(concordant=3, discordant=1, human_ties=1, metric_ties=0, both_ties=1)
+    >>> round(counts.accuracy, 3), round(counts.tau_23, 3)
+    (0.667, 0.333)
+    """
+
+    concordant: int
+    discordant: int
+    human_ties: int
+    metric_ties: int
+    both_ties: int
+
+    @property
+    def pairs(self) -> int:
+        """All pairs, C + D + T_h + T_m + T_hm."""
+        return sum(self)
+
+    @property
+    def accuracy(self) -> float:
+        """acc_eq = (C + T_hm) / (C + D + T_h + T_m + T_hm), from 0 to 1; NaN where there is no pair."""
+        return (self.concordant + self.both_ties) / self.pairs if self.pairs else float("nan")
+
+    @property
+    def tau_23(self) -> float:
+        """tau_23 = (C + T_hm - D - T_h - T_m) / (C + D + T_h + T_m + T_hm) = 2 acc_eq - 1; NaN where there is no pair."""
+        right = self.concordant + self.both_ties
+        return (2 * right - self.pairs) / self.pairs if self.pairs else float("nan")
+
+
+class Calibration(NamedTuple):
+    """The epsilon at which a metric agrees best with people: 0 or an observed difference of two of its scores.
+
+    epsilon     the smallest of the best
+    accuracy    mean accuracy of the groups at epsilon; NaN where there is no pair (epsilon is then 0)
+    groups      how many groups have a pair; pairs    how many pairs they have
+    sampled     whether epsilon was chosen on a sample of the pairs; the accuracy is of all pairs, in any case
+    """
+
+    epsilon: float
+    accuracy: float
+    groups: int
+    pairs: int
+    sampled: bool
+
+
+def pair_counts(human: np.ndarray, metric: np.ndarray, epsilon: float = 0.0) -> PairCounts:
+    """Counts the pairs of a list of outputs by how people and the metric see them, in O(n log n).
+
+    human, metric    float64 (n,), finite or NaN: outputs with a NaN are left out
+    epsilon          0 or more; the metric ties where abs(m[i] - m[j]) <= epsilon, in float64
+
+    Of the 3 pairs below, people tie outputs 0 and 1, which epsilon 1 makes a tie for the metric too; 0 and 2 differ by 3
+    and are concordant; 1 and 2 differ by 2 and are concordant.
+
+    >>> pair_counts(np.array([1.0, 1, 2]), np.array([0.0, 1, 3]), 1)
+    PairCounts(concordant=2, discordant=0, human_ties=0, metric_ties=0, both_ties=1)
+    """
+    there = ~(np.isnan(human) | np.isnan(metric))
+    human, metric = human[there], metric[there]
+    order = np.argsort(metric)
+    human, metric = human[order], metric[order]
+    clear = first_within(metric, epsilon)  # so many outputs are below each by more than epsilon
+    below, level = prefix_counts(human, clear)
+    concordant, human_ties = int(below.sum()), int(level.sum())
+    discordant = int(clear.sum()) - concordant - human_ties
+    sizes = np.unique(human, return_counts=True)[1]
+    both_ties = int((sizes * (sizes - 1) // 2).sum()) - human_ties
+    metric_ties = int((np.arange(len(metric)) - clear).sum()) - both_ties
+    return PairCounts(concordant, discordant, human_ties, metric_ties, both_ties)
+
+
+def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> Calibration:
+    """The epsilon that maximises a metric's accuracy, the mean over groups of pair_counts(...).accuracy.
+
+    Epsilon 0 and every observed difference of two scores are tried; the smallest of the best is taken. Where a pair
+    begins to tie for the metric, it gains a credit if people tie it, and loses one if it was concordant; so the accuracy
+    at all epsilons is a cumulative sum over the sorted differences, here in whole numbers, so that rounding decides
+    nothing. Groups without a pair are left out.
+
+    human, metric    float64 (S, N), systems by segments, finite or NaN: outputs with a NaN are left out
+    average          item: the outputs for a segment are a group; system: those of a system; none: all of them, also 1-D.
+                     For none and system, epsilon is chosen on a sample where there are more than 5 million pairs
+
+    Raises InputError for another average.
+
+    Segment 0 is tied for people and differs by 1, segment 1 is reversed, segment 2 is concordant and differs by 2: at
+    epsilon 0 accuracy is 1/3 (segment 2), at 1 it is 2/3, and at 2 again 1/3.
+
+    >>> calibrate(np.array([[1.0, 2, 2], [1, 1, 1]]), np.array([[1.0, 1, 3], [2, 4, 1]]))
+    Calibration(epsilon=1.0, accuracy=0.6666666666666666, groups=3, pairs=3, sampled=False)
+    """
+    human, metric = grouped(human, metric, average)
+    sizes = (~np.isnan(human)).sum(axis=1, dtype=np.int64)
+    human, metric, sizes = human[sizes > 1], metric[sizes > 1], sizes[sizes > 1]
+    pairs = sizes * (sizes - 1) // 2
+    if not len(pairs):
+        return Calibration(0.0, float("nan"), 0, 0, False)
+    sampled = average != "item" and int(pairs.sum()) > EXHAUSTIVE
+    if sampled:
+        gaps, changes, groups = _sampled_changes(human, metric)
+        epsilon, _ = _best(gaps, changes, groups, np.ones_like(pairs))
+        accuracy = _mean(*_right(human, metric, epsilon))
+    else:
+        used = ~np.isnan(human).all(axis=0)
+        gaps, changes, groups = _all_changes(human[:, used].T, metric[:, used].T)
+        epsilon, accuracy = _best(gaps, changes, groups, pairs)
+    return Calibration(epsilon, accuracy, len(pairs), int(pairs.sum()), sampled)
+
+
+def tie_accuracy(human: np.ndarray, metric: np.ndarray, epsilon: float, average: str = "item") -> float:
+    """The accuracy that calibrate maximises, at a given epsilon; NaN where there is no pair.
+
+    >>> tie_accuracy(np.array([[1.0, 2, 2], [1, 1, 1]]), np.array([[1.0, 1, 3], [2, 4, 1]]), 2.0)
+    0.3333333333333333
+    """
+    return _mean(*_group_counts(human, metric, epsilon, average))
+
+
+def group_accuracies(human: np.ndarray, metric: np.ndarray, epsilon: float, average: str = "item") -> np.ndarray:
+    """Each group's accuracy and number of pairs: float64 (G, 2), with accuracy NaN for a group without a pair.
+
+    >>> human, metric = np.array([[1.0, 2], [1, 1], [2, np.nan]]), np.array([[1.0, 1], [2, 4], [0, 5]])
+    >>> group_accuracies(human, metric, 1.0).round(3).tolist()
+    [[0.333, 3.0], [0.0, 1.0]]
+    """
+    right, pairs = _group_counts(human, metric, epsilon, average)
+    return np.column_stack([np.where(pairs > 0, right / np.maximum(pairs, 1), np.nan), pairs])
+
+
+def pair_credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarray:
+    """Which pairs of outputs for a segment a metric sees as people do: int8 (N, S(S-1)/2), columns as np.triu_indices(S, 1).
+
+    1: concordant, or a tie for both; 0: neither; -1: an output is not judged or not scored.
+
+    Pairs below are of systems (0, 1), (0, 2) and (1, 2).
+
+    >>> pair_credits(np.array([[1.0, 2], [1, 1], [2, np.nan]]), np.array([[1.0, 1], [2, 4], [0, 5]]), 1.0).tolist()
+    [[1, 0, 0], [0, -1, -1]]
+    """
+    return np.ascontiguousarray(_credits(*(scores.T for scores in grouped(human, metric, "item")), epsilon).T)
+
+
+def _changes(human: np.ndarray, others: np.ndarray, metric: np.ndarray, metric_others: np.ndarray) -> np.ndarray:
+    """int8: what a pair's credit changes by once the metric ties it: 1 if people tie it, -1 if it is concordant, else 0."""
+    concordant = ((human < others) & (metric < metric_others)) | ((human > others) & (metric > metric_others))
+    return (human == others).view(np.int8) - concordant.view(np.int8)
+
+
+def _all_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gap of the metric, change and group of every pair whose change is not 0. Scores are (K, G) here: members by groups."""
+    found = []
+    for i in range(len(human) - 1):
+        changes = _changes(human[i], human[i + 1 :], metric[i], metric[i + 1 :])
+        members, groups = np.nonzero(changes)
+        gaps = np.abs(metric[i, groups] - metric[i + 1 + members, groups])
+        found.append((gaps, changes[members, groups], groups.astype(np.int32)))
+    return tuple(np.concatenate(column) for column in zip(*found))
+
+
+def _sampled_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same of as many pairs of every group, drawn with replacement. Scores are (G, K)."""
+    rng, drawn, found = np.random.default_rng(SEED), max(1, EXHAUSTIVE // len(human)), []
+    for group in range(len(human)):
+        there = np.flatnonzero(~np.isnan(human[group]))
+        first, step = rng.integers(len(there), size=drawn), rng.integers(1, len(there), size=drawn)
+        one, other = there[first], there[(first + step) % len(there)]
+        one_score, other_score = metric[group, one], metric[group, other]
+        changes = _changes(human[group, one], human[group, other], one_score, other_score)
+        kept = changes != 0
+        groups = np.full(np.count_nonzero(kept), group, dtype=np.int32)
+        found.append((np.abs(one_score - other_score)[kept], changes[kept], groups))
+    return tuple(np.concatenate(column) for column in zip(*found))
+
+
+def _best(gaps: np.ndarray, changes: np.ndarray, groups: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:
+    """The smallest best epsilon, and the mean accuracy there, of groups that have so many pairs each."""
+    common = math.lcm(*np.unique(pairs).tolist())
+    small = common * len(pairs) < 2**62  # else Python's whole numbers, which have no limit
+    weights = np.array([common // each for each in pairs.tolist()], dtype=np.int64 if small else object)
+    steps = changes.astype(weights.dtype) * weights[groups]
+    at_zero = -steps[changes < 0].sum() + steps[gaps == 0].sum()
+    kept = np.flatnonzero(gaps)
+    kept = kept[np.argsort(gaps[kept])]
+    gaps, totals = gaps[kept], at_zero + np.cumsum(steps[kept])
+    last = np.flatnonzero(np.append(gaps[1:] != gaps[:-1], True)[: len(gaps)])  # of those that are equal
+    epsilons, totals = np.append(0.0, gaps[last]), np.append(np.array([at_zero], dtype=weights.dtype), totals[last])
+    best = int(np.argmax(totals))
+    return float(epsilons[best]), float(Fraction(int(totals[best]), common * len(pairs)))
+
+
+def _credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarray:
+    """As pair_credits, pairs by groups. Scores are (K, G)."""
+    members, groups = human.shape
+    found = np.full((members * (members - 1) // 2, groups), -1, dtype=np.int8)
+    row = 0
+    for i in range(members - 1):
+        changes = _changes(human[i], human[i + 1 :], metric[i], metric[i + 1 :])
+        gaps = np.abs(metric[i] - metric[i + 1 :])
+        credit = np.where(gaps <= epsilon, changes == 1, changes == -1)
+        block = found[row : row + len(credit)]
+        np.copyto(block, credit, where=~np.isnan(gaps), casting="unsafe")
+        row += len(credit)
+    return found
+
+
+def _group_counts(human: np.ndarray, metric: np.ndarray, epsilon: float, average: str) -> tuple[np.ndarray, np.ndarray]:
+    human, metric = grouped(human, metric, average)
+    if average != "item":
+        return _right(human, metric, epsilon)
+    credit = _credits(human.T, metric.T, epsilon)
+    return (credit == 1).sum(axis=0), (credit >= 0).sum(axis=0)
+
+
+def _right(human: np.ndarray, metric: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """Each group's credits and pairs, for few large groups. Scores are (G, K)."""
+    found = [pair_counts(*rows, epsilon) for rows in zip(human, metric)]
+    right = [counts.concordant + counts.both_ties for counts in found]
+    return np.array(right, dtype=np.int64), np.array([counts.pairs for counts in found], dtype=np.int64)
+
+
+def _mean(right: np.ndarray, pairs: np.ndarray) -> float:
+    """Mean of the groups' right / pairs, correctly rounded."""
+    groups = np.count_nonzero(pairs)
+    if not groups:
+        return float("nan")
+    sums = [Fraction(int(right[pairs == size].sum()), int(size)) for size in np.unique(pairs[pairs > 0])]
+    return float(sum(sums) / groups)

@@ -1,0 +1,34 @@
+"""A system's scores by any sacrebleu metric, of segments, documents and the whole, from its statistics."""
+
+import copy
+from collections.abc import Sequence
+from typing import NamedTuple, Optional
+
+from sacrebleu.metrics.base import Metric
+
+from ..corpus import document_ranges
+
+
+class Scores(NamedTuple):
+    """One system's scores, on sacrebleu's scale, in corpus order; NaN where nothing was scored."""
+
+    segments: list[float]
+    documents: list[float]
+    system: float
+
+
+def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str]]) -> Scores:
+    """A system's scores by any metric, from its statistics; no documents without ids."""
+    rows = metric._extract_corpus_statistics(system, None)
+    small = metric
+    if hasattr(metric, "effective_order"):  # BLEU of single sentences, as --sentence-level sets it
+        small = copy.copy(metric)
+        small.effective_order = True
+    return Scores(
+        [float(small._aggregate_and_compute([row]).score) for row in rows],
+        [
+            float(small._aggregate_and_compute(rows[start:end]).score)
+            for start, end in (document_ranges(doc_ids) if doc_ids is not None else [])
+        ],
+        float(metric._aggregate_and_compute(rows).score),
+    )

@@ -1,0 +1,154 @@
+"""Bootstrap of agreement: the same draws for all metrics, and intervals and p-values that hold what they promise."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ctx_metrics.meta import bootstrap
+from ctx_metrics.meta.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
+
+NAN = float("nan")
+
+
+def random_parts(rng, sizes=(40, 25)):
+    """Accuracy-like parts: up to three pairs a unit, some units without any."""
+    parts = []
+    for size in sizes:
+        of = rng.integers(0, 4, size=size)
+        parts.append(np.column_stack([rng.binomial(of, 0.6), of]).astype(np.float64))
+    return parts
+
+
+def value_of(parts, pooled):
+    def value(drawn):
+        sums = np.array([of_set[rows].sum(axis=0) for of_set, rows in zip(parts, drawn)])
+        if pooled:
+            return sums[:, 0].sum() / sums[:, 1].sum()
+        return np.mean(sums[:, 0] / sums[:, 1])
+
+    return value
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("block", [1, 100, 2**20])
+def test_sums_of_parts_are_values_of_the_same_draws(pooled, block, monkeypatch):
+    monkeypatch.setattr(bootstrap, "BLOCK", block)
+    parts = random_parts(np.random.default_rng(1))
+    fast = bootstrap_parts(parts, pooled, resamples=150, seed=5)
+    monkeypatch.setattr(bootstrap, "BLOCK", 2**20)
+    slow = bootstrap_values([40, 25], value_of(parts, pooled), resamples=150, seed=5)
+    assert fast.shape == slow.shape == (150,) and fast.dtype == slow.dtype == np.float64
+    np.testing.assert_allclose(fast, slow, rtol=1e-12)
+
+
+def test_every_unit_is_drawn_once_on_average():
+    drawn = []
+    bootstrap_values([10, 3, 10], lambda arrays: drawn.append(arrays) or 0.0, resamples=2000)
+    for k, size in enumerate((10, 3, 10)):
+        units = np.array([arrays[k] for arrays in drawn])
+        assert units.shape == (2000, size) and units.dtype == np.int64
+        counts = np.bincount(units.ravel(), minlength=size)
+        assert np.abs(counts / 2000 - 1).max() < 4 / math.sqrt(2000)
+    # sets of the same size are drawn independently of each other
+    first = np.array([[arrays[0][0], arrays[2][0]] for arrays in drawn])
+    assert abs(np.corrcoef(first.T)[0, 1]) < 4 / math.sqrt(2000)
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_metrics_share_their_resamples(pooled):
+    parts = random_parts(np.random.default_rng(2))
+    doubled = [of_set * [2.0, 1.0] for of_set in parts]
+    np.testing.assert_allclose(
+        2 * bootstrap_parts(parts, pooled, seed=3), bootstrap_parts(doubled, pooled, seed=3), rtol=1e-12
+    )
+    assert (bootstrap_parts(parts, pooled, seed=3) == bootstrap_parts(parts, pooled, seed=3)).all()
+    assert (bootstrap_parts(parts, pooled, seed=3) != bootstrap_parts(parts, pooled, seed=4)).any()
+
+
+def test_pooled_and_mean_over_sets():
+    # sets whose units are all alike have one value in every resample: 1/1 of 4 units and 0/3 of 2 units
+    parts = [np.tile([1.0, 1.0], (4, 1)), np.tile([0.0, 3.0], (2, 1))]
+    assert set(bootstrap_parts(parts, pooled=True, resamples=20)) == {4 / 10}
+    assert set(bootstrap_parts(parts, pooled=False, resamples=20)) == {1 / 2}
+
+
+def test_a_resample_without_a_denominator_is_nan():
+    parts = [np.array([[1.0, 2.0], [0.0, 0.0]])]
+    replicates = bootstrap_parts(parts, pooled=True, resamples=400)
+    assert set(replicates[~np.isnan(replicates)]) == {0.5}
+    assert np.isnan(replicates).mean() == pytest.approx(1 / 4, abs=0.09)  # both draws are the second unit
+    # pooled with another set there is always something; the mean over sets lacks a set
+    others = parts + [np.array([[1.0, 2.0]])]
+    assert not np.isnan(bootstrap_parts(others, pooled=True, resamples=400)).any()
+    assert np.isnan(bootstrap_parts(others, pooled=False, resamples=400)).any()
+
+
+def test_sets_without_units():
+    nothing = [np.zeros((0, 2))]
+    assert np.isnan(bootstrap_parts(nothing, pooled=True, resamples=5)).all()
+    assert bootstrap_values([0, 2], lambda drawn: len(drawn[0]) + len(drawn[1]), resamples=5).tolist() == [2] * 5
+
+
+@pytest.mark.parametrize("level", [0.95, 0.8])
+def test_intervals_are_those_of_scipy(level):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(60, 2)) + [2.0, 5.0]
+    ours = interval(bootstrap_parts([x], pooled=True, resamples=10_000), level)
+
+    def ratio(above, below, axis=-1):
+        return above.sum(axis=axis) / below.sum(axis=axis)
+
+    theirs = stats.bootstrap(
+        (x[:, 0], x[:, 1]), ratio, paired=True, vectorized=True, n_resamples=10_000, confidence_level=level,
+        method="percentile", random_state=np.random.default_rng(7),
+    )  # fmt: skip
+    # Monte-Carlo error of a quantile q: sqrt(q (1 - q) / n) / density, doubled for two estimates' difference
+    tail = (1 - level) / 2
+    density = stats.norm.pdf(stats.norm.ppf(tail)) / theirs.standard_error
+    error = math.sqrt(2 * tail * (1 - tail) / 10_000) / density
+    assert ours == pytest.approx(tuple(theirs.confidence_interval), abs=4 * error)
+
+
+def test_intervals_of_a_mean_hold_it():
+    rng = np.random.default_rng(8)
+    held = 0
+    for seed in range(500):
+        x = np.column_stack([rng.normal(size=80), np.ones(80)])
+        low, high = interval(bootstrap_parts([x], pooled=True, resamples=200, seed=seed))
+        held += low <= 0 <= high
+    assert held / 500 == pytest.approx(0.95, abs=0.04)
+
+
+def test_interval_leaves_out_what_is_nan():
+    replicates = np.insert(np.arange(101.0), [0, 50, 101], NAN)
+    assert interval(replicates, 0.9) == pytest.approx((5, 95))
+    assert all(math.isnan(end) for end in interval(np.array([NAN, NAN])))
+    assert all(math.isnan(end) for end in interval(np.array([])))
+
+
+def test_p_not_better_by_hand():
+    better, other = np.array([0.9, 0.5, 0.7, 0.8]), np.array([0.6, 0.6, 0.7, 0.6])
+    assert p_not_better(better, other) == 3 / 5
+    assert p_not_better(other, better) == 4 / 5  # worse, better, equal, worse
+    assert p_not_better(better, better) == 1.0
+    assert p_not_better(np.array([0.3, NAN, 0.4]), np.array([0.2, 0.1, NAN])) == 1 / 2
+    assert math.isnan(p_not_better(np.array([NAN, 1.0]), np.array([1.0, NAN])))
+    assert p_not_better(np.array([0.1 + 0.2]), np.array([0.3])) == 1.0  # a tie but for rounding
+
+
+def test_p_not_better_holds_its_level_and_finds_the_better_metric():
+    rng = np.random.default_rng(9)
+    p_values, found = [], []
+    for seed in range(1500):
+        a, b = (np.column_stack([rng.binomial(20, 0.7, size=100), np.full(100, 20.0)]) for _ in "ab")
+        draws = {"pooled": True, "resamples": 199, "seed": seed}
+        p_values.append(p_not_better(bootstrap_parts([a], **draws), bootstrap_parts([b], **draws)))
+        if seed < 20:
+            c = np.column_stack([rng.binomial(20, 0.8, size=100), np.full(100, 20.0)])
+            found.append(p_not_better(bootstrap_parts([c], **draws), bootstrap_parts([b], **draws)))
+    for level in (0.05, 0.25, 0.5):
+        tolerance = 4 * math.sqrt(level * (1 - level) / 1500) + 0.01  # the bootstrap is no exact test
+        assert np.mean(np.array(p_values) < level) == pytest.approx(level, abs=tolerance)
+    assert max(found) < 0.01

@@ -1,0 +1,148 @@
+"""Correlations against scipy and exact sums; groups, missing scores, undefined cases, outliers."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.meta.correlation import group_coefficients, grouped, kendall, mad_outliers, pearson, spearman
+
+pytestmark = pytest.mark.filterwarnings("error")
+NAN = float("nan")
+KINDS = {
+    "pearson": (pearson, stats.pearsonr),
+    "spearman": (spearman, stats.spearmanr),
+    "kendall": (kendall, stats.kendalltau),
+}
+
+
+def scored(seed, shape=(7, 40), missing=0.15):
+    """Human and metric scores with many ties, some of them missing on either side."""
+    rng = np.random.default_rng(seed)
+    human, metric = rng.integers(-4, 1, shape).astype(float), rng.integers(0, 8, shape) / 10
+    human[rng.random(shape) < missing] = NAN
+    metric[rng.random(shape) < missing] = NAN
+    return human, metric
+
+
+def oracle(human, metric, kind):
+    """scipy's value of what is not NaN, NaN where it has none."""
+    there = ~np.isnan(human) & ~np.isnan(metric)
+    human, metric = human[there], metric[there]
+    if len(set(human)) < 2 or len(set(metric)) < 2:
+        return NAN
+    return KINDS[kind][1](human, metric)[0]
+
+
+def groups_of(human, metric, average):
+    if average == "none":
+        return [(human.ravel(), metric.ravel())]
+    return list(zip(human.T, metric.T)) if average == "item" else list(zip(human, metric))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("average", ["none", "item", "system"])
+@pytest.mark.parametrize("shape, missing", [((7, 40), 0.15), ((30, 5), 0.4), ((3, 60), 0.4), ((4, 4), 0.0)])
+def test_groups_have_scipys_values(kind, average, shape, missing):
+    for seed in range(5):
+        human, metric = scored(seed, shape, missing)
+        expected = [oracle(*group, kind) for group in groups_of(human, metric, average)]
+        found = group_coefficients(human, metric, kind, average)
+        assert found.dtype == np.float64 and found.shape == (len(expected),)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_list_has_the_value_of_its_group(kind):
+    human, metric = scored(3, (1, 50))
+    value = KINDS[kind][0](human[0], metric[0])
+    assert type(value) is float
+    assert (
+        value
+        == group_coefficients(human, metric, kind, "none")[0]
+        == pytest.approx(oracle(human[0], metric[0], kind), abs=1e-14)
+    )
+
+
+def test_pearson_of_exact_sums():
+    human, metric = scored(8, (1, 60))
+    there = ~np.isnan(human[0]) & ~np.isnan(metric[0])
+    h, m = ([Fraction(value) for value in side[0][there]] for side in (human, metric))
+    h, m = [value - sum(h) / len(h) for value in h], [value - sum(m) / len(m) for value in m]
+    product, square = sum(a * b for a, b in zip(h, m)), sum(a * a for a in h) * sum(b * b for b in m)
+    assert pearson(human[0], metric[0]) == pytest.approx(
+        math.copysign(math.sqrt(product**2 / square), product), abs=1e-15
+    )
+
+
+def test_kendall_of_counted_pairs():
+    human, metric = scored(9, (1, 30))
+    pairs = [(i, j) for i in range(30) for j in range(i)]
+    signs = [(np.sign(human[0][i] - human[0][j]), np.sign(metric[0][i] - metric[0][j])) for i, j in pairs]
+    signs = [pair for pair in signs if not np.isnan(pair).any()]
+    balance = sum(h * m for h, m in signs)
+    expected = balance / math.sqrt(sum(h != 0 for h, _ in signs) * sum(m != 0 for _, m in signs))
+    assert kendall(human[0], metric[0]) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_undefined_cases_are_nan_without_warnings(kind):
+    function = KINDS[kind][0]
+    for human, metric in [
+        ([], []),
+        ([1.0], [2.0]),
+        ([1.0, 1, 1], [1.0, 2, 3]),
+        ([1.0, 2, 3], [0.1, 0.1, 0.1]),  # whose mean is not 0.1 in float64
+        ([0.1] * 6, [0.1] * 6),
+        ([1.0, NAN, 3], [NAN, 2.0, 3]),
+        ([NAN, NAN], [NAN, NAN]),
+    ]:
+        assert math.isnan(function(np.array(human), np.array(metric)))
+    empty = np.zeros((0, 3))
+    assert np.isnan(group_coefficients(empty, empty, kind, "item")).tolist() == [True] * 3
+    assert group_coefficients(empty, empty, kind, "system").shape == (0,)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_points_correlate_exactly(kind):
+    function, next_one = KINDS[kind][0], np.nextafter(1, 2)
+    assert function(np.array([0.1, 0.7]), np.array([0.3, 0.4])) == 1.0
+    assert function(np.array([0.1, 0.7]), np.array([1e-3, -1e9])) == -1.0
+    # the mean of neighbours is one of them
+    assert function(np.array([1, next_one]), np.array([5.0, NAN])) != function(
+        np.array([1, next_one]), np.array([5.0, 6])
+    )
+    assert function(np.array([1, next_one]), np.array([6.0, 5])) == -1.0
+
+
+def test_tiny_and_huge_scores():
+    human, metric = np.array([1.0, 2, 4, 8]), np.array([3.0, 1, 5, 6])
+    assert pearson(human * 1e-200, metric * 1e200) == pytest.approx(pearson(human, metric), abs=1e-14)
+    assert pearson(human, human * 3) == pytest.approx(1.0, abs=1e-15) and pearson(human, human * 3) <= 1
+
+
+def test_missing_on_either_side_leaves_out_the_pair():
+    human, metric = grouped(np.array([[1.0, NAN], [3, 4]]), np.array([[5.0, 6], [NAN, 8]]), "none")
+    np.testing.assert_array_equal(human, [[1, NAN, NAN, 4]])
+    np.testing.assert_array_equal(metric, [[5, NAN, NAN, 8]])
+
+
+def test_unknown_settings_are_refused():
+    scores = np.zeros((2, 2))
+    with pytest.raises(InputError, match="'cosine' is none of pearson, spearman, kendall"):
+        group_coefficients(scores, scores, "cosine", "item")
+    with pytest.raises(InputError, match="'sys' is none of none, item, system"):
+        group_coefficients(scores, scores, "pearson", "sys")
+
+
+def test_outliers():
+    # median 3, deviations 2 1 0 1 x, MAD 1: an outlier beyond 2.5 * 1.4826 = 3.7065
+    assert mad_outliers(np.array([1, 2, 3, 4, 6.7])).tolist() == [False] * 5
+    assert mad_outliers(np.array([1, 2, 3, 4, 6.71])).tolist() == [False] * 4 + [True]
+    assert mad_outliers(np.array([1, 2, NAN, 3, 4, -4])).tolist() == [False] * 5 + [True]
+    assert mad_outliers(np.array([5.0, 5, 5, 5, 900])).tolist() == [False] * 5  # MAD 0
+    assert mad_outliers(np.array([NAN, NAN])).tolist() == [False, False]
+    assert mad_outliers(np.array([])).tolist() == []

@@ -1,0 +1,187 @@
+"""Evaluations as a whole: values by hand, pooling, ranks, what is left out and said."""
+
+import json
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ctx_metrics import InputError
+from ctx_metrics.meta.evaluate import Significance, evaluate
+from ctx_metrics.meta.judged import JudgedSet, MetricScores
+from ctx_metrics.meta.protocols import make_protocols
+from ctx_metrics.meta.serialize import as_json
+
+PROTOCOLS = make_protocols()
+NO_TEST = Significance("none")
+
+
+def systems_set(name: str, human: list[float]) -> JudgedSet:
+    return JudgedSet(name, [f"S{i}" for i in range(len(human))], 2, system_scores=np.array(human))
+
+
+def system_metric(name: str, scores: list[float]) -> MetricScores:
+    return MetricScores(name, None, np.array(scores))
+
+
+def noisy(human: np.ndarray, noise: float, seed: int) -> np.ndarray:
+    return human + noise * np.random.default_rng(seed).normal(size=human.shape)
+
+
+@pytest.fixture
+def segments() -> tuple[JudgedSet, dict]:
+    generator = np.random.default_rng(7)
+    human = generator.normal(size=(6, 80)) + np.arange(6)[:, None] / 2
+    judged = JudgedSet("toy.x-en", [f"S{i}" for i in range(6)], 80, segment_scores=human)
+    good, bad = noisy(human, 0.3, 1), noisy(human, 4.0, 2)
+    return judged, {
+        "toy.x-en": [
+            MetricScores("bad", bad, bad.mean(axis=1)),
+            MetricScores("good", good, good.mean(axis=1)),
+            MetricScores("good too", noisy(human, 0.3, 3), noisy(human, 0.3, 3).mean(axis=1)),
+        ]
+    }
+
+
+def test_system_accuracy_is_pooled_over_pairs():
+    # set one: 3 pairs, 2 right (S0-S1 is wrong); set two: 1 pair, right. Pooled 3/4; the mean would be (2/3 + 1) / 2
+    sets = [systems_set("one", [3, 2, 1]), systems_set("two", [1, 2])]
+    scores = {"one": [system_metric("m", [2, 3, 1])], "two": [system_metric("m", [5, 6])]}
+    [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-acc"]], NO_TEST).agreements
+    assert agreement.values.tolist() == [[2 / 3, 1.0]] and agreement.overall.tolist() == [0.75]
+    assert agreement.sizes == [3, 1] and agreement.overall_is == "pooled" and agreement.ranks is None
+
+
+def test_correlations_are_averaged_and_a_metric_without_a_set_is_not_ranked():
+    sets = [systems_set("one", [1, 2, 3]), systems_set("two", [1, 2, 4])]
+    scores = {
+        "one": [system_metric("m", [1, 2, 3]), system_metric("half", [3, 2, 1])],
+        "two": [system_metric("m", [4, 2, 1]), None],
+    }
+    [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-spearman"]]).agreements
+    assert agreement.metrics == ["m", "half"]
+    assert agreement.values[0].tolist() == pytest.approx([1, -1]) and agreement.overall[0] == pytest.approx(0, abs=1e-12)
+    assert agreement.values[1, 0] == pytest.approx(-1) and np.isnan(agreement.values[1, 1]) and np.isnan(agreement.overall[1])
+    assert agreement.ranks == [1, 0]
+
+
+def test_every_protocol_ranks_the_better_metric_first(segments):
+    judged, scores = segments
+    names = ["sys-acc", "spa", "seg-pearson", "seg-spearman", "seg-kendall", "acc-eq", "tau-23", "darr"]
+    protocols = [make_protocols(threshold=1.0)[name] for name in names]
+    report = evaluate([judged], scores, protocols, Significance(resamples=200, intervals=True))
+    assert [each.protocol for each in report.agreements] == names
+    for agreement in report.agreements:
+        assert agreement.metrics[-1] == "bad", agreement.protocol
+        low, high = agreement.intervals.T
+        assert (low <= agreement.overall + 1e-9).all() and (agreement.overall <= high + 1e-9).all(), agreement.protocol
+        if agreement.level == "segment" and agreement.protocol != "spa":
+            assert agreement.ranks[-1] > agreement.ranks[0] == 1, agreement.protocol
+    json.loads(as_json(report, None))
+
+
+def test_tau_23_is_twice_acc_eq_minus_one(segments):
+    judged, scores = segments
+    coarse = replace(judged, segment_scores=judged.segment_scores.round())  # with ties
+    acc, tau = evaluate([coarse], scores, [PROTOCOLS["acc-eq"], PROTOCOLS["tau-23"]], NO_TEST).agreements
+    assert tau.overall == pytest.approx(2 * acc.overall - 1, abs=1e-12)
+    epsilons = {name: of_sets["toy.x-en"]["epsilon"] for name, of_sets in acc.details.items()}
+    assert epsilons == {name: of_sets["toy.x-en"]["epsilon"] for name, of_sets in tau.details.items()}
+    assert 0 < epsilons["good"] < 1
+
+
+@pytest.mark.parametrize("test", ["perm-both", "bootstrap", "williams"])
+def test_a_test_that_is_asked_for_is_the_one_that_is_made(segments, test):
+    judged, scores = segments
+    [agreement] = evaluate([judged], scores, [PROTOCOLS["seg-pearson"]], Significance(test, resamples=200)).agreements
+    assert agreement.ranks[-1] > agreement.ranks[0] == 1 and all(0 < p <= 1 for p in agreement.p_values.values())
+    assert test.split("-")[0].lower() in agreement.test.lower()
+
+
+@pytest.mark.parametrize(
+    "name, asked, made, said",
+    [
+        ("acc-eq", "perm-both", "paired bootstrap", "ties are calibrated"),
+        ("acc-eq", "pairs", "permutation of pairwise decisions", ""),
+        ("seg-kendall", "williams", "PERM-BOTH permutation test", "is for Pearson's r on one set"),
+        ("seg-pearson", "pairs", "PERM-BOTH permutation test", "is for acc-eq and tau-23"),
+    ],
+)
+def test_a_test_that_does_not_suit_is_replaced_and_said(segments, caplog, name, asked, made, said):
+    judged, scores = segments
+    with caplog.at_level(logging.WARNING, "ctx_metrics"):
+        [agreement] = evaluate([judged], scores, [PROTOCOLS[name]], Significance(asked, resamples=100)).agreements
+    assert agreement.test == made
+    assert (said in caplog.text) if said else not caplog.text
+
+
+def test_all_pairs(segments):
+    judged, scores = segments
+    protocol, lazy, full = PROTOCOLS["seg-pearson"], Significance(resamples=100), Significance(resamples=100, all_pairs=True)
+    [agreement] = evaluate([judged], scores, [protocol], full).agreements
+    best, second, worst = agreement.metrics
+    assert set(agreement.p_values) == {(best, second), (best, worst), (second, worst)}
+    [agreement] = evaluate([judged], scores, [protocol], lazy).agreements
+    assert (best, second) in agreement.p_values and len(agreement.p_values) == 2
+
+
+def test_what_a_metric_did_not_score_is_left_out_and_said(segments, caplog):
+    judged, scores = segments
+    gaps = scores["toy.x-en"][1].segment_scores.copy()
+    gaps[0, :10] = np.nan
+    with caplog.at_level(logging.WARNING, "ctx_metrics"):
+        evaluate(
+            [judged],
+            {"toy.x-en": [MetricScores("gaps", gaps, None), scores["toy.x-en"][0]]},
+            [PROTOCOLS["seg-pearson"]],
+            Significance(resamples=50),
+        )
+    assert "seg-pearson: gaps has scores for 470 of 480 outputs of toy.x-en" in caplog.text
+
+
+def test_protocols_that_do_not_apply(segments, caplog):
+    judged, scores = segments
+    with caplog.at_level(logging.WARNING, "ctx_metrics"):
+        [agreement] = evaluate(
+            [judged, systems_set("sys", [1, 2])],
+            {**scores, "sys": [system_metric("good", [1, 2])]},
+            [PROTOCOLS["seg-pearson"]],
+            NO_TEST,
+        ).agreements
+    assert agreement.sets == ["toy.x-en"]
+    with pytest.raises(InputError, match="none of the protocols applies"):
+        evaluate([systems_set("sys", [1, 2])], {"sys": [system_metric("m", [1, 2])]}, [PROTOCOLS["spa"]], NO_TEST)
+
+
+def test_two_sets_of_one_name():
+    one = systems_set("one", [1, 2])
+    with pytest.raises(InputError, match="two sets have the same name"):
+        evaluate([one, one], {"one": [system_metric("m", [1, 2])]}, [PROTOCOLS["sys-acc"]])
+
+
+def test_seen_is_marked_by_pattern():
+    sets = [systems_set("wmt20.zh-en", [1, 2]), systems_set("wmt22.zh-en", [1, 2])]
+    scores = {judged.name: [system_metric("comet", [1, 2]), system_metric("bleu", [1, 2])] for judged in sets}
+    [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-acc"]], NO_TEST, [("comet", "wmt20.*")]).agreements
+    assert agreement.seen == {("comet", "wmt20.zh-en")}
+
+
+def test_outliers_are_left_out_and_named():
+    # MAD of 1, 2, 3, 4, 40 is 1 around 3: 40 lies 37 / 1.4826 = 25 away; the four others correlate perfectly
+    judged = systems_set("one", [1, 2, 3, 4, 40])
+    scores = {"one": [system_metric("m", [1, 2, 3, 4, -9])]}
+    whole, without = evaluate(
+        [judged], scores, [PROTOCOLS["sys-pearson"], PROTOCOLS["sys-pearson-no-outliers"]], NO_TEST
+    ).agreements
+    assert whole.overall[0] < 0 and without.overall[0] == pytest.approx(1)
+    assert without.details["m"]["one"]["outliers"] == ["S4"] and without.sizes == [4]
+
+
+def test_the_same_seed_gives_the_same_report(segments):
+    judged, scores = segments
+    protocols = [PROTOCOLS["seg-pearson"], PROTOCOLS["acc-eq"]]
+    reports = [
+        as_json(evaluate([judged], scores, protocols, Significance(resamples=100, intervals=True)), None) for _ in "ab"
+    ]
+    assert reports[0] == reports[1]

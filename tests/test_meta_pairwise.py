@@ -1,0 +1,173 @@
+"""Accuracy of pairs of systems, hard and soft, against plain loops and all permutations."""
+
+import math
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from ctx_metrics.meta import soft_pairwise
+from ctx_metrics.meta.pairwise import pair_agreements, system_accuracy
+from ctx_metrics.meta.soft_pairwise import SoftPairwise, p_values, soft_pairwise_accuracy
+
+pytestmark = pytest.mark.filterwarnings("error")
+NAN = float("nan")
+
+
+def plain_agreements(human, metric):
+    found = []
+    for i, j in combinations(range(len(human)), 2):
+        signs = np.sign(human[i] - human[j]), np.sign(metric[i] - metric[j])
+        if not np.isnan(signs).any():
+            found.append(signs[0] == signs[1])
+    return found
+
+
+def test_agreements_of_a_plain_loop():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        human, metric = rng.integers(0, 4, (2, 12)) / 10
+        human[rng.random(12) < 0.2], metric[rng.random(12) < 0.2] = NAN, NAN
+        expected = plain_agreements(human, metric)
+        found = pair_agreements(human, metric)
+        assert found.dtype == bool and found.tolist() == expected
+        assert system_accuracy(human, metric) == float(Fraction(int(sum(expected)), len(expected)))
+
+
+def test_agreements_by_hand():
+    human, metric = np.array([3.0, 2, 2, 1]), np.array([9.0, 8, 8, 8])
+    # 01 02 03 agree, 12 is a tie for both, 13 and 23 are ties for the metric only
+    assert pair_agreements(human, metric).tolist() == [True, True, True, True, False, False]
+    assert system_accuracy(human, metric) == 4 / 6
+    assert system_accuracy(human, -human) == 1 / 6
+
+
+@pytest.mark.parametrize("scores", [[], [1.0], [1.0, NAN]])
+def test_no_pair_no_accuracy(scores):
+    assert pair_agreements(np.array(scores), np.array(scores)).tolist() == []
+    assert math.isnan(system_accuracy(np.array(scores), np.array(scores)))
+
+
+# soft pairwise accuracy
+
+
+def drawn_swaps(segments, permutations, seed):
+    """What p_values promises to swap: True where a number drawn from [0, 1) rounds to 0."""
+    return np.rint(np.random.default_rng(seed).random((permutations, segments), dtype=np.float32)) == 0
+
+
+def exact(scores):
+    """Fractions of the decimals that were meant; None where NaN."""
+    return [[None if math.isnan(value) else Fraction(repr(float(value))) for value in row] for row in scores]
+
+
+def plain_p(scores, swaps):
+    """p-values by the definition: the lead after the swaps is at least the lead before, in fractions."""
+    scores, found = exact(scores), np.full((len(scores), len(scores)), NAN)
+    for i, j in product(range(len(scores)), repeat=2):
+        shared = [n for n in range(len(swaps[0])) if scores[i][n] is not None and scores[j][n] is not None]
+        lead = sum(scores[i][n] - scores[j][n] for n in shared)
+        leads = [sum((scores[j][n] - scores[i][n]) * (1 if row[n] else -1) for n in shared) for row in swaps]
+        if shared:
+            found[i, j] = sum(each >= lead for each in leads) / len(swaps)
+    return found
+
+
+def plain_spa(human, metric, permutations, seed):
+    swaps = drawn_swaps(human.shape[1], permutations, seed)
+    missing = np.isnan(human) | np.isnan(metric)
+    apart = np.abs(plain_p(np.where(missing, NAN, human), swaps) - plain_p(np.where(missing, NAN, metric), swaps))
+    apart = [apart[i, j] for i, j in combinations(range(len(human)), 2) if not math.isnan(apart[i, j])]
+    return 1 - math.fsum(apart) / len(apart)
+
+
+def tenths(seed, shape=(4, 9), missing="none"):
+    """Scores whose sums are rounded: many leads are equal as decimals and not in float64."""
+    rng = np.random.default_rng(seed)
+    scores = np.array([[float(f"{value / 10}") for value in row] for row in rng.integers(0, 4, shape)])
+    if missing == "segments":
+        scores[:, rng.random(shape[1]) < 0.3] = NAN
+    elif missing == "system":
+        scores[1] = NAN
+    elif missing == "outputs":
+        scores[rng.random(shape) < 0.4] = NAN
+    return scores
+
+
+MISSING = ["none", "segments", "system", "outputs"]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_p_values_of_a_plain_loop(missing):
+    for seed in range(3):
+        scores = tenths(seed, missing=missing)
+        found = p_values(scores, permutations=60, seed=seed)
+        np.testing.assert_array_equal(found, plain_p(scores, drawn_swaps(9, 60, seed)))
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_soft_pairwise_accuracy_of_a_plain_loop(missing):
+    for seed in range(3):
+        human, metric = tenths(seed, missing=missing), tenths(seed + 50)
+        found = soft_pairwise_accuracy(human, metric, permutations=40, seed=7)
+        assert found == pytest.approx(plain_spa(human, metric, 40, 7), abs=1e-15)
+        assert SoftPairwise(human, 40, 7).accuracy(metric) == found
+
+
+def test_p_values_approach_all_permutations():
+    scores = tenths(1, (3, 8))
+    every = plain_p(scores, list(product([False, True], repeat=8)))
+    # the standard error of a share of 20000 is below .0036
+    np.testing.assert_allclose(p_values(scores, permutations=20_000), every, atol=0.015)
+
+
+def test_equal_outputs_are_equally_good():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(3, 501)) * 1e6
+    scores[2] = scores[0]
+    p = p_values(scores)
+    assert p[0, 2] == p[2, 0] == 1.0 and np.diag(p).tolist() == [1.0] * 3
+    np.testing.assert_array_equal(p[0, 1], p[2, 1])
+
+
+def test_leads_that_are_equal_but_for_rounding():
+    # the differences .1 + .2 - .3, in float64 not 0 together: every subset that holds all or none of them is a tie
+    scores = np.array([[0.1, 0.2, 0.0], [0.0, 0.0, 0.3]])
+    swaps = drawn_swaps(3, 500, 4)
+    sums = swaps @ np.array([1, 2, -3])
+    assert p_values(scores, 500)[0, 1] == (sums <= 0).mean() and p_values(scores, 500)[1, 0] == (sums >= 0).mean()
+
+
+def test_a_clear_lead_and_no_lead():
+    better = np.linspace(0.1, 0.9, 200)
+    p = p_values(np.array([better, better - 0.05]))
+    assert p[0, 1] == 0.0 and p[1, 0] == 1.0
+
+
+def test_blocks_do_not_change_a_value(monkeypatch):
+    scores, holes = tenths(2, (4, 33)), tenths(3, (4, 33), "outputs")
+    whole = p_values(scores, 101), p_values(holes, 101)
+    for block in (1, 200, 1000):
+        monkeypatch.setattr(soft_pairwise, "BLOCK", block)
+        np.testing.assert_array_equal(p_values(scores, 101), whole[0])
+        np.testing.assert_array_equal(p_values(holes, 101), whole[1])
+
+
+def test_human_side_follows_what_a_metric_scored():
+    human, full = tenths(4), tenths(5)
+    holes = np.where(tenths(6) == 0, NAN, full)
+    spa = SoftPairwise(human, 50)
+    first = spa.accuracy(full)
+    assert spa.accuracy(holes) == soft_pairwise_accuracy(human, holes, 50) != first
+    assert spa.accuracy(full) == first
+
+
+def test_a_metric_that_is_the_judge_is_right():
+    human = tenths(8, (5, 20), "outputs")
+    assert soft_pairwise_accuracy(human, human * 3 + 1) == 1.0
+
+
+def test_no_pair_of_systems_no_value():
+    for human in (np.zeros((1, 5)), np.full((3, 5), NAN), np.array([[1.0, NAN], [NAN, 1.0]])):
+        assert math.isnan(soft_pairwise_accuracy(human, human))

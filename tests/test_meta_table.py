@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.meta.readers import read_judged
+from ctx_metrics.meta.readers.table import read_table
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A function that reads a table; cells are parted by blanks, _ is an empty cell."""
+
+    def read(*rows, name="t.tsv", **arguments):
+        text = "".join("\t".join("" if cell == "_" else cell for cell in row.split()) + "\n" for row in rows)
+        (tmp_path / name).write_text(text)
+        (judged,) = read_judged(str(tmp_path / name), **arguments)
+        return judged
+
+    return read
+
+
+def test_columns_in_any_order(table):
+    judged = table(
+        "other score ref seg mt system doc src", "x -1 r 1 m A d s", "x None r 1 n B d s", name="a.de-en.tsv"
+    )
+    assert (judged.name, judged.source_lang, judged.target_lang) == ("a.de-en", "de", "en")
+    assert (judged.systems, judged.segments) == (["A", "B"], 1)
+    assert (judged.hypotheses, judged.references, judged.sources) == ([["m"], ["n"]], [["r"]], ["s"])
+    assert judged.doc_ids == ["d"]
+    np.testing.assert_array_equal(judged.segment_scores, [[-1], [NAN]])
+    np.testing.assert_array_equal(judged.system_scores, [-1, NAN])
+
+
+def test_the_least_that_a_table_holds(table):
+    judged = table("mt score", "a 1", "b 2", "a 3")
+    assert (judged.systems, judged.hypotheses) == (["outputs"], [["a", "b", "a"]])
+    assert (list(judged.references), judged.sources, judged.doc_ids) == ([], None, None)
+    assert judged.segment_scores.tolist() == [[1, 2, 3]] and judged.system_scores is None
+
+
+def test_other_names_of_columns(table):
+    judged = table("source hypothesis reference human", "s m r 0.5")
+    assert (judged.sources, judged.hypotheses, judged.references) == (["s"], [["m"]], [["r"]])
+    prepared = table("system doc seg_in_doc src mt ref mqm n_raters", "A d 1 s m r -0.1 3")
+    assert (prepared.doc_ids, prepared.segment_scores.tolist()) == (["d"], [[-0.1]])
+
+
+def test_mlqe_pe(table, caplog):
+    header, row = "src mt pe da_mean z_mean hter doc_id", "s m p 80 0.5 0.25 d"
+    judged = table(header, row, row)
+    assert (judged.references, judged.segment_scores.tolist()) == ([["p", "p"]], [[0.5, 0.5]])
+    assert judged.doc_ids is None
+    assert table(header, row, score="da_mean").segment_scores.tolist() == [[80]]
+    assert not caplog.messages
+    assert table(header, row, score="hter").segment_scores.tolist() == [[-0.25]]
+    assert [message.partition(": ")[2] for message in caplog.messages] == [
+        "hter counts edits, so its negative is the score"
+    ]
+
+
+def test_documents_are_brought_together_and_sorted_by_segment(table):
+    judged = table(
+        "system doc seg mt score", "A d2 10 a 1", "A d1 1 b 2", "A d2 9 c 3", "B d2 9 d 4", "B d3 1 e 5", "B d2 10 f 6"
+    )
+    assert judged.doc_ids == ["d2", "d2", "d1", "d3"]
+    assert judged.hypotheses == [["c", "a", "b", None], ["d", "f", None, "e"]]
+    np.testing.assert_array_equal(judged.segment_scores, [[3, 1, 2, NAN], [4, 6, NAN, 5]])
+
+
+def test_segments_without_whole_numbers_stay_in_order(table):
+    assert table("doc seg mt score", "d 2b a 1", "x 1 b 1", "d 2a c 1").hypotheses == [["a", "c", "b"]]
+
+
+def test_texts_part_segments_too(table):
+    assert table("seg src ref mt score", "1 s r a 1", "1 s q b 2", "1 t r c 3").hypotheses == [["a", "b", "c"]]
+
+
+def test_repeats_without_a_segment_column_are_further_segments(table):
+    judged = table("system src mt score", "A s a 1", "A s b 2", "B s c 3", "A s a 4", "B s d 5")
+    assert judged.hypotheses == [["a", "b", "a"], ["c", "d", None]]
+    np.testing.assert_array_equal(judged.segment_scores, [[1, 2, 4], [3, 5, NAN]])
+
+
+def test_raters_are_averaged(table):
+    judged = table(
+        "seg system mt score rater",
+        "1 A a 1 r1",
+        "1 A a 4 r2",
+        "1 B b _ r1",
+        "1 B b 3 r2",
+        "2 A c None r1",
+        "2 B d 1 r1",
+    )
+    np.testing.assert_array_equal(judged.segment_scores, [[2.5, NAN], [3, 1]])
+
+
+def test_raters_without_a_segment_column(table):
+    # r2 judges A's output of the first row; r1's second judgement of it is of a further segment, which r2 judges too
+    of_a = ["s A a 1 r1", "s A a 3 r2", "s A a 5 r1", "s A b 7 r1", "s A a 6 r2"]
+    of_b = ["s B c 9 r1", "s B d 9 r1", "s B e 8 r1"]
+    judged = table("src system mt score rater", *of_a, *of_b)
+    assert judged.hypotheses == [["a", "a", "b"], ["c", "d", "e"]]
+    np.testing.assert_array_equal(judged.segment_scores, [[2, 5.5, 7], [9, 9, 8]])
+
+
+def test_segments_without_a_reference_are_left_out_where_others_have_one(table, caplog):
+    judged = table("seg ref mt score", "1 r a 1", "2 _ b 2", "3 _ c 3")
+    assert (judged.hypotheses, judged.references, judged.segment_scores.tolist()) == ([["a"]], [["r"]], [[1]])
+    assert caplog.messages == ["t: left out 2 segments without a reference, of 3"]
+    assert list(table("ref mt score", "_ a 1", "_ b 2").references) == []
+
+
+@pytest.mark.parametrize("nothing", ["_", "None", "NA", "nan", "NaN"])
+def test_what_is_no_score(table, nothing):
+    np.testing.assert_array_equal(table("mt score", "a 1", f"b {nothing}").segment_scores, [[1, NAN]])
+
+
+@pytest.mark.parametrize(
+    "rows, message",
+    [
+        (
+            ["mt score", "a 1", "b good"],
+            "t.tsv, line 3: 'good' is no score; write a number, or None where there is none",
+        ),
+        (["mt score", "a inf"], "t.tsv, line 2: 'inf' is no score"),
+        (["mt score", "a 1 2"], "t.tsv, line 2: 3 columns, and the header names 2"),
+        (["seg mt score", "1 a 1", "1 a 1"], "line 3: outputs has this segment above; a column rater tells"),
+        (["seg mt score rater", "1 a 1 r", "1 b 1 q"], "line 3: outputs has another output for this segment above"),
+        (["system mt score", "_ a 1"], "line 2: column system is empty"),
+        (["doc mt score", "d a 1", "_ b 1"], "line 3: column doc is empty"),
+        (["mt score"], "no rows below the header"),
+        (["mt ref", "a b"], r"its first line \(mt, ref\) is the header of no known layout"),
+    ],
+)
+def test_tables_that_cannot_be_used(table, rows, message):
+    with pytest.raises(InputError, match=message):
+        table(*rows)
+
+
+def test_a_score_column_that_is_not_there(table, tmp_path):
+    with pytest.raises(InputError, match="no column da; the header names mt, score"):
+        table("mt score", "a 1", score="da")
+    with pytest.raises(InputError, match="no column mt; the header names score"):
+        (tmp_path / "x.tsv").write_text("score\n1\n")
+        read_table(str(tmp_path / "x.tsv"))
+
+
+@pytest.mark.slow
+def test_real_tables(shared_data):
+    judged = read_table(str(shared_data / "mlqe_pe" / "ro-en.dev.tsv.xz"))
+    assert judged.segments == 1000 and len(set(judged.references[0])) > 900
+    judged = read_table(str(shared_data / "wmt20_21_mqm" / "wmt20.news.en-de.tsv.xz"))
+    assert (len(judged.systems), judged.segments, len(set(judged.doc_ids))) == (10, 1418, 130)
+    assert judged.complete and judged.references[0] == judged.hypotheses[judged.systems.index("Human-A.0")]

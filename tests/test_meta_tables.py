@@ -1,0 +1,285 @@
+"""What `ctx-metrics meta` prints: the same small report in every format."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.meta.report import Agreement, Report
+from ctx_metrics.meta.tables import FORMS, WIDTH, render
+
+NAN = math.nan
+
+
+def agreement(**changes) -> Agreement:
+    fields = dict(
+        protocol="sys-acc",
+        title="system-level pairwise accuracy",
+        level="system",
+        unit="system pairs",
+        sets=["wmt22.zh-en", "wmt22.en-de"],
+        sizes=[91, 78],
+        metrics=["A_1&", "slide", "BLEU"],
+        values=np.array([[0.75, 1.0], [0.6254, -0.0625], [NAN, 0.5]]),
+        overall=np.array([0.8654, 0.3077, NAN]),
+        overall_is="pooled",
+        intervals=np.array([[0.8, 0.9], [-0.25, 0.5], [NAN, NAN]]),
+        ranks=[1, 2, 0],
+        test="paired bootstrap",
+        p_values={("A_1&", "slide"): 0.012, ("slide", "BLEU"): NAN},
+        seen={("slide", "wmt22.en-de")},
+        details={
+            "slide": {"wmt22.en-de": {"agreeing": np.int64(3), "left out": {"b", "a"}, "epsilon": np.float32("inf")}}
+        },
+    )
+    return Agreement(**{**fields, **changes})
+
+
+def report(*agreements: Agreement, **changes) -> Report:
+    fields = dict(
+        agreements=list(agreements) or [agreement()],
+        sets={"wmt22.zh-en": {"systems": 14}},
+        signatures={"A_1&": "", "slide": "", "BLEU": "nrefs:1|case:mixed"},
+        settings={"alpha": 0.05, "all_pairs": True, "intervals": False},
+    )
+    return Report(**{**fields, **changes})
+
+
+NOTES = """\
+* The metric was trained on this set or on one of these sets, so the value says little.
+- The metric has no value there, and none overall where it lacks a set.
+Metrics of one rank are in one significance cluster.
+Significance: paired bootstrap.
+Settings: alpha 0.05, all pairs."""
+
+
+def test_table():
+    expected = f"""\
+System-level pairwise accuracy (sys-acc): 169 system pairs in 2 sets
+╒══════════════╤═══════╤════════╤═════════╤═══════════════╤══════╕
+│       wmt22. │ zh-en │ en-de  │ pooled  │ 95 % interval │ rank │
+│ system pairs │    91 │    78  │    169  │               │      │
+╞══════════════╪═══════╪════════╪═════════╪═══════════════╪══════╡
+│         A_1& │  .750 │ 1.000  │   .865  │  [.800, .900] │    1 │
+├──────────────┼───────┼────────┼─────────┼───────────────┼──────┤
+│        slide │  .625 │ -.062* │   .308* │ [-.250, .500] │    2 │
+├──────────────┼───────┼────────┼─────────┼───────────────┼──────┤
+│         BLEU │     - │  .500  │      -  │             - │    - │
+╘══════════════╧═══════╧════════╧═════════╧═══════════════╧══════╛
+
+{NOTES}
+
+Metric signatures
+ - BLEU nrefs:1|case:mixed
+"""
+    assert render(report(), "table") == expected
+
+
+def test_markdown():
+    expected = (
+        """\
+System-level pairwise accuracy (sys-acc): 169 system pairs in 2 sets (wmt22.zh-en 91, wmt22.en-de 78)
+
+| wmt22.    |   zh-en |   en-de |   pooled |   95 % interval |   rank |
+|:----------|--------:|--------:|---------:|----------------:|-------:|
+| **A\\_1&** |    .750 |   1.000 | **.865** |    [.800, .900] |      1 |
+| slide     |    .625 | -.062\\* |   .308\\* |   [-.250, .500] |      2 |
+| BLEU      |       - |    .500 |        - |               - |      - |
+
+"""
+        + "\n\n".join(["\\" + line if line[0] in "*-" else line for line in NOTES.split("\n")])
+        + """
+
+Bold: the best significance cluster.
+
+Metric signatures:
+
+- BLEU: `nrefs:1|case:mixed`
+"""
+    )
+    assert render(report(), "markdown") == expected
+
+
+def test_latex():
+    notes = NOTES.replace("\n", "\n% ")
+    expected = f"""\
+% needs \\usepackage{{booktabs}}
+
+% \\caption{{System-level pairwise accuracy (sys-acc): 169 system pairs in 2 sets (wmt22.zh-en 91, wmt22.en-de 78). Bold: the best significance cluster.}}
+% \\label{{tab:sys-acc}}
+\\begin{{tabular}}{{lrrrrr}}
+\\toprule
+wmt22. & zh-en & en-de & pooled & 95 \\% interval & rank \\\\
+\\midrule
+\\textbf{{A\\_1\\&}} & .750 & 1.000 & \\textbf{{.865}} & [.800, .900] & 1 \\\\
+slide & .625 & $-$.062\\rlap{{*}} & .308\\rlap{{*}} & [$-$.250, .500] & 2 \\\\
+BLEU & -- & .500 & -- & -- & -- \\\\
+\\bottomrule
+\\end{{tabular}}
+
+% {notes}
+% BLEU: nrefs:1\\textbar{{}}case:mixed
+"""
+    assert render(report(), "latex") == expected
+
+
+def test_tsv():
+    expected = """\
+protocol	metric	set	value	low	high	rank	n	seen
+sys-acc	A_1&	wmt22.zh-en	0.750000				91	no
+sys-acc	A_1&	wmt22.en-de	1.000000				78	no
+sys-acc	A_1&	overall	0.865400	0.800000	0.900000	1	169	no
+sys-acc	slide	wmt22.zh-en	0.625400				91	no
+sys-acc	slide	wmt22.en-de	-0.062500				78	yes
+sys-acc	slide	overall	0.307700	-0.250000	0.500000	2	169	yes
+sys-acc	BLEU	wmt22.zh-en					91	no
+sys-acc	BLEU	wmt22.en-de	0.500000				78	no
+sys-acc	BLEU	overall					169	no
+"""
+    assert render(report(), "tsv") == expected
+    assert "\t0.87\t0.80\t0.90\t1\t" in render(report(), "tsv", 2)
+
+
+def strict(text: str):
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def test_json_has_everything():
+    found = strict(render(report(), "json"))
+    (one,) = found.pop("agreements")
+    assert found == {
+        "settings": {"alpha": 0.05, "all_pairs": True, "intervals": False},
+        "sets": {"wmt22.zh-en": {"systems": 14}},
+        "signatures": {"A_1&": "", "slide": "", "BLEU": "nrefs:1|case:mixed"},
+    }
+    metrics = one.pop("metrics")
+    assert one == {
+        "protocol": "sys-acc",
+        "title": "system-level pairwise accuracy",
+        "level": "system",
+        "unit": "system pairs",
+        "overall_is": "pooled",
+        "test": "paired bootstrap",
+        "sizes": {"wmt22.zh-en": 91, "wmt22.en-de": 78},
+        "p_values": [
+            {"better": "A_1&", "worse": "slide", "p": 0.012},
+            {"better": "slide", "worse": "BLEU", "p": None},
+        ],
+    }
+    assert metrics[1:] == [
+        {
+            "metric": "slide",
+            "overall": 0.3077,
+            "interval": [-0.25, 0.5],
+            "rank": 2,
+            "values": {"wmt22.zh-en": 0.6254, "wmt22.en-de": -0.0625},
+            "seen": ["wmt22.en-de"],
+            "details": {"wmt22.en-de": {"agreeing": 3, "left out": ["a", "b"], "epsilon": None}},
+        },
+        {
+            "metric": "BLEU",
+            "overall": None,
+            "interval": [None, None],
+            "rank": None,
+            "values": {"wmt22.zh-en": None, "wmt22.en-de": 0.5},
+            "seen": [],
+            "details": {},
+        },
+    ]
+
+
+def test_json_keeps_the_order_and_rounds_if_asked():
+    text = render(report(), "json", 1)
+    assert text == render(report(), "json", 1) and '"overall": 0.9' in text
+    assert [each["metric"] for each in strict(text)["agreements"][0]["metrics"]] == ["A_1&", "slide", "BLEU"]
+
+
+def test_without_intervals_and_ranks():
+    bare = report(agreement(intervals=None, ranks=None, test="", p_values={}), settings={})
+    for form in ("table", "markdown", "latex"):
+        text = render(bare, form)
+        assert not any(word in text for word in ("interval", "rank", "Significance", "textbf", "**", "Settings"))
+    assert "├" not in render(bare, "table")  # no clusters, no lines
+    metric = strict(render(bare, "json"))["agreements"][0]["metrics"][0]
+    assert metric["interval"] is None and metric["rank"] is None
+    assert render(bare, "tsv").split("\n")[3] == "sys-acc\tA_1&\toverall\t0.865400\t\t\t\t169\tno"
+
+
+def test_lines_only_between_clusters():
+    text = render(report(agreement(ranks=[1, 1, 3])), "table").split("\n")
+    assert [line[0] for line in text[1:9]] == list("╒││╞││├│")
+
+
+def test_one_set_is_not_repeated_as_overall():
+    one = agreement(
+        sets=["a.b"], sizes=[91], values=np.array([[0.75], [0.5], [0.25]]), overall=np.array([0.75, 0.5, 0.25])
+    )
+    text = render(report(one), "markdown")
+    assert text.startswith("System-level pairwise accuracy (sys-acc): 91 system pairs in a.b\n")
+    assert "| metric" in text and "pooled" not in text and "**.750**" in text
+
+
+def test_escapes():
+    names = ["a|b*c_d`e", "50%_of~#1^{x}\\", "[bold] & <i>"]
+    latex = render(report(agreement(metrics=names, ranks=None)), "latex").split("\n")
+    assert latex[8:11] == [
+        r"a\textbar{}b*c\_d`e & .750 & 1.000 & .865 & [.800, .900] \\",
+        r"50\%\_of\textasciitilde{}\#1\textasciicircum{}\{x\}\textbackslash{} & .625 & $-$.062 & .308 & [$-$.250, .500] \\",
+        r"{}[bold] \& \textless{}i\textgreater{} & -- & .500 & -- & -- \\",
+    ]
+    markdown = render(report(agreement(metrics=names, ranks=None)), "markdown")
+    assert r"| a\|b\*c\_d\`e " in markdown and r"| \[bold\] & \<i\> " in markdown
+    tsv = render(report(agreement(metrics=["a\tb\nc", "d", "e"])), "tsv")
+    assert {line.count("\t") for line in tsv.splitlines()} == {8} and "\ta b c\t" in tsv
+
+
+@pytest.mark.parametrize("sets, tables", [(7, 1), (8, 2), (40, 4)])
+def test_many_sets_stay_within_the_terminal(sets, tables):
+    names = [f"newstest2016.x{k:02}-en" for k in range(sets)]
+    values = np.linspace(-1, 1, 3 * sets).reshape(3, sets)
+    wide = agreement(sets=names, sizes=[1000] * sets, values=values, seen=set())
+    text = render(report(wide), "table")
+    lines = text.split("\n")
+    assert max(map(len, lines)) <= WIDTH
+    headings = [line for line in lines if line.startswith("│") and ("newstest2016." in line or "95 %" in line)]
+    assert len(headings) == tables
+    shown = [cell.strip() for line in headings for cell in line.strip("│").split("│")]
+    assert [name for name in shown if name.startswith("x")] == [f"x{k:02}-en" for k in range(sets)]
+    assert [name for name in shown if name in ("pooled", "95 % interval", "rank")] == [
+        "pooled",
+        "95 % interval",
+        "rank",
+    ]
+    assert render(report(wide), "latex").count("\\begin{tabular}") == tables
+    assert render(report(wide), "markdown").count("|:--") == tables
+
+
+def test_names_that_share_no_part_before_a_point_stay_whole():
+    text = render(report(agreement(sets=["wmt20.zh-en", "wmt21.zh-en"], seen=set())), "table")
+    assert "│              │ wmt20.zh-en │ wmt21.zh-en │" in text
+
+
+def test_tests_that_differ_are_told_apart():
+    both = report(agreement(), agreement(protocol="spa", test="PERM-BOTH"), agreement(protocol="acc-eq"))
+    assert "\nSignificance: paired bootstrap (sys-acc, acc-eq); PERM-BOTH (spa).\n" in render(both, "table")
+
+
+def test_decimals():
+    assert "│   1.0  │     .9  │" in render(report(), "table", 1)
+    assert ".8654" in render(report(), "latex", 4)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_to_show(form):
+    none = dict(
+        metrics=[], values=np.zeros((0, 2)), overall=np.zeros(0), intervals=np.zeros((0, 2)), ranks=[], seen=set()
+    )
+    assert render(report(agreement(**none, p_values={}, details={})), form).endswith("\n")
+    assert render(Report([], {}, {}, {}), form).endswith("\n")
+
+
+def test_unknown_format():
+    with pytest.raises(InputError, match="'xml' is none of table, json, tsv, latex, markdown"):
+        render(report(), "xml")

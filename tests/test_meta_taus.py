@@ -1,0 +1,110 @@
+"""Preferences and taus against plain loops and hand-worked cases."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.meta.taus import preference_parts, preferences_from_scores, tau
+
+pytestmark = pytest.mark.filterwarnings("error")
+NAN = float("nan")
+VARIANTS = ("darr", "wmt12", "wmt13", "wmt14")
+
+
+def judged(seed, shape=(6, 25), missing=0.2):
+    rng = np.random.default_rng(seed)
+    human, metric = rng.integers(0, 9, shape) * 12.5, rng.integers(0, 5, shape) / 10
+    human[rng.random(shape) < missing] = NAN
+    metric[rng.random(shape) < missing] = NAN
+    return human, metric
+
+
+def plain_preferences(scores, threshold):
+    rows = []
+    for segment in range(scores.shape[1]):
+        for i in range(len(scores)):
+            for j in range(i + 1, len(scores)):
+                a, b = scores[i, segment], scores[j, segment]
+                if abs(a - b) >= threshold and a != b:
+                    rows.append([segment, i, j] if a > b else [segment, j, i])
+    return rows
+
+
+def plain_parts(preferences, scores, variant):
+    """Fractions (numerator, denominator) of every preference, and their ratio."""
+    parts = []
+    for segment, better, worse in preferences:
+        a, b = scores[better, segment], scores[worse, segment]
+        if math.isnan(a) or math.isnan(b):
+            parts.append((0, 0))
+        elif a == b:
+            parts.append({"darr": (-1, 1), "wmt12": (-1, 1), "wmt13": (0, 0), "wmt14": (0, 1)}[variant])
+        else:
+            parts.append((1 if a > b else -1, 1))
+    above, below = (sum(column) for column in zip(*parts))
+    return parts, Fraction(above, below)
+
+
+@pytest.mark.parametrize("threshold", [25.0, 12.5, 0.0, 25.1])
+def test_preferences_of_a_plain_loop(threshold):
+    for seed in range(5):
+        scores, _ = judged(seed)
+        found = preferences_from_scores(scores, threshold)
+        assert found.dtype == np.int64 and found.tolist() == plain_preferences(scores, threshold)
+
+
+def test_a_difference_of_the_threshold_is_a_preference():
+    scores = np.array([[50.0, 50, 50], [25, 25.5, 75], [NAN, NAN, NAN]])
+    assert preferences_from_scores(scores).tolist() == [[0, 0, 1], [2, 1, 0]]
+
+
+@pytest.mark.parametrize("scores", [np.zeros((0, 3)), np.zeros((1, 3)), np.full((3, 3), NAN), np.zeros((3, 0))])
+def test_no_preferences(scores):
+    found = preferences_from_scores(scores)
+    assert found.shape == (0, 3) and found.dtype == np.int64
+    assert preference_parts(found, scores, "darr").shape == (0, 2)
+    assert math.isnan(tau(found, scores, "darr"))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_parts_and_tau_of_a_plain_loop(variant):
+    for seed in range(5):
+        human, metric = judged(seed)
+        preferences = preferences_from_scores(human)
+        parts, ratio = plain_parts(preferences.tolist(), metric, variant)
+        assert preference_parts(preferences, metric, variant).tolist() == [list(part) for part in parts]
+        assert tau(preferences, metric, variant) == float(ratio)
+
+
+def test_taus_by_hand():
+    # five preferences of system 0 over 1: three agreed with, one reversed, one tied by the metric; a sixth is not scored
+    metric = np.array([[2.0, 2, 2, 1, 1, NAN], [1, 1, 1, 2, 1, 1]])
+    preferences = np.array([[segment, 0, 1] for segment in range(6)])
+    assert [tau(preferences, metric, variant) for variant in VARIANTS] == [1 / 5, 1 / 5, 2 / 4, 2 / 5]
+
+
+def test_turning_every_preference_round_changes_the_sign_but_for_ties():
+    human, metric = judged(7)
+    preferences = preferences_from_scores(human)
+    turned = preferences[:, [0, 2, 1]]
+    for variant in ("wmt13", "wmt14"):
+        assert tau(turned, metric, variant) == -tau(preferences, metric, variant)
+    ties = (preference_parts(preferences, metric, "wmt14") == [0, 1]).all(axis=1).sum()
+    counted = preference_parts(preferences, metric, "darr")[:, 1].sum()
+    assert tau(turned, metric, "darr") + tau(preferences, metric, "darr") == pytest.approx(
+        -2 * ties / counted, abs=1e-15
+    )
+
+
+def test_where_nothing_is_scored_there_is_no_tau():
+    for variant in VARIANTS:
+        assert math.isnan(tau(np.array([[0, 0, 1]]), np.array([[NAN], [1.0]]), variant))
+    assert math.isnan(tau(np.array([[0, 0, 1]]), np.array([[1.0], [1.0]]), "wmt13"))
+
+
+def test_unknown_variant_is_refused():
+    with pytest.raises(InputError, match="'wmt15' is none of darr, wmt12, wmt13, wmt14"):
+        tau(np.array([[0, 0, 1]]), np.zeros((2, 1)), "wmt15")
