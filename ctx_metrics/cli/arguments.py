@@ -7,6 +7,7 @@ from os.path import expanduser
 
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
 from ..plugin.registry import MetricTable
+from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 from .inputs import column_names, dataset, language_pair
 
 LEVELS = ("segment", "document", "system")
@@ -41,6 +42,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     _add_metrics(parser.add_argument_group("what to score with"), table)
     _add_output(parser.add_argument_group("output"))
     own = {name: add_metric_arguments(parser, name, table) for name in shown_metrics(table.plugins, argv)}
+    own |= add_sacrebleu_arguments(parser, argv)
     group = parser.add_argument_group("engine of the neural metrics")
     add_engine_arguments(group)
     group.add_argument(
@@ -107,6 +109,8 @@ def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
         for word in argv:
             if name not in args.metrics and word.startswith(f"--{name}-"):
                 error(f"{word} is a flag of {name}, which -m does not name")
+    if fault := unused_flag(args, {name: args.own[name] for name in FLAGS}):
+        error(fault)
     if grid and args.levels not in (None, ["system"]):
         error("--slide-grid gives system scores; leave out --level")
     if args.model is not None:

@@ -4,9 +4,15 @@ Reads test sets with human judgements, scores them with metrics or reads their s
 the protocols of the WMT metrics tasks, with ranks by significance.
 """
 
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..meta.judged import JudgedSet
+    from ..meta.protocols import Protocol
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -18,8 +24,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
-    from ..meta.evaluate import Significance, evaluate
-    from ..meta.protocols import make_protocols, usual_protocols
+    from ..meta.evaluation import Significance, evaluate
     from ..meta.tables import render
     from . import meta_arguments, meta_data, output
 
@@ -28,21 +33,37 @@ def run(args: Namespace) -> int:
     if args.plot:
         from ..meta import plots
 
-        plots.check()  # before anything is scored
-        output.check_output(os.path.join(args.plot, "figure"))
+        plots.check()
+    for folder in filter(None, (args.plot, args.save_scores)):
+        output.check_folder(folder)
     sets = meta_data.read_sets(args)
+    protocols = _protocols(sets, args)
     scores = meta_data.score_sets(sets, args)
-    known = make_protocols(args.average, args.threshold)
-    wanted = args.protocols or list(dict.fromkeys(name for judged in sets for name in usual_protocols(judged)))
-    protocols = [known[name] for name in known if name in wanted]
     significance = Significance(
         args.test, args.alpha, args.resamples, args.seed, args.intervals or bool(args.plot), args.all_pairs
     )
     report = evaluate(sets, scores, protocols, significance, args.seen)
-    text = render(report, args.format, args.width)
-    output.write(text, args.output)
+    output.write(render(report, args.format, args.width), args.output)
     if args.plot:
         from . import meta_figures
 
         meta_figures.draw(report, sets, scores, protocols, args)
     return 0
+
+
+def _protocols(sets: "Sequence[JudgedSet]", args: Namespace) -> "list[Protocol]":
+    """The protocols of -p, or those that are usual for the sets; InputError, before scoring, if none applies to any."""
+    from ..meta.protocols import make_protocols, usual_protocols
+
+    known = make_protocols(args.average, args.threshold)
+    wanted = args.protocols or list(dict.fromkeys(name for judged in sets for name in usual_protocols(judged)))
+    if not (args.protocols or args.metrics or args.scores):  # the grid alone has scores of systems alone
+        wanted = [name for name in wanted if known[name].level == "system"] or ["sys-acc"]
+    protocols = [known[name] for name in known if name in wanted]
+    lacks = {each.name: {judged.name: each.lacks(judged) for judged in sets} for each in protocols}
+    if all(all(of_sets.values()) for of_sets in lacks.values()):
+        said = [f"{name} ({', '.join(dict.fromkeys(of_sets.values()))})" for name, of_sets in lacks.items()]
+        raise InputError(
+            f"{', '.join(judged.name for judged in sets)}: what is asked for does not apply: {'; '.join(said)}"
+        )
+    return protocols

@@ -4,23 +4,51 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ..meta.evaluate import Significance
-from ..meta.protocols import make_protocols
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
 from ..plugin.registry import MetricTable
+from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
 FORMATS = ("table", "json", "tsv", "latex", "markdown")
 ENDINGS = {"json": "json", "tsv": "tsv", "tex": "latex", "md": "markdown"}
+GRID_SETTINGS = ("window", "stride", "tokens")  # of slide, which its grid takes all of
 PLOT_FORMATS = ("png", "pdf", "svg")
+CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
+# the names of meta.protocols.make_protocols, in its order, which is not imported for --help: it takes scipy
+PROTOCOLS = {
+    "sys-acc": "share of system pairs ordered as people do, of all sets together (Kocmi et al. 2021)",
+    "spa": "the same by how sure the orders are: soft pairwise accuracy (Thompson et al. 2024)",
+    **{
+        f"sys-{kind}{left_out}": f"{words} of system scores"
+        + ", without outliers (Mathur et al. 2020)" * bool(left_out)
+        for kind, words in CORRELATIONS.items()
+        for left_out in ("", "-no-outliers")
+    },
+    **{f"seg-{kind}": f"{words} of segment scores; see --average" for kind, words in CORRELATIONS.items()},
+    "acc-eq": "share of output pairs ordered or tied as people do, ties calibrated (Deutsch et al. 2023)",
+    "tau-23": "the same as a tau: 2 acc-eq - 1",
+    "darr": "preferences kept less those that are not, ties count against the metric (WMT17 to WMT20)",
+    "wmt12": "the same, as WMT11 and WMT12 have it",
+    "wmt13": "the same without ties",
+    "wmt14": "the same with ties in the denominator alone",
+}
 USAGE = "%(prog)s DATA [DATA ...] [-m NAME [NAME ...]] [--scores PATH [PATH ...]] [-p PROTOCOL [PROTOCOL ...]] [flags]"
-EXAMPLES = """\
+EPILOG = """\
 DATA is recognised by its layout:
   a folder  an mt-metrics-eval tree (human-scores, system-outputs, ...); DAseg.* files of WMT's segment DA;
-  a file    (.tsv, .csv; also .gz, .xz) Google's MQM annotations; lists of better and worse outputs; WMT13 rankings
-            (with --outputs and --reference); MLQE-PE; any TSV whose header names mt, score and what else is there
-            (src, ref, system, doc, seg, rater)
+            DA-syslevel.csv of its system DA
+  a file    (.tsv, .csv; also .gz, .xz) any TSV whose header names mt, score and what else is there (src, ref, system, doc,
+            seg, rater); lists of better and worse outputs; Google's MQM annotations; WMT13 rankings (with --outputs and
+            --reference); MLQE-PE
+
+protocols (-p); more is better in all of them:
+{protocols}
+  Without -p: sys-acc, spa, seg-pearson and acc-eq, as far as the data has human scores of systems and segments; darr for
+  preferences.
 
 examples:
+  # three metrics on judged outputs, with the documents that slide reads
+  ctx-metrics meta judged.tsv -l de-en -m bleu bertr slide
+
   # pairwise system accuracy over the language pairs of a tree; a system that is left out
   ctx-metrics meta wmt22 -l en-de en-ru zh-en -m bleu chrf -p sys-acc --drop en-de:M2M100_1.2B-B4
 
@@ -35,7 +63,9 @@ examples:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTable) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
-    parser.usage, parser.epilog = USAGE, EXAMPLES
+    width = max(map(len, PROTOCOLS))
+    listed = "\n".join(f"  {name:<{width}}  {words}" for name, words in PROTOCOLS.items())
+    parser.usage, parser.epilog = USAGE, EPILOG.format(protocols=listed)
     _add_data(parser)
     _add_metrics(parser.add_argument_group("metrics"), table)
     _add_protocols(parser.add_argument_group("protocols and significance"))
@@ -44,6 +74,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     if "--slide-grid" in words and "slide" in table.plugins:
         words.append("slide")
     own = {name: add_metric_arguments(parser, name, table) for name in wanted_metrics(table.plugins, words)}
+    own |= add_sacrebleu_arguments(parser, words)
     group = parser.add_argument_group("engine of the neural metrics")
     add_engine_arguments(group)
     group.add_argument("-q", "--quiet", action="store_true", help="No progress bars.")
@@ -53,7 +84,8 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
 def check(args: Namespace, argv: Sequence[str]) -> None:
     """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
     error = args.parser.error
-    args.metrics = list(dict.fromkeys(args.metrics or []))
+    args.metrics = list(dict.fromkeys(args.metrics or ()))
+    args.scores = list(dict.fromkeys(args.scores or ()))
     if not args.metrics and not args.scores and args.slide_grid is None:
         error("nothing to evaluate: name metrics (-m), score files (--scores) or --slide-grid W")
     for name in args.own:
@@ -61,8 +93,17 @@ def check(args: Namespace, argv: Sequence[str]) -> None:
             of_grid = name == "slide" and args.slide_grid is not None
             if name not in args.metrics and not of_grid and word.startswith(f"--{name}-"):
                 error(f"{word} is a flag of {name}, which -m does not name")
+    if fault := unused_flag(args, {name: args.own[name] for name in FLAGS}):
+        error(fault)
     if args.plot_format != PLOT_FORMATS[0] and not args.plot:
         error("--plot-format is for --plot DIR, which is not given")
+    if args.slide_grid is not None and "slide" not in args.table.plugins:
+        error("--slide-grid is for slide, which is not installed")
+    if args.slide_grid is not None and "slide" not in args.metrics:
+        if any(getattr(args, f"slide_{each}", None) is not None for each in GRID_SETTINGS):
+            error(
+                "--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens"
+            )
     if args.save_scores and not args.metrics:
         error("--save-scores saves what -m scores, and -m names no metric")
     if args.format is None:
@@ -76,8 +117,9 @@ def _add_data(parser: ArgumentParser) -> None:
         "-l",
         "--language-pair",
         nargs="+",
+        action="extend",
         metavar="PAIR",
-        help="Language pairs to take of a folder, or the one of files whose names do not tell. (Default: all)",
+        help="Language pairs to take, such as zh-en; one names that of files whose own names do not. (Default: all)",
     )
     group.add_argument(
         "--human",
@@ -99,6 +141,7 @@ def _add_data(parser: ArgumentParser) -> None:
     group.add_argument(
         "--drop",
         nargs="+",
+        action="extend",
         default=[],
         metavar="[SET:]SYSTEM",
         help="Leave systems out: names, or patterns such as 'Online-*'; before a colon the set's name, its language pair "
@@ -118,6 +161,7 @@ def _add_metrics(group, table: MetricTable) -> None:
         "-m",
         "--metrics",
         nargs="+",
+        action="extend",
         type=str.lower,
         choices=names,
         metavar="NAME",
@@ -126,6 +170,7 @@ def _add_metrics(group, table: MetricTable) -> None:
     group.add_argument(
         "--scores",
         nargs="+",
+        action="extend",
         type=expanduser,
         metavar="PATH",
         help="Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
@@ -146,6 +191,7 @@ def _add_metrics(group, table: MetricTable) -> None:
     group.add_argument(
         "--seen",
         nargs="+",
+        action="extend",
         type=metric_pattern,
         default=[],
         metavar="METRIC:SET",
@@ -154,14 +200,14 @@ def _add_metrics(group, table: MetricTable) -> None:
 
 
 def _add_protocols(group) -> None:
-    usual = Significance()
     group.add_argument(
         "-p",
         "--protocols",
         nargs="+",
-        choices=list(make_protocols()),
+        action="extend",
+        choices=list(PROTOCOLS),
         metavar="PROTOCOL",
-        help=f"Any of {', '.join(make_protocols())}. (Default: what is usual for the data)",
+        help="How to measure agreement, any of those below. (Default: what is usual for the data)",
     )
     group.add_argument(
         "--average",
@@ -180,21 +226,21 @@ def _add_protocols(group) -> None:
     group.add_argument(
         "--test",
         choices=["auto", "perm-both", "bootstrap", "pairs", "williams", "none"],
-        default=usual.test,
+        default="auto",
         help="How metrics are compared; auto takes bootstrap for acc-eq, tau-23 and the taus of preferences, "
         "perm-both for all others; pairs is WMT's permutation for acc-eq, which is too lenient. (Default: %(default)s)",
     )
     group.add_argument(
-        "--alpha", type=float, default=usual.alpha, metavar="P", help="Level of significance. (Default: %(default)s)"
+        "--alpha", type=probability, default=0.05, metavar="P", help="Level of significance. (Default: %(default)s)"
     )
     group.add_argument(
         "--resamples",
         type=positive,
-        default=usual.resamples,
+        default=1000,
         metavar="N",
         help="Of tests and intervals. (Default: %(default)s)",
     )
-    group.add_argument("--seed", type=int, default=usual.seed, metavar="N", help="(Default: %(default)s)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="(Default: %(default)s)")
     group.add_argument("--intervals", action="store_true", help="95 %% bootstrap intervals.")
     group.add_argument(
         "--all-pairs", action="store_true", help="Test all pairs of metrics, not only those that the ranks need."
@@ -206,7 +252,7 @@ def _add_output(group) -> None:
         "--format", choices=FORMATS, help="(Default: the ending of -o, if it is .json, .tsv, .tex or .md, else table)"
     )
     group.add_argument("-o", "--output", type=expanduser, metavar="FILE", help="In place of the standard output.")
-    group.add_argument("-w", "--width", type=int, metavar="N", help="Decimals. (Default: 3, tsv 6; JSON has all)")
+    group.add_argument("-w", "--width", type=decimals, metavar="N", help="Decimals. (Default: 3, tsv 6; JSON has all)")
     group.add_argument(
         "--plot",
         type=expanduser,
@@ -215,6 +261,22 @@ def _add_output(group) -> None:
         "the heat map of --slide-grid.",
     )
     group.add_argument("--plot-format", choices=PLOT_FORMATS, default=PLOT_FORMATS[0], help="(Default: %(default)s)")
+
+
+def probability(text: str) -> float:
+    """A number between 0 and 1, for argparse."""
+    value = float(text)
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+def decimals(text: str) -> int:
+    """A number of decimals, for argparse."""
+    value = int(text)
+    if value < 0:
+        raise ArgumentTypeError(f"{text} is less than 0")
+    return value
 
 
 def metric_pattern(text: str) -> tuple[str, str]:

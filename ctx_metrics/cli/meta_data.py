@@ -1,66 +1,82 @@
 """What `ctx-metrics meta` evaluates: the judged sets, and every metric's scores of them."""
 
+import os
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Optional
 
 import numpy as np
+from tqdm import tqdm
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..meta.judged import JudgedSet, MetricScores, is_human
 from ..meta.readers import read_judged
 from ..meta.score_files import read_scores, write_score_files
-from ..meta.scoring import MetricSettings, build_metric, named_systems, score_set
+from ..meta.scoring import MetricSettings, build_metric, lacking, named_systems, score_set
+from ..metrics.base import ContextMetric
 from ..notices import notice
+from .meta_arguments import GRID_SETTINGS
 
 
 def read_sets(args: Namespace) -> list[JudgedSet]:
-    """The judged sets of all paths, without the systems that are left out."""
-    sets = [
-        judged
-        for path in args.data
-        for judged in read_judged(
-            path,
-            pairs=args.language_pair,
-            human=args.human,
-            reference=args.reference,
-            score=args.score_column,
-            outputs=args.outputs,
-        )
-    ]
-    dropped: set[str] = set()
-    kept = [_without(judged, args, dropped) for judged in sets]
+    """The judged sets of all paths, without the systems that are left out, which is said.
+
+    Raises InputError if two sets have one name, for a --drop that drops nothing, or a set of which nothing is left.
+    """
+    sets = [judged for path in args.data for judged in _read(path, args)]
+    for name, times in Counter(judged.name for judged in sets).items():
+        if times > 1:
+            raise InputError(f"two sets are named {name}; evaluate them one by one, or rename a file or folder")
     for pattern in args.drop:
-        if pattern not in dropped:
+        if not any(_matches(pattern, judged, system) for judged in sets for system in judged.systems):
             raise InputError(f"--drop {pattern}: no such system in {', '.join(judged.name for judged in sets)}")
+    left_out: dict[str, list[str]] = {}
+    kept = []
+    for judged in sets:
+        whys = _left_out(judged, args)
+        for why in dict.fromkeys(whys.values()):
+            systems = [system for system in whys if whys[system] == why]
+            left_out.setdefault(why, []).append(f"{', '.join(systems)} ({judged.name})")
+        if len(whys) == len(judged.systems):
+            raise InputError(
+                f"{judged.name}: no system is left; drop fewer (--drop), or keep human ones (--keep-humans)"
+            )
+        kept.append(judged.without(list(whys)) if whys else judged)
+    for why, systems in left_out.items():
+        notice(f"left out {why}: {', '.join(systems)}")
     return kept
 
 
 def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Optional[MetricScores]]]:
-    """Each set's scores by the metrics of -m, --scores and --slide-grid.
+    """Each set's scores by the metrics of -m, --scores and --slide-grid. What can be found wrong is found before scoring.
 
-    Raises InputError if two of them have one name.
+    Raises InputError if two of them have one name, or --seen names what is not there.
     """
+    scores: dict[str, list[Optional[MetricScores]]] = {
+        judged.name: [*read_scores(args.scores, judged, args.reference)] for judged in sets
+    }
+    for name, given in scores.items():
+        times = Counter([*args.metrics, *(each.name for each in given if each)])
+        if twice := [metric for metric in times if times[metric] > 1]:
+            raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
+    _check_seen(args.seen, list(scores), {*args.metrics, *(each.name for of_set in scores.values() for each in of_set)})
     engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
     settings = [_settings(name, args) for name in args.metrics]
-    scores: dict[str, list[Optional[MetricScores]]] = {}
-    for judged in sets:
-        of_set = score_set(judged, settings, engine) if settings else []
+    grid = None if args.slide_grid is None else _grid_settings(args)
+    usable = _usable(sets, [*settings, *([grid] if grid else [])], engine, any(scores.values()))
+    bar = tqdm(sets, unit="set", leave=False, disable=True if args.quiet or len(sets) == 1 else None)
+    for judged in bar:
+        bar.set_description(judged.name)
+        found = score_set(judged, [each for each in settings if (each.name, judged.name) in usable], engine)
         if args.save_scores:
-            write_score_files(Path(args.save_scores) / judged.name, judged, [each for each in of_set if each])
-        if args.slide_grid is not None:
-            of_set += grid_scores(judged, _settings("slide", args), args.slide_grid, engine)
-        of_set += read_scores(args.scores or (), judged, args.reference)
-        names = [each.name for each in of_set if each]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(
-                    f"{judged.name}: two metrics are named {name}; leave one out, or rename its score files"
-                )
-        scores[judged.name] = of_set
+            write_score_files(os.path.join(args.save_scores, judged.name), judged, [each for each in found if each])
+        if grid and (grid.name, judged.name) in usable:
+            found += grid_scores(judged, grid, args.slide_grid, engine)
+        scores[judged.name] = [*found, *scores[judged.name]]
     return scores
 
 
@@ -68,19 +84,82 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
     """System scores of slide for all windows w up to `largest` and strides s <= w, as metrics named slide(w,s)."""
     from ..metrics.grid import slide_grid
 
-    if not judged.complete or judged.doc_ids is None:
-        what = "document ids" if judged.doc_ids is None else "whole documents"
-        notice(f"--slide-grid: left out on {judged.name}, which has no {what}")
-        return []
     systems = named_systems(judged)
     metric = build_metric(judged, settings, systems, engine)
     grid = slide_grid(metric, systems, judged.references, largest)
-    found = []
-    for (window, stride), values in grid.items():
-        metric.settings.update(window=window, stride=stride)
-        signature = str(metric.get_signature().format())
-        found.append(MetricScores(f"slide({window},{stride})", None, np.array(values, float), signature))
-    return found
+    metric.settings.update(window=f"1-{largest}", stride=f"1-{largest}")
+    signature = str(metric.get_signature().format())
+    return [
+        MetricScores(f"slide({window},{stride})", None, np.array(values, float), signature)
+        for (window, stride), values in grid.items()
+    ]
+
+
+def _read(path: str, args: Namespace) -> list[JudgedSet]:
+    """The sets of a path. A file whose name tells no language pair is of the one that -l names."""
+    options = {
+        "human": args.human,
+        "reference": args.reference,
+        "score": args.score_column,
+        "outputs": args.outputs,
+    }
+    if os.path.isdir(path) or not args.language_pair:
+        return read_judged(path, pairs=args.language_pair, **options)
+    sets, pairs = read_judged(path, **options), args.language_pair
+    if any(judged.source_lang is None for judged in sets):
+        if len(pairs) > 1:
+            raise InputError(f"{path}: its name tells no language pair, so -l must name one, not {len(pairs)}")
+        source, _, target = pairs[0].partition("-")
+        if not (source and target):
+            raise InputError(f"-l {pairs[0]}: no language pair such as de-en")
+        sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
+    if others := [judged for judged in sets if _pair(judged) not in pairs]:
+        raise InputError(f"{path}: its language pair is {_pair(others[0])}, not {' or '.join(pairs)} (-l)")
+    return sets
+
+
+def _pair(judged: JudgedSet) -> str:
+    return f"{judged.source_lang}-{judged.target_lang}"
+
+
+def _usable(
+    sets: Sequence[JudgedSet], settings: Sequence[MetricSettings], engine: EngineOptions, given: bool
+) -> set[tuple[str, str]]:
+    """Names of metrics and sets where the metric has what it reads; what is left out is said once a metric.
+
+    Raises InputError for a set without texts, for a metric that cannot be made for one of the languages, and where all
+    is left out and no scores are given.
+    """
+    lacks: dict[tuple[str, str], list[str]] = {}
+    made: set[tuple[str, Optional[str]]] = set()
+    usable = set()
+    for judged in sets:
+        if settings and judged.hypotheses is None:
+            raise InputError(
+                f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)"
+            )
+        for each in settings:
+            what = lacking(judged, each.cls)
+            if what:
+                lacks.setdefault((each.name, what), []).append(judged.name)
+                continue
+            usable.add((each.name, judged.name))
+            if issubclass(each.cls, ContextMetric) and (each.name, judged.target_lang) not in made:
+                made.add((each.name, judged.target_lang))
+                try:
+                    build_metric(judged, each, [], engine)
+                except InputError as error:
+                    raise InputError(f"{judged.name}: {error}" if len(sets) > 1 else str(error)) from error
+    said = []
+    for (metric, what), names in lacks.items():
+        on = list(dict.fromkeys(names))  # slide may be there twice, by -m and as the grid
+        where = "every set" if len(on) == len(sets) > 1 else ", ".join(on)
+        said.append(f"{metric}: left out on {where}: {what}")
+    if not (usable or given):
+        raise InputError("; ".join(["nothing is left to evaluate", *said]))
+    for each in said:
+        notice(each)
+    return usable
 
 
 def _settings(name: str, args: Namespace) -> MetricSettings:
@@ -88,31 +167,42 @@ def _settings(name: str, args: Namespace) -> MetricSettings:
     return MetricSettings(name, args.table[name.upper()], own)
 
 
-def _without(judged: JudgedSet, args: Namespace, dropped: set[str]) -> JudgedSet:
-    """A set without the systems of --drop (noted in `dropped`), without human translations, and without its reference."""
-    asked, humans, references = [], [], []
-    for i, system in enumerate(judged.systems):
-        patterns = [pattern for pattern in args.drop if _matches(pattern, judged.name, system)]
-        dropped.update(patterns)
-        outputs = None if judged.hypotheses is None else list(judged.hypotheses[i])
-        if patterns:
-            asked.append(system)
-        elif is_human(system) and not args.keep_humans:
-            humans.append(system)
-        elif judged.segments > 1 and any(outputs == list(stream) for stream in judged.references):
-            references.append(system)
-    for left_out, why in ((asked, "--drop"), (humans, "human translations"), (references, "the reference itself")):
-        if left_out:
-            notice(
-                f"{judged.name}: left out as {why}: {', '.join(left_out)}"
-                if why != "--drop"
-                else f"{judged.name}: left out ({why}): {', '.join(left_out)}"
+def _grid_settings(args: Namespace) -> MetricSettings:
+    """Those of slide, without the windows, which the grid has all of."""
+    settings = _settings("slide", args)
+    return settings._replace(own={key: value for key, value in settings.own.items() if key not in GRID_SETTINGS})
+
+
+def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: set[str]) -> None:
+    for metric, pattern in seen:
+        if metric not in metrics:
+            raise InputError(
+                f"--seen {metric}:{pattern}: no metric of this name; there are {', '.join(sorted(metrics))}"
             )
-    left_out = [*asked, *humans, *references]
-    return judged.without(left_out) if left_out else judged
+        if not any(fnmatchcase(name, pattern) for name in sets):
+            raise InputError(f"--seen {metric}:{pattern}: no set of this name; there are {', '.join(sets)}")
 
 
-def _matches(pattern: str, name: str, system: str) -> bool:
-    of_set, colon, of_system = pattern.rpartition(":")
-    in_set = not colon or fnmatchcase(name, of_set) or name.endswith(f".{of_set}")
-    return fnmatchcase(system, pattern) or (in_set and fnmatchcase(system, of_system))
+def _left_out(judged: JudgedSet, args: Namespace) -> dict[str, str]:
+    """Systems that are left out, and why: those of --drop, human translations, and the reference itself."""
+    whys = {}
+    for i, system in enumerate(judged.systems):
+        outputs = None if judged.hypotheses is None else list(judged.hypotheses[i])
+        if any(_matches(pattern, judged, system) for pattern in args.drop):
+            whys[system] = "by --drop"
+        elif is_human(system) and not args.keep_humans:
+            whys[system] = "as human translations"
+        elif judged.segments > 1 and any(outputs == list(stream) for stream in judged.references):
+            whys[system] = "as the reference itself"
+    return whys
+
+
+def _matches(pattern: str, judged: JudgedSet, system: str) -> bool:
+    """Whether [SET:]SYSTEM means a system; SET is the set's name, its language pair, or a pattern of one of them."""
+
+    def like(name: str, wanted: str) -> bool:
+        return name == wanted or fnmatchcase(name, wanted)
+
+    of_set, colon, of_system = pattern.partition(":")
+    in_set = bool(colon) and (like(judged.name, of_set) or like(_pair(judged), of_set))
+    return like(system, pattern) or (in_set and like(system, of_system))

@@ -19,6 +19,7 @@ from ..notices import notice
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+PANELS = 12  # more are not legible on a page
 GRID_CELL = re.compile(r"slide\((\d+),(\d+)\)")
 
 
@@ -49,11 +50,21 @@ def _figures(report, sets, scores, protocols, largest: Optional[int]) -> Iterato
         if cells:
             title = f"slide on {', '.join(agreement.sets)}"
             yield f"slide-grid.{agreement.protocol}", plots.window_heatmap(cells, largest, title, agreement.title)
+    best = report.agreements[0].metrics  # best first
+    shown = sorted(
+        {each.name for of_set in scores.values() for each in of_set if each and not GRID_CELL.fullmatch(each.name)},
+        key=lambda name: best.index(name) if name in best else len(best),
+    )
+    if len(shown) > PANELS:
+        notice(
+            f"--plot: figures of systems show the {PANELS} best of {len(shown)} metrics by {report.agreements[0].protocol}"
+        )
     for judged in sets:
+        of_set = {each.name: each for each in scores[judged.name] if each}
         metrics = {
-            each.name: each.system_scores
-            for each in scores[judged.name]
-            if each and each.system_scores is not None and not GRID_CELL.fullmatch(each.name)
+            name: of_set[name].system_scores
+            for name in shown[:PANELS]
+            if name in of_set and of_set[name].system_scores is not None
         }
         if judged.system_scores is None or not metrics:
             continue
@@ -66,6 +77,10 @@ def _figures(report, sets, scores, protocols, largest: Optional[int]) -> Iterato
     for protocol in protocols:
         if isinstance(protocol, PreferenceTau):
             continue
-        curves = agreement_by_length(sets, scores, protocol)
+        ordered = {
+            name: [next((each for each in of_set if each and each.name == metric), None) for metric in shown]
+            for name, of_set in scores.items()
+        }
+        curves = agreement_by_length(sets, ordered, protocol)
         if curves:
             yield f"document-length.{protocol.name}", plots.agreement_by_length(curves)

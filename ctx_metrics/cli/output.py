@@ -94,6 +94,18 @@ def check_output(path: Optional[str]) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
+def check_folder(path: str) -> None:
+    """Make a folder to write files to; raise InputError where that cannot be."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InputError(f"cannot write into {path}: {error.filename} is a file, and a folder must be there") from error
+    except OSError as error:
+        raise InputError(f"cannot write into {path}: {error.strerror}") from error
+    if not os.access(path, os.W_OK):
+        raise InputError(f"cannot write into {path}: Permission denied")
+
+
 def write(text: str, path: Optional[str]) -> None:
     """Write to a file, whole or not at all, or to the standard output."""
     if path is None:

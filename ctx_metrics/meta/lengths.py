@@ -39,7 +39,7 @@ def agreement_by_length(
 
     Systems' scores are the means of their segments' in a bucket, people's and the metric's: a document's own scores are not
     asked of the metric again, so what it read around a segment stays as it was. Sets without document ids or without human
-    scores of segments are left out; None if none is left, or all documents are of one length.
+    scores of segments are left out; None if none is left, all documents are of one length, or no metric scores segments.
 
     >>> from ctx_metrics.meta.protocols import make_protocols
     >>> human = np.array([[1.0, 2, 3, 4, 5], [0, 1, 2, 5, 6]])
@@ -59,7 +59,14 @@ def agreement_by_length(
     if len(edges) < 2:
         return None
     documents, segments = [], []
-    names = dict.fromkeys(each.name for judged in usable for each in scores[judged.name] if each)
+    names = dict.fromkeys(
+        each.name
+        for judged in usable
+        for each in scores[judged.name]
+        if each is not None and each.segment_scores is not None
+    )
+    if not names:
+        return None
     values: dict[str, list[float]] = {name: [] for name in names}
     for first, last in edges:
         inside = {name: (first <= of_set) & (of_set <= last) for name, of_set in lengths.items()}

@@ -62,6 +62,10 @@ class Protocol(ABC):
         """The value on systems (level system) or segments drawn with replacement; for measurements without parts."""
         raise NotImplementedError(f"{self.name} has parts to draw from")
 
+    def lacking(self, sets: Sequence[JudgedSet]) -> dict[str, str]:
+        """What each set of an evaluation lacks, by its name."""
+        return {judged.name: self.lacks(judged) for judged in sets}
+
     def overall_value(self, found: Sequence[Measurement]) -> float:
         """One value of several sets' measurements."""
         if self.overall == "mean":
@@ -127,8 +131,8 @@ class SystemAccuracy(Protocol):
 class SoftPairwiseAccuracy(Protocol):
     """Soft pairwise accuracy of systems, from p-values of segment scores (Thompson et al. 2024).
 
-    Intervals draw system pairs, as those of sys-acc do: p-values of segments drawn with replacement are more extreme, so that
-    resampling segments would lower it.
+    Intervals draw system pairs, as those of sys-acc do: p-values of segments drawn with replacement are more extreme, so
+    that resampling segments would lower it.
     """
 
     name, title = "spa", "soft pairwise accuracy of systems"
@@ -234,6 +238,13 @@ class PreferenceTau(Protocol):
             return "no preferences between outputs"
         return "" if len(self._preferences(judged)) else "no preferences between these systems"
 
+    def lacking(self, sets: Sequence[JudgedSet]) -> dict[str, str]:
+        """Where some sets hold preferences, scores of the others are not made into preferences beside them."""
+        given = any(judged.preferences is not None for judged in sets)
+        made = {judged.name for judged in sets if judged.preferences is None}
+        lacking = super().lacking(sets)
+        return {name: "scores in place of preferences" if given and name in made else lacking[name] for name in lacking}
+
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         preferences = self._preferences(judged)
         scored = int((~np.isnan([scores[preferences[:, i], preferences[:, 0]] for i in (1, 2)])).all(axis=0).sum())
@@ -279,7 +290,7 @@ def _lacks_systems(judged: JudgedSet, fewest: int) -> str:
     if judged.system_scores is None:
         return "no human scores of systems"
     number = int((~np.isnan(judged.system_scores)).sum())
-    return f"{number} judged systems, not {fewest}" if number < fewest else ""
+    return f"fewer than {fewest} judged systems" if number < fewest else ""
 
 
 def _lacks_segments(judged: JudgedSet) -> str:

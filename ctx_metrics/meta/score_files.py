@@ -75,6 +75,8 @@ def read_scores(paths: Sequence[str], judged: JudgedSet, reference: Optional[str
     """
     found = []
     for path in paths:
+        if not os.path.exists(path):
+            raise InputError(f"cannot read {path}: No such file or directory")
         if os.path.isdir(path):
             names = judged.name, f"{judged.source_lang}-{judged.target_lang}"
             own = [os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))]

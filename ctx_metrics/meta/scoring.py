@@ -43,18 +43,24 @@ def score_set(
     """
     if judged.hypotheses is None:
         raise InputError(f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)")
-    lacking = {each.name: _lacking(judged, each.cls) for each in metrics}
-    for name, what in lacking.items():
+    lacks = {each.name: lacking(judged, each.cls) for each in metrics}
+    for name, what in lacks.items():
         if what:
             notice(f"{name}: left out on {judged.name}, which has {what}")
     build = _whole_systems if judged.complete else _outputs
     # all metrics are made before the first one scores, so that what they share is computed once
-    made = [None if lacking[each.name] else build(judged, each, engine) for each in metrics]
+    made = [None if lacks[each.name] else build(judged, each, engine) for each in metrics]
     return [None if one is None else _scored(judged, each, *one) for each, one in zip(metrics, made)]
 
 
-def _lacking(judged: JudgedSet, cls: type[Metric]) -> str:
-    """What the set lacks of all that a metric cannot do without, in words; "" if it lacks nothing."""
+def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
+    """What the set lacks of all that a metric cannot do without, in words; "" if it lacks nothing.
+
+    >>> from ctx_metrics import BERTR, SLIDE
+    >>> judged = JudgedSet("toy", ["A"], 1, [["It rains."]], [["It rains."]], segment_scores=np.array([[1.0]]))
+    >>> lacking(judged, SLIDE), lacking(judged, BERTR)
+    ('no document ids', '')
+    """
     reads_documents = "doc_ids" in constructor_parameters(cls)
     if reads_documents and judged.doc_ids is None:
         return "no document ids"
@@ -89,7 +95,7 @@ def named_systems(judged: JudgedSet) -> list[Segments]:
     systems = []
     for name, texts in zip(judged.systems, judged.hypotheses):
         segments = Segments(texts)
-        segments.name = f"{judged.name}, {name}"
+        segments.name = f"{judged.name}/{name}"
         systems.append(segments)
     return systems
 

@@ -122,7 +122,16 @@ def _notes(report: Report) -> list[str]:
 
 
 def _signatures(report: Report) -> dict[str, str]:
-    return {one_line(metric): signature for metric, signature in report.signatures.items() if signature}
+    """The signatures to print; metrics that share one, such as the cells of a grid, are named together."""
+    sharing: dict[str, list[str]] = {}
+    for metric, signature in report.signatures.items():
+        if signature:
+            sharing.setdefault(signature, []).append(one_line(metric))
+    named = {
+        signature: metrics if len(metrics) < 4 else [metrics[0], "...", metrics[-1]]
+        for signature, metrics in sharing.items()
+    }
+    return {", ".join(metrics): signature for signature, metrics in named.items()}
 
 
 def _terminal(report: Report, decimals: int) -> str:

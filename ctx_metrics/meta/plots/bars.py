@@ -32,7 +32,7 @@ def agreement_bars(agreement: Agreement) -> "Figure":
         names = [label(metric, 34) for metric in agreement.metrics]
         width = COLUMN + LETTER * max(max(map(len, names), default=0) - 16, 0)
         heading = title(capital(agreement.title), width)
-        figure = new_figure(width, ROW * max(count, 1) + 0.85 + 0.12 * heading.count("\n"))
+        figure = new_figure(width, ROW * max(count, 3) + 0.85 + 0.12 * heading.count("\n"))
         axes = figure.subplots()
         overall = np.asarray(agreement.overall, dtype=float)
         ranks = agreement.ranks or [0] * count

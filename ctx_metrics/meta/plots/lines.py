@@ -51,7 +51,9 @@ def agreement_by_length(curves: LengthCurves) -> "Figure":
         texts = []
         for (first, last), documents, segments in zip(curves.buckets, curves.documents, curves.segments):
             lengths = str(first) if first == last else f"{first}–{last}"
-            texts.append(f"{lengths}\n{documents:,} docs\n{segments:,} segs")
+            texts.append(
+                f"{lengths}\n{documents:,} doc{'s' * (documents != 1)}\n{segments:,} seg{'s' * (segments != 1)}"
+            )
         axes.set_xticks(places, texts)
         axes.margins(x=0.08)
         axes.grid(axis="y", color="0.9", linewidth=0.5)

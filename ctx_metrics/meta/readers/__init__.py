@@ -76,7 +76,10 @@ def _read_folder(path: str, pairs: Optional[Sequence[str]], human: str, referenc
 
 
 def _read_file(path: str, reference: Optional[str], score: Optional[str], outputs: Optional[str]) -> JudgedSet:
-    columns = header_of(path)
+    header, parted = header_of(path)
+    columns = set(header)
+    if not columns - {""}:
+        raise InputError(f"{path}: the file is empty, or its first line is")
     if {"target", "category", "severity"} <= columns:
         return read_mqm(path, reference)
     if {"better", "worse"} <= columns:
@@ -85,7 +88,9 @@ def _read_file(path: str, reference: Optional[str], score: Optional[str], output
         if outputs is None or reference is None:
             raise InputError(f"{path}: rankings want the folder of the systems' outputs, and the reference file")
         return read_rankings([path], outputs, [reference])
-    if columns & set(TABLE_COLUMNS["mt"]) and ((score or "score") in columns or columns & set(TABLE_COLUMNS["score"])):
-        return read_table(path, score)
-    seen = ", ".join(sorted(columns)[:8])
-    raise InputError(f"{path}: its first line ({seen}) is the header of no known layout; known are {LAYOUTS}")
+    if not columns & set(TABLE_COLUMNS["mt"]):
+        seen = ", ".join(header[:8])
+        raise InputError(f"{path}: its first line ({seen}) is the header of no known layout; known are {LAYOUTS}")
+    if parted == "," and len(header) > 1:
+        raise InputError(f"{path}: commas part its columns; write it with tabs")
+    return read_table(path, score)

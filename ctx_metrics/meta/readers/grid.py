@@ -30,6 +30,15 @@ class Segment:
         scores.append(score)
 
 
+def say_missing(judged: JudgedSet) -> None:
+    """Say which systems lack outputs of segments that others have: their systems cannot be scored as wholes."""
+    lacking = {name: sum(text is None for text in texts) for name, texts in zip(judged.systems, judged.hypotheses)}
+    said = [f"{name} lacks {number}" for name, number in lacking.items() if number]
+    if said:
+        segments = counted(judged.segments, "segment", "segments")
+        notice(f"{judged.name}: of {segments}, {', '.join(said)}; so there are no scores of whole systems")
+
+
 def judged_set(
     name: str,
     segments: dict[Hashable, Segment],

@@ -8,7 +8,7 @@ from typing import Optional
 from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet, is_human
-from .grid import Segment, judged_set
+from .grid import Segment, judged_set, say_missing
 from .rows import language_pair, read_rows, stem
 
 COLUMNS = ("system", "doc", "doc_id", "rater", "source", "target", "category", "severity")
@@ -81,7 +81,9 @@ def read_mqm(path: str, reference: Optional[str] = None) -> JudgedSet:
         segments[place].judge(system, texts[system, document, position], score, path)
     name = stem(path)
     languages = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
-    return judged_set(name, segments, languages.groups() if languages else language_pair(name))
+    judged = judged_set(name, segments, languages.groups() if languages else language_pair(name))
+    say_missing(judged)
+    return judged
 
 
 def _cap(path: str, penalties: dict[Hashable, dict[str, float]]) -> None:

@@ -11,7 +11,6 @@ from typing import NamedTuple, Optional
 from ...corpus import BOM, read_text
 from ...errors import InputError
 
-ENCODING = "utf-8"
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
 PACKED = (".gz", ".xz")
 
@@ -31,7 +30,7 @@ def read_rows(path: str, needed: Sequence[str] = (), ragged: bool = False) -> tu
 
     Raises InputError naming the line whose number of cells does not fit the header.
     """
-    lines = read_text(path, ENCODING).removeprefix(BOM).split("\n")
+    lines = read_text(path).removeprefix(BOM).split("\n")
     if lines[-1] == "":
         lines.pop()
     rows = [line.removesuffix("\r").split("\t") for line in lines]
@@ -53,7 +52,7 @@ def read_rows(path: str, needed: Sequence[str] = (), ragged: bool = False) -> tu
 
 def read_csv(path: str, needed: Sequence[str]) -> tuple[list[str], list[Row]]:
     """The header and the rows of a comma-separated file, quoted as in RFC 4180; raises InputError as read_rows does."""
-    reader = csv.reader(io.StringIO(read_text(path, ENCODING).removeprefix(BOM), newline=""))
+    reader = csv.reader(io.StringIO(read_text(path).removeprefix(BOM), newline=""))
     try:
         header = _header(path, next(reader, []), needed)
         rows = [(reader.line_num, cells) for cells in reader if cells]
@@ -121,7 +120,7 @@ def language_pair(name: str) -> tuple[Optional[str], Optional[str]]:
     return found[-1] if found else (None, None)
 
 
-def header_of(path: str) -> set[str]:
-    """The columns that a file's first line names, whether tabs or commas part them."""
-    first = read_text(path, ENCODING).removeprefix(BOM).partition("\n")[0].removesuffix("\r")
-    return set(first.split("\t")) if "\t" in first else set(next(csv.reader([first]), []))
+def header_of(path: str) -> tuple[list[str], str]:
+    """The columns that a file's first line names, and what parts them, a tab or a comma."""
+    first = read_text(path).removeprefix(BOM).partition("\n")[0].removesuffix("\r")
+    return (first.split("\t"), "\t") if "\t" in first else (next(csv.reader([first]), []), ",")

@@ -7,7 +7,7 @@ from typing import Optional
 from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
-from .grid import Segment, judged_set
+from .grid import Segment, judged_set, say_missing
 from .rows import language_pair, number, read_rows, stem
 
 COLUMNS = {
@@ -53,7 +53,8 @@ def read_table(path: str, score: Optional[str] = None) -> JudgedSet:
     for role in ("mt", "score"):
         if columns.get(role) not in header:
             wanted = columns.get(role) or role
-            raise InputError(f"{path}, line 1: no column {wanted}; the header names {', '.join(header) or 'nothing'}")
+            mend = "; --score-column names another" if role == "score" else ""
+            raise InputError(f"{path}, line 1: no column {wanted}; the header names {', '.join(header)}{mend}")
     sign = -1.0 if columns["score"] == "hter" else 1.0
     if sign < 0:
         notice(f"{path}: hter counts edits, so its negative is the score")
@@ -78,7 +79,9 @@ def read_table(path: str, score: Optional[str] = None) -> JudgedSet:
     if not rows:
         raise InputError(f"{path}: no rows below the header")
     name = stem(path)
-    return judged_set(name, segments, language_pair(name))
+    judged = judged_set(name, segments, language_pair(name))
+    say_missing(judged)
+    return judged
 
 
 class _Repeats:

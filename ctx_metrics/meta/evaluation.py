@@ -66,7 +66,7 @@ def evaluate(
     protocols   what to measure; a protocol that applies to no set is said and left out
     seen        (metric, pattern of set names): the metric was trained on these sets, which is marked
 
-    Raises InputError if two sets have one name, no protocol applies to any set.
+    Raises InputError if two sets have one name, or no protocol applies to any set.
     """
     names = [judged.name for judged in sets]
     if len(set(names)) < len(names):
@@ -93,7 +93,7 @@ def _agreement(
     protocol: Protocol,
     significance: Significance,
 ) -> Optional[Agreement]:
-    lacking = {judged.name: protocol.lacks(judged) for judged in sets}
+    lacking = protocol.lacking(sets)
     usable = [judged for judged in sets if not lacking[judged.name]]
     if not usable:
         notice(f"{protocol.name}: applies to none of the sets ({', '.join(f'{k}: {v}' for k, v in lacking.items())})")
@@ -109,6 +109,7 @@ def _agreement(
     if not measured:
         notice(f"{protocol.name}: no metric has scores of {protocol.level}s")
         return None
+    usable = [judged for judged in usable if any(judged.name in each.found for each in measured.values())]
     for of_metric in measured.values():
         if len(of_metric.found) == len(usable):
             of_metric.overall = protocol.overall_value([of_metric.found[judged.name] for judged in usable])

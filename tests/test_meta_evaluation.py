@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics import InputError
-from ctx_metrics.meta.evaluate import Significance, evaluate
+from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judged import JudgedSet, MetricScores
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.serialize import as_json
@@ -61,8 +61,14 @@ def test_correlations_are_averaged_and_a_metric_without_a_set_is_not_ranked():
     }
     [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-spearman"]]).agreements
     assert agreement.metrics == ["m", "half"]
-    assert agreement.values[0].tolist() == pytest.approx([1, -1]) and agreement.overall[0] == pytest.approx(0, abs=1e-12)
-    assert agreement.values[1, 0] == pytest.approx(-1) and np.isnan(agreement.values[1, 1]) and np.isnan(agreement.overall[1])
+    assert agreement.values[0].tolist() == pytest.approx([1, -1]) and agreement.overall[0] == pytest.approx(
+        0, abs=1e-12
+    )
+    assert (
+        agreement.values[1, 0] == pytest.approx(-1)
+        and np.isnan(agreement.values[1, 1])
+        and np.isnan(agreement.overall[1])
+    )
     assert agreement.ranks == [1, 0]
 
 
@@ -118,7 +124,11 @@ def test_a_test_that_does_not_suit_is_replaced_and_said(segments, caplog, name, 
 
 def test_all_pairs(segments):
     judged, scores = segments
-    protocol, lazy, full = PROTOCOLS["seg-pearson"], Significance(resamples=100), Significance(resamples=100, all_pairs=True)
+    protocol, lazy, full = (
+        PROTOCOLS["seg-pearson"],
+        Significance(resamples=100),
+        Significance(resamples=100, all_pairs=True),
+    )
     [agreement] = evaluate([judged], scores, [protocol], full).agreements
     best, second, worst = agreement.metrics
     assert set(agreement.p_values) == {(best, second), (best, worst), (second, worst)}
@@ -152,6 +162,13 @@ def test_protocols_that_do_not_apply(segments, caplog):
     assert agreement.sets == ["toy.x-en"]
     with pytest.raises(InputError, match="none of the protocols applies"):
         evaluate([systems_set("sys", [1, 2])], {"sys": [system_metric("m", [1, 2])]}, [PROTOCOLS["spa"]], NO_TEST)
+
+
+def test_a_set_that_no_metric_scored_is_no_column():
+    sets = [systems_set("one", [1, 2]), systems_set("two", [1, 2])]
+    scores = {"one": [system_metric("m", [1, 2])], "two": [None]}
+    [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-acc"]]).agreements
+    assert agreement.sets == ["one"] and agreement.overall.tolist() == [1.0] and agreement.ranks == [1]
 
 
 def test_two_sets_of_one_name():
