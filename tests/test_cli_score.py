@@ -327,7 +327,7 @@ def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):  # n
     path.write_text("before")
     monkeypatch.setattr(os, "replace", _failing)
     done = ctx(*argv, "-o", path)
-    assert (done.code, done.err) == (1, "ctx-metrics: error: OSError: the disk is full\n")
+    assert (done.code, done.err) == (1, f"ctx-metrics: error: cannot write {path}: the disk is full\n")
     assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 2
     assert ctx(*argv, "-o", "/dev/stdout").out == text
 

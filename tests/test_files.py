@@ -26,7 +26,7 @@ from plugin_conftest import (
 )
 from sacrebleu.metrics import BLEU, TER
 
-from ctx_metrics import COMET, SLIDE, InputError
+from ctx_metrics import COMET, SLIDE
 from ctx_metrics.corpus import document_ranges
 from ctx_metrics.metrics.base import ScoredWindow, SystemResult
 from ctx_metrics.models.estimator import ErrorSpan, Estimate
@@ -369,20 +369,6 @@ def test_truncated_windows_are_marked_at_every_level():
     lines = files.slide_table(metric, ["a"], ["one\tid", "one\tid", "two"]).splitlines()[1:]
     assert [line.split("\t")[-1] for line in lines] == list("10110101")
     assert lines[0] == "window\ta\tone_id\t1\t2\t2.0\t50.0\t1"
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path):
-    target, link, folder = tmp_path / "scores", tmp_path / "link", tmp_path / "folder"
-    target.write_text("old")
-    link.symlink_to(target)
-    folder.mkdir()
-    files._write_whole(str(link), "new\n")
-    assert target.read_text() == "new\n" and link.is_symlink()
-    with pytest.raises(InputError, match="cannot write .*folder: Is a directory; the scores above are complete"):
-        files._write_whole(str(folder), "new\n")
-    with pytest.raises(UnicodeEncodeError):
-        files._write_whole(str(target), "half\ud800")
-    assert target.read_text() == "new\n" and sorted(os.listdir(tmp_path)) == ["folder", "link", "scores"]
 
 
 def test_a_test_set_brings_its_documents(tmp_path):

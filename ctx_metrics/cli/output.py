@@ -11,6 +11,7 @@ from typing import Any, Optional
 from tabulate import tabulate
 
 from ..errors import InputError
+from ..writing import write_whole
 from .scoring import MetricReport, Record
 
 COLUMNS = ("level", "system", "document", "segment", "metric", "score")
@@ -115,12 +116,7 @@ def write(text: str, path: Optional[str]) -> None:
     if path.startswith("/dev/") or (target.exists() and not target.is_file()):  # a device or a pipe is not replaced
         Path(path).write_text(text, encoding="utf-8")
         return
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, text)
 
 
 def _by_place(of_metrics: Sequence[list[Record]], level: str) -> list[Record]:

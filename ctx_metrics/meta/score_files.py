@@ -1,6 +1,5 @@
 """Score files of mt-metrics-eval: METRIC-REF.seg.score and METRIC-REF.sys.score, lines `system<TAB>score`."""
 
-import math
 import os
 import re
 from collections import Counter
@@ -10,7 +9,9 @@ from typing import Optional
 import numpy as np
 
 from ..errors import InputError
+from ..metrics.scores import score_lines
 from ..notices import counted, notice
+from ..writing import write_whole
 from .judged import JudgedSet, MetricScores, row_means
 from .readers.rows import find, unpacked
 from .readers.scores import SEGMENTS, SYSTEMS, read_score_lines
@@ -98,15 +99,18 @@ def write_score_files(
     and "-" in the reference's, as the last "-" of a file's name parts the two. Raises InputError where that fails.
     """
     paths = []
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write into {folder}: {error.strerror}") from error
     for each in scores:
         name, read = re.sub(r"[\s/]", "_", each.name), re.sub(r"[-\s/]", "_", reference)
         levels = {SEGMENTS: each.segment_scores, SYSTEMS: each.system_scores}
         for level, values in levels.items():
             if values is not None:
-                rows = zip(judged.systems, values.reshape(len(judged.systems), -1).tolist())
-                lines = [f"{system}\t{_shown(score)}\n" for system, row in rows for score in row]
+                of_systems = values.reshape(len(judged.systems), -1).tolist()
                 paths.append(os.path.join(folder, f"{name}-{read}{level}"))
-                _write_whole(paths[-1], "".join(lines))
+                write_whole(paths[-1], score_lines(judged.systems, of_systems))
     return paths
 
 
@@ -150,23 +154,3 @@ def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
                 "write a line for each, with None where there is no score"
             )
     return np.array([scores[system] for system in judged.systems])
-
-
-def _shown(score: float) -> str:
-    return "None" if math.isnan(score) else repr(score)
-
-
-def _write_whole(path: str, text: str) -> None:
-    beside = f"{path}.{os.getpid()}.tmp"
-    try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        try:
-            with open(beside, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            os.replace(beside, path)
-        except BaseException:
-            if os.path.exists(beside):
-                os.unlink(beside)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error

@@ -1,6 +1,7 @@
 """A system's scores by any sacrebleu metric, of segments, documents and the whole, from its statistics."""
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
@@ -32,3 +33,17 @@ def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str
         ],
         float(metric._aggregate_and_compute(rows).score),
     )
+
+
+def shown(score: Optional[float]) -> str:
+    """A score in full precision, None for what was not scored.
+
+    >>> shown(0.1), shown(float("nan")), shown(None)
+    ('0.1', 'None', 'None')
+    """
+    return "None" if score is None or math.isnan(score) else repr(score)
+
+
+def score_lines(systems: Sequence[str], of_systems: Sequence[Sequence[float]]) -> str:
+    """The lines `system<TAB>score` of a score file of mt-metrics-eval, system after system."""
+    return "".join(f"{name}\t{shown(score)}\n" for name, of_system in zip(systems, of_systems) for score in of_system)

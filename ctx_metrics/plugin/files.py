@@ -12,7 +12,8 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
 from ..errors import InputError
-from ..metrics.scores import scores
+from ..metrics.scores import score_lines, scores, shown
+from ..writing import write_whole
 from .capture import Run
 
 if TYPE_CHECKING:
@@ -57,37 +58,7 @@ def write(run: Run) -> None:
             if details := detail_lines(metric, systems):
                 texts[f"{start}.seg.jsonl"] = details
     for path, text in texts.items():
-        _write_whole(path, text)
-
-
-def _write_whole(path: str, text: str) -> None:
-    target = os.path.realpath(path)  # a link stays a link
-    beside = f"{target}.{os.getpid()}.tmp"
-    try:
-        try:
-            with open(beside, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            os.replace(beside, target)
-        except BaseException:
-            if os.path.exists(beside):
-                os.unlink(beside)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; the scores above are complete") from error
-
-
-def shown(score: Optional[float]) -> str:
-    """A score in full precision, None for what was not scored.
-
-    >>> shown(0.1), shown(float("nan")), shown(None)
-    ('0.1', 'None', 'None')
-    """
-    return "None" if score is None or math.isnan(score) else repr(score)
-
-
-def score_lines(systems: Sequence[str], of_systems: Sequence[Sequence[float]]) -> str:
-    """The lines `system<TAB>score` of a score file of mt-metrics-eval, system after system."""
-    return "".join(f"{name}\t{shown(score)}\n" for name, of_system in zip(systems, of_systems) for score in of_system)
+        write_whole(path, text, "; the scores above are complete")
 
 
 def detail_lines(metric: Metric, systems: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """What all figures share: how they look and how they are saved."""
 
-import os
 import textwrap
 import warnings
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import CtxMetricsError, InputError
 from ...notices import counted, notice
+from ...writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,21 +93,16 @@ def save(figure: "Figure", path: str) -> None:
 
     Raises InputError for another ending or a path that cannot be written; says if names hold letters the font lacks.
     """
-    target = Path(os.path.realpath(path))
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with style(), warnings.catch_warnings(record=True) as caught:
+        Path(path).resolve().parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as beside, style(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            figure.savefig(temporary, format=ending[1:])
-        os.replace(temporary, target)
+            figure.savefig(beside, format=ending[1:])
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     unknown = {str(each.message) for each in caught if "missing from" in str(each.message)}
     if unknown:
         notice(f"{path}: {counted(len(unknown), 'letter', 'letters')} that the figure's font lacks are drawn as boxes")
