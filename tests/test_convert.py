@@ -33,7 +33,12 @@ def test_same_tensors_and_same_scores(name, tmp_path):
     before = estimates(old, spans=name == "kiwi-bert")
     signature = load_estimator(str(old), EngineOptions()).signature()
     shutil.rmtree(old)  # and its tokenizer
-    assert estimates(new, spans=name == "kiwi-bert") == before
+    # the tensors are the same, but lie elsewhere in memory, and the sums of matrix products may hang on that
+    for found, expected in zip(estimates(new, spans=name == "kiwi-bert"), before, strict=True):
+        assert (found.cut, found.empty) == (expected.cut, expected.empty)
+        assert found.value == pytest.approx(expected.value, abs=1e-6)
+        assert found.parts == pytest.approx(expected.parts, abs=1e-6)
+        assert [span[:2] for span in found.spans or ()] == [span[:2] for span in expected.spans or ()]
     assert {**load_estimator(str(new), EngineOptions()).signature(), "model": "old"} == signature
     assert {path.name for path in new.iterdir()} <= {
         "config.json",
