@@ -55,7 +55,7 @@ def guard_english(metric: str, flag: str, asked: bool, language: Optional[str], 
     if known in ("en", "eng"):
         return
     if known:
-        message = f"{metric}: the embedded model reads English only, and the language is {language!r}"
+        message = f"{metric}: the model reads English only, and the language is {language!r}"
         if not asked:
             raise InputError(f"{message}; name another with {flag}")
         notice(f"{message}; scored all the same, since {flag} asks for it")

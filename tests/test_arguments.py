@@ -68,7 +68,7 @@ def test_help_shows_the_groups():
         "--bertr-layers",
         "--slide-window",
         "BLEU related arguments",
-        "{bleu,chrf,ter,bertr,comet,doccomet,slide}",
+        "{bleu,chrf,ter,bertr,bilstm,bilstmatt,comet,doccomet,esim,slide}",
     ):
         assert text in done.stdout, text
 

@@ -56,7 +56,7 @@ class StubEncoder:
         ids = [[list(self.VECTORS).index(word) for word in text.split()] for text in texts]
         return [TokenIds(np.array([0, *text[:max_content], 6]), max(0, len(text) - max_content)) for text in ids]
 
-    def encode(self, tokens, mixes):
+    def encode(self, tokens, mixes, unit="segment"):
         table = torch.tensor(list(self.VECTORS.values()), dtype=torch.float32)
         return [{mix: table[torch.from_numpy(text.ids)] for mix in mixes} for text in tokens]
 

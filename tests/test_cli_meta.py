@@ -214,7 +214,7 @@ def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_
     for pair in ("cs-en", "en-de"):
         write_tree(tmp_path / "wmt", pair)
     monkeypatch.setattr("ctx_metrics.cli.meta_data.score_set", lambda *_: pytest.fail("cs-en must not be scored"))
-    said = "bertr: the embedded model reads English only, and the language is 'de'; name another with --bertr-model"
+    said = "bertr: the model reads English only, and the language is 'de'; name another with --bertr-model"
     assert error(ctx("meta", tmp_path / "wmt", "-m", "bertr")) == f"wmt.en-de: {said}"
     assert error(ctx("meta", tmp_path / "wmt", "-l", "en-de", "-m", "bertr")) == said
 

@@ -9,6 +9,7 @@ from ctx_metrics.engine.batching import token_batches
 from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine.readout import SEGMENT, WINDOW, TokenStates
 from ctx_metrics.engine.store import EmbeddingStore
 from ctx_metrics.errors import ResourceError
 
@@ -104,6 +105,25 @@ def test_one_pass_serves_every_mix_that_was_announced(encoder, forwards):
     assert first[0][1, 2, 3] is second[0][1, 2, 3]
     encoder.encode(tokens, [(2,)])  # not announced
     assert len(forwards.calls) > done
+
+
+class OfSegments(TokenStates):
+    unit = SEGMENT
+
+
+def test_what_is_announced_for_segments_is_not_read_of_windows(encoder, forwards):
+    encoder.require([OfSegments((1,)), (2,)])
+    tokens = encoder.tokenize(TEXTS)
+    windows = encoder.encode(tokens, LAST, WINDOW)
+    assert all(states.keys() == {(3,), (2,)} for states in windows)
+    encoder.encode(tokens, LAST)  # in the store, whatever the unit
+    done = len(forwards.calls)
+    segments = encoder.encode(tokens, [OfSegments((1,))])
+    assert len(forwards.calls) > done
+    assert all(states.keys() == {(3,), (2,), OfSegments((1,))} for states in segments)
+    assert torch.equal(
+        encoder.encode(tokens, [OfSegments((1,))], WINDOW)[0][OfSegments((1,))].cpu(), segments[0][OfSegments((1,))]
+    )
 
 
 def test_mixes_may_come_from_an_iterator(encoder):

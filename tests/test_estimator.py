@@ -1,6 +1,7 @@
 import shutil
 
 import pytest
+from learned_folders import write_learned
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
@@ -17,6 +18,14 @@ def test_embedded_is_the_default():
 def test_a_regressor_folder_loads(tmp_path):
     folder = shutil.copytree(EMBEDDED_FOLDER, tmp_path / "mine")
     assert load_estimator(str(folder), EngineOptions()).model.ckpt == load_estimator(None, EngineOptions()).model.ckpt
+
+
+def test_a_learned_folder_loads(tmp_path, tiny_bert):
+    folder = write_learned(tmp_path / "mine", "esim", tiny_bert)
+    estimator = load_estimator(str(folder), EngineOptions())
+    assert estimator.kind == "esim" and estimator.signature()["model"] == "mine"
+    with pytest.raises(ModelError, match="^mine reads mt.ref and knows no inputs mt.src; name a COMET checkpoint"):
+        load_estimator(str(folder), EngineOptions(), inputs="mt+src")
 
 
 def test_other_folders(tmp_path, tiny_bert):
@@ -55,6 +64,8 @@ def test_the_embedded_model_leaves_no_choice():
         with pytest.raises(ModelError, match=f"reads mt.ref and knows no .*{what}"):
             load_estimator(None, EngineOptions(), **settings)
     assert load_estimator(None, EngineOptions(), inputs="mt+ref").inputs == "mt+ref"
+    with pytest.raises(ModelError, match="knows no error spans"):  # naming what it reads anyway changes nothing
+        load_estimator(None, EngineOptions(), inputs="mt+ref", spans=True)
 
 
 def test_the_folder_of_the_ckpt_file_will_do(tmp_path):

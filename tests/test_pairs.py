@@ -3,7 +3,8 @@ import torch
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.engine.pairs import EncodedText, map_pairs
+from ctx_metrics.engine.pairs import EncodedText, map_pairs, one_by_one
+from ctx_metrics.engine.readout import SEGMENT, WINDOW, TokenStates
 from ctx_metrics.engine.store import EmbeddingStore
 
 MIX = (1, 2, 3)
@@ -29,7 +30,7 @@ def difference(left, right):
 
 
 def values(encoder, pairs, **settings):
-    return [result.value for result in map_pairs(encoder, pairs, [MIX], difference, **settings)]
+    return [result.value for result in map_pairs(encoder, pairs, [MIX], one_by_one(difference), **settings)]
 
 
 def test_values_are_those_of_the_pair(encoder):
@@ -42,8 +43,8 @@ def test_values_are_those_of_the_pair(encoder):
 def test_equal_pairs_and_texts_are_computed_once(encoder, monkeypatch):
     seen, encoded = [], []
     encode = encoder.encode
-    monkeypatch.setattr(encoder, "encode", lambda tokens, mixes: encoded.extend(tokens) or encode(tokens, mixes))
-    results = map_pairs(encoder, PAIRS, [MIX], lambda left, right: seen.append(1) or len(seen))
+    monkeypatch.setattr(encoder, "encode", lambda tokens, *more: encoded.extend(tokens) or encode(tokens, *more))
+    results = map_pairs(encoder, PAIRS, [MIX], one_by_one(lambda left, right: seen.append(1) or len(seen)))
     assert len(seen) == len(set(PAIRS)) == 6
     assert results[0] == results[4]
     assert len(encoded) == len({text for pair in PAIRS for text in pair}) == 7
@@ -56,9 +57,9 @@ def test_blocks_bound_the_memory_and_change_no_value(encoder, tiny_bert, limit, 
     small.store = EmbeddingStore(limit)
     encode, sizes = small.encode, []
 
-    def counted(tokens, mixes):
+    def counted(tokens, *more):
         sizes.append((sum(len(text.ids) for text in tokens) * 48 * 4, len(tokens)))
-        return encode(tokens, mixes)
+        return encode(tokens, *more)
 
     monkeypatch.setattr(small, "encode", counted)
     assert values(small, PAIRS) == pytest.approx(expected, abs=1e-5)
@@ -71,7 +72,7 @@ def test_blocks_reckon_with_every_mix_that_is_held(encoder, monkeypatch):
     encoder.store = EmbeddingStore(48 * 4 * 40)
     blocks = []
     encode = encoder.encode
-    monkeypatch.setattr(encoder, "encode", lambda tokens, mixes: blocks.append(len(tokens)) or encode(tokens, mixes))
+    monkeypatch.setattr(encoder, "encode", lambda tokens, *more: blocks.append(len(tokens)) or encode(tokens, *more))
     values(encoder, PAIRS)
     assert len(blocks) == 1
     encoder.require([(0,), (1,), (2,), (3,)])
@@ -80,7 +81,9 @@ def test_blocks_reckon_with_every_mix_that_is_held(encoder, monkeypatch):
 
 
 def test_a_side_without_tokens_gives_none(encoder):
-    results = map_pairs(encoder, [("", "a cat"), ("a cat", " "), ("", ""), ("a cat", "a cat")], [MIX], difference)
+    results = map_pairs(
+        encoder, [("", "a cat"), ("a cat", " "), ("", ""), ("a cat", "a cat")], [MIX], one_by_one(difference)
+    )
     assert [result.value is None for result in results] == [True, True, True, False]
     assert [result.empty for result in results] == [(True, False), (False, True), (True, True), (False, False)]
 
@@ -93,15 +96,45 @@ def test_nothing_is_encoded_for_pairs_without_tokens(encoder, monkeypatch):
 
 def test_sides_that_were_cut(encoder):
     pairs = [("the cat sat", "a cat"), ("a cat", "the cat sat"), ("a cat", "cat")]
-    results = map_pairs(encoder, pairs, [MIX], difference, max_content=2)
+    results = map_pairs(encoder, pairs, [MIX], one_by_one(difference), max_content=2)
     assert [result.cut for result in results] == [(True, False), (False, True), (False, False)]
     assert results[0].value == pytest.approx(values(encoder, [("the cat", "a cat")])[0], abs=1e-6)
 
 
 def test_the_function_gets_left_and_right_in_order(encoder):
     pair = ("rain", "the cat sat on")
-    ((seen, *_),) = map_pairs(encoder, [pair], iter([MIX, (0,)]), lambda left, right: (left, right))
+    ((seen, *_),) = map_pairs(encoder, [pair], iter([MIX, (0,)]), one_by_one(lambda *pair: pair))
     for side, tokens in zip(seen, encoder.tokenize(pair), strict=True):
         assert side.ids.tolist() == tokens.ids.tolist()
         assert side.states[MIX].shape == side.states[0,].shape == (len(tokens.ids), 48)
         assert not torch.equal(side.states[MIX], side.states[0,])
+
+
+def test_the_function_gets_a_block_of_distinct_pairs(encoder):
+    blocks = []
+
+    def function(pairs):
+        blocks.append([tuple(text.ids.tolist() for text in pair) for pair in pairs])
+        return range(len(pairs))
+
+    results = map_pairs(encoder, [("", "rain"), *PAIRS], [MIX], function)
+    distinct = list(dict.fromkeys(PAIRS))
+    assert blocks == [[tuple(text.ids.tolist() for text in encoder.tokenize(pair)) for pair in distinct]]
+    assert [result.value for result in results] == [None, *(distinct.index(pair) for pair in PAIRS)]
+
+
+class OfSegments(TokenStates):
+    """Read of other metrics' segments only."""
+
+    unit = SEGMENT
+
+
+@pytest.mark.parametrize("unit, read", [(SEGMENT, True), (WINDOW, False)])
+def test_what_others_announced_is_read_of_its_own_unit(encoder, unit, read):
+    other = OfSegments((2,))
+    encoder.require([other, (0,)])
+    seen = []
+    map_pairs(encoder, PAIRS[:1], [MIX], one_by_one(lambda left, right: seen.append(left.states)), unit=unit)
+    assert seen[0].keys() == {MIX, (0,)} | ({other} if read else set())
+    (asked,) = map_pairs(encoder, PAIRS[:1], [other], one_by_one(lambda left, _: left.states[other]), unit=unit)
+    assert asked.value.shape == (5, 48)

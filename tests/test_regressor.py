@@ -15,12 +15,12 @@ from ctx_metrics.models.regressor import (
     RegressorNetwork,
     alignment_features,
     feature_names,
+    make_network,
     overlap,
     pooled_vectors,
     predict,
-    read_network,
-    read_regressor_config,
 )
+from ctx_metrics.models.trained import load_weights, read_config
 
 
 def encoded(ids, vectors) -> EncodedText:
@@ -138,14 +138,16 @@ def test_folder_errors(tmp_path):
     folder = shutil.copytree(EMBEDDED_FOLDER, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "encoder_ckpt": "0" * 12}))
-    with pytest.raises(ModelError, match="was trained on an encoder that hashes to 000000000000, not 53aa51172d14"):
+    with pytest.raises(
+        ModelError, match="was trained on an encoder that hashes to 000000000000, and 'embedded' hashes to 53aa51172d14"
+    ):
         AlignmentRegressor(folder, EngineOptions())
     (folder / "config.json").write_text(json.dumps({**config, "network": {**config["network"], "pooled_hidden": 8}}))
     with pytest.raises(ModelError, match="does not fit its config.json"):
         AlignmentRegressor(folder, EngineOptions())
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "model.safetensors").write_bytes(b"not tensors")
-    with pytest.raises(ModelError, match="does not fit its config.json"):
+    with pytest.raises(ModelError, match="the weights were altered, or are of another model"):
         AlignmentRegressor(folder, EngineOptions())
     (folder / "config.json").write_text("{")
     with pytest.raises(ModelError, match="no readable config.json"):
@@ -156,5 +158,6 @@ def test_shipped_model_is_small_and_described():
     files = list(EMBEDDED_FOLDER.iterdir())
     assert sum(path.stat().st_size for path in files) < 8_000_000
     assert {path.name for path in files} == {"config.json", "model.safetensors", "README.md"}
-    network = read_network(EMBEDDED_FOLDER, read_regressor_config(EMBEDDED_FOLDER))
+    network = make_network(EMBEDDED_FOLDER, read_config(EMBEDDED_FOLDER))
+    load_weights(EMBEDDED_FOLDER, network)
     assert network.alignment.mean.shape == (len(feature_names((3, 4, 6))),)

@@ -51,7 +51,7 @@ def test_every_key_has_an_abbreviation_of_its_own():
     assert set(Signature({"num_refs": 1})._abbr) <= set(made._abbr)
 
 
-@pytest.mark.parametrize("name", ["bertr", "comet", "slide"])
+@pytest.mark.parametrize("name", ["bertr", "estimated", "slide"])
 def test_every_setting_of_every_metric_is_known(name):
     """The settings that the metrics' sources write as dictionary keys can all be shortened."""
     import ast

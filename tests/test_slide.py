@@ -19,14 +19,15 @@ class StubEstimator(Estimator):
     """A text of words such as w3 is worth the mean of their numbers, less 0.1 where the reference is not the hypothesis."""
 
     model = ResolvedModel("stub", None, None, "0" * 12)
-    english_only, empty_scores_zero = False, True
+    english_only, empty_value = False, 0.0
     max_length, limit, dtype = 100, "100 tokens a text", "fp32"
 
     def __init__(self, inputs="mt+ref"):
-        self.inputs, self.calls = inputs, []
+        self.inputs, self.calls, self.units = inputs, [], []
 
-    def estimate(self, examples, label):
+    def estimate(self, examples, label, unit):
         self.calls.append(list(examples))
+        self.units.append(unit)
         return [Estimate(self.value(e), False, False) for e in examples]
 
     @staticmethod
@@ -227,6 +228,14 @@ def test_segment_scores_keep_the_windows(stub):
     assert scores[:6] == pytest.approx([25, 25, 35, 35, 45, 45]) and math.isnan(scores[6])
 
 
+def test_windows_of_one_are_segments_to_the_estimator(stub):
+    for settings in ({}, {"window": 1}, {"window": 1, "stride": 1}, {"window": 2}, {"tokens": 4}, {"tokens": 2}):
+        SLIDE(doc_ids=["d"] * 7, **settings).corpus_score(SEVEN, [SEVEN])
+    COMET().corpus_score(SEVEN, [SEVEN])
+    SLIDE(doc_ids=list("abcdefg"), window=3).corpus_score(SEVEN, [SEVEN])
+    assert stub.units == ["window", "segment", "segment", "window", "segment", "segment", "segment", "segment"]
+
+
 def test_rows_depend_in_windows_only(stub):
     assert SLIDE().dependent_rows and SLIDE(tokens=50).dependent_rows and not SLIDE(window=1).dependent_rows
 
@@ -240,7 +249,7 @@ def test_blank_lines_are_those_beside_others(stub):
 
 
 def test_english_guard():
-    with pytest.raises(InputError, match="slide: the embedded model reads English only, and the language is 'de'"):
+    with pytest.raises(InputError, match="slide: the model reads English only, and the language is 'de'"):
         SLIDE(target_lang="de")
     COMET(target_lang="de", model="embedded")  # asked for: said, not refused
 

@@ -13,12 +13,13 @@ from typing import Optional
 
 from ..errors import CtxMetricsError
 from ..notices import OncePerRun, logger, quiet_libraries
-from . import cite, convert, doctor, meta, score
+from . import cite, convert, doctor, meta, score, train
 from .hints import hints
 
 SUBCOMMANDS = {
     "score": (score, "score translations with any metrics"),
     "meta": (meta, "meta-evaluation: how well do metrics agree with people?"),
+    "train": (train, "train a metric on human judgements"),
     "doctor": (doctor, "show what is installed, what works and what is missing"),
     "cite": (cite, "print the BibTeX of a metric's papers"),
     "convert": (convert, "turn a COMET checkpoint into a folder of safetensors and JSON"),

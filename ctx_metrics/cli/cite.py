@@ -8,6 +8,9 @@ BIBLIOGRAPHY = Path(__file__).parent / "references.bib"
 # A learned metric cites its recipe and the models that it may run: keep the entry of the model you ran.
 PAPERS = {
     "bertr": ["mathur-etal-2019-putting"],
+    "bilstm": ["mathur-etal-2019-putting"],
+    "bilstmatt": ["mathur-etal-2019-putting"],
+    "esim": ["mathur-etal-2019-putting", "chen-etal-2017-enhanced"],
     "comet": [
         "rei-etal-2020-comet",
         "rei-etal-2022-comet",

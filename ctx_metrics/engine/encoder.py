@@ -15,7 +15,7 @@ from .checkpoint import EncoderFolder, first_position
 from .device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
 from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .options import EngineOptions
-from .readout import readout_of
+from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 
@@ -83,13 +83,15 @@ class TextEncoder:
         """Token ids of each text, at most min(max_content, self.max_content) of them beside the specials."""
         return self.tokenizer(texts, min(max_content or self.max_content, self.max_content))
 
-    def encode(self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey]) -> list[States]:
+    def encode(self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT) -> list[States]:
         """What is read of tokenized texts: {readout: fp32 CPU tensor} of each; see engine.readout for the shapes.
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
+        unit    what the texts are, "segment" or "window": what other metrics announced for this unit is read too
         """
         readouts = list(readouts)
         self.require(readouts)
+        read = [key for key in self._readouts if key in readouts or readout_of(key).unit in (None, unit)]
         keys = [text.key for text in tokens]
         wanted = dict(zip(keys, tokens))
         found = {key: states for key in wanted if (states := self.store.get(key, readouts)) is not None}
@@ -105,7 +107,7 @@ class TextEncoder:
         running: list[Batch] = []
         for batch in token_batches([len(wanted[key].ids) for key in missing], self.token_budget):
             # the next batch is on its way before the last one's results are fetched, so that a GPU does not wait
-            started = self._start([wanted[missing[i]] for i in batch])
+            started = self._start([wanted[missing[i]] for i in batch], read)
             self._collect(running, found)
             running = started
         self._collect(running, found)
@@ -121,15 +123,15 @@ class TextEncoder:
             if self._bar is not None:
                 self._bar.update(len(batch.texts))
 
-    def _start(self, texts: list[TokenIds]) -> "list[Batch]":
+    def _start(self, texts: list[TokenIds], readouts: list[ReadoutKey]) -> "list[Batch]":
         """Send texts through the network; when memory runs out, the budget is halved from then on and the batch split."""
         total = sum(len(text.ids) for text in texts)
         if len(texts) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
             half = (len(texts) + 1) // 2
-            return self._start(texts[:half]) + self._start(texts[half:])
+            return self._start(texts[:half], readouts) + self._start(texts[half:], readouts)
         network = self._loaded()
         try:
-            read = network([text.ids for text in texts], self._readouts, [text.second for text in texts])
+            read = network([text.ids for text in texts], readouts, [text.second for text in texts])
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -144,7 +146,7 @@ class TextEncoder:
                 torch.cuda.empty_cache()
             self.token_budget = total // 2
             notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.token_budget}")
-            return self._start(texts)
+            return self._start(texts, readouts)
         return [Batch(texts, read)]
 
     def load(self) -> None:

@@ -6,7 +6,8 @@ from typing import NamedTuple, Optional, TypeVar
 import numpy as np
 
 from .encoder import TextEncoder
-from .readout import LayerMix
+from .forward import ReadoutKey
+from .readout import SEGMENT
 from .store import States
 from .tokenizer import TokenIds
 
@@ -23,6 +24,9 @@ class EncodedText(NamedTuple):
     states: States
 
 
+EncodedPair = tuple[EncodedText, EncodedText]
+
+
 class PairResult(NamedTuple):
     """What came of one pair: its value (None where a side had no tokens) and which sides were cut or empty."""
 
@@ -34,19 +38,21 @@ class PairResult(NamedTuple):
 def map_pairs(
     encoder: TextEncoder,
     pairs: Sequence[tuple[str, str]],
-    mixes: Iterable[LayerMix],
-    function: Callable[[EncodedText, EncodedText], Value],
+    mixes: Iterable[ReadoutKey],
+    function: Callable[[Sequence[EncodedPair]], Sequence[Value]],
     max_content: Optional[int] = None,
     label: str = "encoding",
+    unit: str = SEGMENT,
 ) -> list[PairResult]:
-    """function(left, right), both encoded, for every pair (left, right) of texts.
+    """The values of every pair (left, right) of texts: function(encoded pairs) gives those of a block of pairs, in order.
 
     Every distinct text is tokenized once and every distinct pair computed once. Pairs are taken in their order, in
     blocks whose hidden states fit the encoder's store, so put pairs that share a text side by side (all systems of one
     segment). A pair with a side that has no tokens is not computed: its value is None.
 
-    mixes          layer mixes that the function reads
+    mixes          readouts of the hidden layers that the function reads
     max_content    tokens kept of each text
+    unit           what the texts are: "segment" or "window"
     """
     mixes = list(mixes)
     encoder.require(mixes)
@@ -57,10 +63,9 @@ def map_pairs(
     with encoder.progress(label, len({text for pair in distinct for text in pair})):
         for block in _blocks(distinct, tokens, encoder):
             names = list(dict.fromkeys(text for pair in block for text in pair))
-            states = encoder.encode([tokens[name] for name in names], mixes)
+            states = encoder.encode([tokens[name] for name in names], mixes, unit)
             encoded = {name: EncodedText(tokens[name].ids, of_text) for name, of_text in zip(names, states)}
-            for left, right in block:
-                values[left, right] = function(encoded[left], encoded[right])
+            values.update(zip(block, function([(encoded[left], encoded[right]) for left, right in block])))
     return [
         PairResult(
             values.get(pair),
@@ -69,6 +74,13 @@ def map_pairs(
         )
         for pair in pairs
     ]
+
+
+def one_by_one(
+    function: Callable[[EncodedText, EncodedText], Value],
+) -> Callable[[Sequence[EncodedPair]], list[Value]]:
+    """What map_pairs takes, from a function of one pair."""
+    return lambda pairs: [function(left, right) for left, right in pairs]
 
 
 def _blocks(pairs: Sequence[tuple[str, str]], tokens: dict[str, TokenIds], encoder: TextEncoder) -> Iterable[list]:

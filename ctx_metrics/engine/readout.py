@@ -17,6 +17,8 @@ import torch.nn.functional as F
 from .batching import equal_runs
 
 LayerMix = tuple[int, ...]
+# What a text can be to a metric: a segment, or a window of several.
+SEGMENT, WINDOW = "segment", "window"
 
 
 class PackedTokens:
@@ -85,6 +87,11 @@ class Readout(ABC):
     def first_only(self) -> bool:
         """Whether nothing but the first token of the last layer is read."""
         return False
+
+    @property
+    def unit(self) -> Optional[str]:
+        """Which texts are read when another metric has them encoded: "segment", "window", or None for all."""
+        return None
 
     @abstractmethod
     def accumulator(self, packed: PackedTokens) -> Accumulator:

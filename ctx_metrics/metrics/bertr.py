@@ -124,7 +124,7 @@ class BERTR(ContextMetric):
         )
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        from ..engine.pairs import map_pairs
+        from ..engine.pairs import map_pairs, one_by_one
 
         first = corpora[0]
         if self.model.embedded and not self.target_lang:
@@ -139,7 +139,7 @@ class BERTR(ContextMetric):
                         pairs.append((corpus.hypotheses[i], references[i]))
         found: list[list[list]] = [[[] for _ in corpus.hypotheses] for corpus in corpora]
         for (system, i), result in zip(
-            places, map_pairs(self.encoder, pairs, self.mixes, self._recall, self.max_length, "bertr")
+            places, map_pairs(self.encoder, pairs, self.mixes, one_by_one(self._recall), self.max_length, "bertr")
         ):
             found[system][i].append(result)
         return [self._system_result(segments) for segments in found]

@@ -1,16 +1,13 @@
 """COMET: a learned model of translation quality on segments (Rei et al. 2020 and its successors)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from ..corpus import Corpus
 from ..engine.options import EngineOptions
-from ..errors import InputError
-from ..language import guard_english
 from ..notices import notice
-from ..windows import Window
-from .base import ContextMetric, ContextScore, ContextSignature, SystemResult
-from .windowed import check_sources, score_windows
+from .base import ContextScore, ContextSignature, SystemResult
+from .estimated import EstimatorMetric, add_reading_arguments
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -24,7 +21,7 @@ class COMETSignature(ContextSignature):
     """nrefs, model, rev, ckpt, inputs, dtype, maxlen, long, multiref, scale and versions."""
 
 
-class COMET(ContextMetric):
+class COMET(EstimatorMetric):
     """Mean over segments of a learned model's estimate of quality.
 
     references    streams of references for scoring with references=None
@@ -51,7 +48,6 @@ class COMET(ContextMetric):
     NAME = "COMET"
     _SIGNATURE_TYPE = COMETSignature
     _SCORE_TYPE = COMETScore
-    _reads_references = True
 
     def __init__(
         self,
@@ -66,50 +62,19 @@ class COMET(ContextMetric):
         multiref: str = "max",
         engine: EngineOptions = EngineOptions(),
     ):
-        super().__init__(references, systems, sources=sources, target_lang=target_lang)
-        for setting, value, allowed in (
-            ("multiref", multiref, ("max", "mean")),
-            ("on_long", on_long, ("truncate", "error")),
-        ):
-            if value not in allowed:
-                raise InputError(f"{self.NAME.lower()}: {setting} {value!r} is neither {' nor '.join(allowed)}")
-        self.asked, self.target_lang, self.multiref, self.on_long = model is not None, target_lang, multiref, on_long
-        self._load = {"name": model, "options": engine, "inputs": inputs, "spans": spans, **self._reading()}
-        self._estimator: Optional["Estimator"] = None
-        if self.estimator.english_only and target_lang:
-            self._guard(())
-        check_sources(self.NAME.lower(), self.estimator, sources)
-        if "ref" not in self.estimator.inputs:
-            self._reads_references, self.num_refs = False, 0
-            self._ref_cache = self._ref_cache or []  # so that references=None needs none kept
-        # what was given and this model does not read; the plugin says so
-        self.unused_context = () if "src" in self.estimator.inputs else ("sources",)
-        self.settings = {**self.estimator.signature(), "long": on_long}
-        if self._reads_references:
-            self.settings["multiref"] = multiref
-
-    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
-        streams = super()._cache_references(references)
-        if not self._reads_references:
-            self.num_refs = 0
-        return streams
+        load = {"inputs": inputs, "spans": spans, **self._reading()}
+        super().__init__(references, systems, sources, target_lang, model, on_long, multiref, engine, **load)
 
     @staticmethod
     def _reading() -> dict:
         """How else the model shall be loaded than usual."""
         return {}
 
-    @property
-    def estimator(self) -> "Estimator":
-        """The model; a pickled metric leaves it behind and loads it again when it must score more."""
-        if self._estimator is None:
-            from ..models.estimator import load_estimator
+    @staticmethod
+    def _load_estimator(**load: Any) -> "Estimator":
+        from ..models.estimator import load_estimator
 
-            self._estimator = load_estimator(**self._load)
-        return self._estimator
-
-    def __getstate__(self) -> dict:
-        return {**super().__getstate__(), "_estimator": None}
+        return load_estimator(**load)
 
     @classmethod
     def add_arguments(cls, group) -> None:
@@ -121,20 +86,7 @@ class COMET(ContextMetric):
             notice(
                 "comet: no model is named, so the small embedded one scores, which is no COMET checkpoint (--comet-model)"
             )
-        segments = [Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]
-        return self._score_windows(corpora, [segments] * len(corpora))
-
-    def _score_windows(self, corpora: list[Corpus], windows: list[list[Window]]) -> list[SystemResult]:
-        self._guard_texts(corpora)
-        return score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
-
-    def _guard_texts(self, corpora: list[Corpus]) -> None:
-        if self.estimator.english_only and not self.target_lang:
-            self._guard([*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
-
-    def _guard(self, texts: Sequence[Optional[str]]) -> None:
-        name = self.NAME.lower()
-        guard_english(name, f"--{name}-model", self.asked, self.target_lang, texts)
+        return super()._score(corpora)
 
 
 def add_model_arguments(group, name: str, choices: bool = True) -> None:
@@ -147,18 +99,7 @@ def add_model_arguments(group, name: str, choices: bool = True) -> None:
         help=f"{embedded}a COMET checkpoint: folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub. "
         f"({'Default: embedded, English only' if choices else 'It must pool by averages'})",
     )
-    group.add_argument(
-        f"--{name}-on-long",
-        choices=["truncate", "error"],
-        default="truncate",
-        help="Texts longer than the model reads: cut and count them, or refuse. (Default: %(default)s)",
-    )
-    group.add_argument(
-        f"--{name}-multiref",
-        choices=["max", "mean"],
-        default="max",
-        help="Score of several references. (Default: %(default)s)",
-    )
+    add_reading_arguments(group, name)
     if choices:
         group.add_argument(
             f"--{name}-inputs",

@@ -88,9 +88,14 @@ def estimate_windows(
             f"first {lines}{which}; shorten them, or allow cutting with --{metric}-on-long truncate"
         )
     found: list[list[list[Estimate]]] = [[[] for _ in of_system] for of_system in windows]
-    for (system, k), estimate in zip(places, estimator.estimate(examples, metric)):
+    for (system, k), estimate in zip(places, estimator.estimate(examples, metric, unit_of(windows))):
         found[system][k].append(estimate)
     return found
+
+
+def unit_of(windows: Sequence[Sequence[Window]]) -> str:
+    """ "segment" if no system has a window of several segments, else "window"."""
+    return "segment" if all(end - start == 1 for of_system in windows for start, end, _ in of_system) else "window"
 
 
 def read_texts(inputs: str) -> str:
@@ -121,10 +126,10 @@ def system_result(
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
     rated = [(window, value) for window, value in zip(windows, values) if value is not None]
     rows = credit([window for window, _ in rated], [value for _, value in rated], length)
-    unit = "segment" if all(end - start == 1 for start, end, _ in windows) else "window"
-    scored = (
-        ("scores 0", "score 0") if estimator.empty_scores_zero else ("is scored as it is", "are scored as they are")
-    )
+    unit = unit_of([windows])
+    scored = ("is scored as it is", "are scored as they are")
+    if estimator.empty_value is not None:
+        scored = tuple(f"{verb} {100 * estimator.empty_value:.4g}" for verb in ("scores", "score"))
     empty = [f"{read_texts(estimator.inputs)} and {what}" for what in scored]
     kinds = {
         "truncated": [k for k, estimates in enumerate(found) if any(e.cut for e in estimates)],

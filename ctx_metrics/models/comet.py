@@ -41,7 +41,7 @@ class CometEstimator(Estimator):
     """What all COMET models share: one encoder a process, tokenisation a block ahead of the encoder, a head in fp32."""
 
     english_only = False
-    empty_scores_zero = False
+    empty_value = None
 
     def __init__(self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str):
         self.hyperparameters: Hyperparameters = checkpoint.hyperparameters
@@ -78,7 +78,7 @@ class CometEstimator(Estimator):
     def _work(self, examples: Sequence[Example]) -> int:
         """How many sequences have to be encoded for distinct examples."""
 
-    def estimate(self, examples: Sequence[Example], label: str) -> list[Estimate]:
+    def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         distinct = list(dict.fromkeys(examples))
         found: dict[Example, Estimate] = {}
         with self.encoder.progress(label, self._work(distinct)):

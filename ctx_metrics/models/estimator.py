@@ -59,7 +59,7 @@ class Estimator(ABC):
     choices              what else `inputs` could be set to when it is loaded, where there is a choice
     model                where its weights came from
     english_only         whether it reads English alone
-    empty_scores_zero    whether an empty text makes the value 0, not what the model says of it
+    empty_value          the value that an empty text makes, None: what the model says of it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
     dtype                number format of its encoder, as in the signature
     """
@@ -68,14 +68,18 @@ class Estimator(ABC):
     choices: Sequence[str] = ()
     model: ResolvedModel
     english_only: bool
-    empty_scores_zero: bool
+    empty_value: Optional[float]
     max_length: int
     limit: str
     dtype: str
 
     @abstractmethod
-    def estimate(self, examples: Sequence[Example], label: str) -> list[Estimate]:
-        """The estimate of each example; the same for an example in whatever order or company."""
+    def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
+        """The estimate of each example; the same for an example in whatever order or company.
+
+        label    what a progress bar says
+        unit     what the examples are: "segment" or "window"
+        """
 
     @abstractmethod
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
@@ -107,7 +111,7 @@ def load_estimator(
     spans: bool = False,
     context: bool = False,
 ) -> Estimator:
-    """The estimator of a name: None or "embedded", the folder of a regressor that our training wrote, or a COMET
+    """The estimator of a name: None or "embedded", the folder of any model that `ctx-metrics train` wrote, or a COMET
     checkpoint (folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub).
 
     inputs     texts that a COMET model shall read, where it leaves a choice: "mt+src", "mt+ref", "mt+src+ref"
@@ -116,7 +120,9 @@ def load_estimator(
     Raises ModelError for what cannot be loaded, or not used in that way.
     """
     from .comet_checkpoint import is_comet, no_model
-    from .regressor import CONFIG_KIND, AlignmentRegressor, read_regressor_config
+    from .learned_estimator import LearnedEstimator, kind_of
+    from .regressor import CONFIG_KIND, AlignmentRegressor
+    from .trained import read_config
 
     if name == "":
         raise ModelError(
@@ -129,13 +135,20 @@ def load_estimator(
         return load_comet(str(name), options, inputs, spans, context)
     if not (folder / "config.json").exists():
         raise ModelError(no_model(folder))
-    if read_regressor_config(folder).get("model_type") != CONFIG_KIND:
+    config = read_config(folder)
+    if config.get("model_type") == CONFIG_KIND:
+        estimator: Estimator = AlignmentRegressor(folder, options)
+    elif kind_of(config):
+        estimator = LearnedEstimator(folder, options)
+    else:
         raise ModelError(
             f"{name} is no quality model: it is no COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), "
-            f"and its config.json does not say model_type {CONFIG_KIND!r}"
+            "and its config.json names no model_type that `ctx-metrics train` writes"
         )
-    regressor = AlignmentRegressor(folder, options)
-    for what, wanted in (("error spans", spans), ("document context", context), (f"inputs {inputs}", inputs)):
-        if wanted and inputs != regressor.inputs:
-            raise ModelError(f"{regressor.model.name} reads mt+ref and knows no {what}; name a COMET checkpoint")
-    return regressor
+    other = inputs not in (None, estimator.inputs)
+    for what, wanted in (("error spans", spans), ("document context", context), (f"inputs {inputs}", other)):
+        if wanted:
+            raise ModelError(
+                f"{estimator.model.name} reads {estimator.inputs} and knows no {what}; name a COMET checkpoint"
+            )
+    return estimator

@@ -205,6 +205,12 @@ def _comet_among(files: set[str], label: str) -> list[str]:
     raise ModelError(f"{label} is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing")
 
 
+def _learned_among(files: set[str], label: str) -> list[str]:
+    if wanted := {"config.json", "model.safetensors"} - files:
+        raise ModelError(f"{label} is no model that `ctx-metrics train` wrote: {', '.join(sorted(wanted))} is missing")
+    return ["config.json", "model.safetensors"]
+
+
 def _weights_among(files: set[str], label: str) -> list[str]:
     """The weight files to fetch: safetensors before PyTorch files, all shards of a sharded checkpoint."""
     for name in WEIGHTS:
@@ -238,6 +244,9 @@ ENCODER = HubKind(
 )
 TOKENIZER = HubKind(
     ["config.json"], _tokenizer_among, _is_whole_tokenizer, "encoder: config.json or the tokenizer's files are missing"
+)
+LEARNED = HubKind(
+    ["config.json"], _learned_among, _is_whole, "model that `ctx-metrics train` wrote: one of its files is missing"
 )
 COMET = HubKind(
     ["hparams.yaml", "config.json"], _comet_among, _is_whole_comet, "COMET checkpoint: one of its files is missing"

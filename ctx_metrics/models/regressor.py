@@ -11,26 +11,23 @@ constant for every pair of identical texts. Both parts predict human scores in s
 so that identical texts have the value 1, and 0 lies two standard deviations below the mean of the judged translations.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import nn
 
 from ..engine.encoder import shared_encoder
 from ..engine.options import EngineOptions
-from ..engine.pairs import EncodedText, map_pairs
+from ..engine.pairs import EncodedText, map_pairs, one_by_one
 from ..errors import ModelError
 from .estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
-from .hub import ResolvedModel, file_sha256, resolve
+from .hub import ResolvedModel
+from .trained import CONFIG, check_fields, check_layers, checked_weights, encoder_of, load_weights, read_config
 
 CONFIG_KIND = "ctx-alignment-regressor"
-_KEYS = ("network", "layers", "encoder", "encoder_ckpt", "languages")
 EMBEDDED_REGRESSOR = "embedded-alignment-regressor"
 FLOOR = 2.0
 HEAD_BATCH = 4096
@@ -100,6 +97,15 @@ class RegressorNetwork(nn.Module):
     def forward(self, features: torch.Tensor, hypothesis: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
         """z [n] from features [n, features] and pooled vectors [n, layers, width] of both sides, all fp32."""
         return (self.alignment(features) + self.pooled(hypothesis, reference)) / 2
+
+    def standardise(self, features: torch.Tensor) -> None:
+        """Take the constants that standardise alignment features from those of the training rows, [n, features]."""
+        self.alignment.mean.copy_(features.mean(0))
+        self.alignment.std.copy_(features.std(0) + 1e-6)
+
+    def outputs(self, features: torch.Tensor, hypothesis: torch.Tensor, reference: torch.Tensor) -> list[torch.Tensor]:
+        """The predictions that training fits to human scores: each branch's own, [n]."""
+        return [self.alignment(features), self.pooled(hypothesis, reference)]
 
     def identical(self) -> torch.Tensor:
         """z of two identical texts, whichever they are: every alignment feature is 1 there."""
@@ -193,30 +199,31 @@ class AlignmentRegressor(Estimator):
     """
 
     inputs = "mt+ref"
-    empty_scores_zero = True
+    empty_value = 0.0
 
     def __init__(self, folder: Path, options: EngineOptions):
-        config = read_regressor_config(folder)
-        weights = folder / "model.safetensors"
-        self.network, self.layers = read_network(folder, config), tuple(config["layers"])
-        encoder = resolve(config["encoder"])
-        if encoder.ckpt != config["encoder_ckpt"]:
-            raise ModelError(
-                f"{folder} was trained on an encoder that hashes to {config['encoder_ckpt']}, not {encoder.ckpt}"
-            )
+        config = read_config(folder)
+        check_fields(folder, config)
+        ckpt = checked_weights(folder, config)[:12]
+        self.network, self.layers = make_network(folder, config), tuple(config["layers"])
+        load_weights(folder, self.network)
+        encoder = encoder_of(folder, config)
         name = EMBEDDED_REGRESSOR if folder == EMBEDDED_FOLDER else folder.resolve().name
-        self.model = ResolvedModel(name, folder, None, file_sha256(weights)[:12])
+        self.model = ResolvedModel(name, folder, None, ckpt)
         self.english_only = config["languages"] == ["en"]
         self.encoder = shared_encoder(encoder.folder, options)
+        check_layers(folder, config, self.encoder.layers, self.encoder.width)
+        if (found := len(self.network.alignment.mean)) != (wanted := len(feature_names(self.layers))):
+            what = f"its network reads {found} features, and its layers make {wanted}"
+            raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")
         self.encoder.require([(layer,) for layer in self.layers])
         self.max_length, self.dtype = self.encoder.max_content, options.dtype
         self.limit = f"{self.max_length} tokens a text"
 
-    def estimate(self, examples: Sequence[Example], label: str) -> list[Estimate]:
+    def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         pairs = [(example.hypothesis, example.reference) for example in examples]
-        results = map_pairs(
-            self.encoder, pairs, [(layer,) for layer in self.layers], PairFeatures(self.layers), label=label
-        )
+        mixes, features = [(layer,) for layer in self.layers], one_by_one(PairFeatures(self.layers))
+        results = map_pairs(self.encoder, pairs, mixes, features, label=label, unit=unit)
         distinct = list({id(r.value): r.value for r in results if r.value is not None}.values())
         values = dict(zip(map(id, distinct), predict(self.network, distinct)))
         return [Estimate(values.get(id(r.value), 0.0), any(r.cut), any(r.empty)) for r in results]
@@ -247,25 +254,10 @@ def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
     return values
 
 
-def read_regressor_config(folder: Path) -> dict:
-    """config.json of a regressor's folder; raises ModelError when it cannot be read."""
+def make_network(folder: Path, config: dict) -> RegressorNetwork:
+    """The network that a config.json describes, with random weights; raises ModelError for sizes that cannot be."""
     try:
-        return dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise ModelError(f"{folder} holds no readable config.json, so it is no quality model") from error
-
-
-def read_network(folder: Path, config: dict) -> RegressorNetwork:
-    """The network with its weights, in fp32 and evaluation mode; raises ModelError for missing or unexpected tensors."""
-    missing = [key for key in _KEYS if key not in config]
-    if missing:
-        raise ModelError(f"{folder}: config.json lacks {', '.join(missing)}, which ctx_metrics.training writes")
-    network = RegressorNetwork(**config["network"])
-    try:
-        tensors = load_file(folder / "model.safetensors")
-        network.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=True)
-    except (OSError, SafetensorError, RuntimeError) as error:
-        raise ModelError(
-            f"{folder / 'model.safetensors'} does not fit its config.json: {str(error).splitlines()[0]}"
-        ) from error
-    return network.eval()
+        return RegressorNetwork(**config["network"])
+    except (TypeError, ValueError, RuntimeError) as error:
+        said = str(error).splitlines()[0][:120]
+        raise ModelError(f"{folder / CONFIG}: its network cannot be: {said}; copy the folder again") from error

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..engine.encoder import TextEncoder
-from ..engine.pairs import map_pairs
+from ..engine.pairs import map_pairs, one_by_one
 from ..models.regressor import PairFeatures, RegressorNetwork, feature_names, network_inputs
 
 
@@ -39,7 +39,8 @@ def encode_pairs(
 ) -> list[Optional[tuple]]:
     """The network's inputs for (hypothesis, reference) pairs, as models.regressor.PairFeatures gives them; None where a side
     has no tokens."""
-    results = map_pairs(encoder, pairs, [(layer,) for layer in layers], PairFeatures(layers), label=label)
+    features = one_by_one(PairFeatures(layers))
+    results = map_pairs(encoder, pairs, [(layer,) for layer in layers], features, label=label)
     return [result.value for result in results]
 
 

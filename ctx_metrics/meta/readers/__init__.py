@@ -8,6 +8,7 @@ from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
 from .da import da_files, read_da
+from .jsonl import is_jsonl
 from .mqm import read_mqm
 from .preferences import read_preferences
 from .rankings import read_rankings
@@ -20,7 +21,7 @@ from .tree import human_names, read_tree, tree_pairs
 LAYOUTS = (
     "an mt-metrics-eval tree (a folder with human-scores), a folder of DAseg files, a folder with DA-syslevel.csv, MQM "
     "errors (a TSV with target, category and severity), preferences (a TSV with better and worse), rankings (a CSV with "
-    "system1rank, ...), judged outputs (a TSV with mt and score)"
+    "system1rank, ...), judged outputs (a TSV or .jsonl with mt and score)"
 )
 
 
@@ -75,22 +76,36 @@ def _read_folder(path: str, pairs: Optional[Sequence[str]], human: str, referenc
     raise InputError(f"{path}: a folder of no known layout; known are {LAYOUTS}")
 
 
-def _read_file(path: str, reference: Optional[str], score: Optional[str], outputs: Optional[str]) -> JudgedSet:
+def layout_of(path: str) -> str:
+    """The layout of a file: "errors" (MQM), "preferences", "rankings" or "table"; raises InputError for none of these."""
+    if is_jsonl(path):
+        return "table"
     header, parted = header_of(path)
     columns = set(header)
     if not columns - {""}:
         raise InputError(f"{path}: the file is empty, or its first line is")
     if {"target", "category", "severity"} <= columns:
-        return read_mqm(path, reference)
+        return "errors"
     if {"better", "worse"} <= columns:
-        return read_preferences(path)
+        return "preferences"
     if "system1rank" in columns:
-        if outputs is None or reference is None:
-            raise InputError(f"{path}: rankings want the folder of the systems' outputs, and the reference file")
-        return read_rankings([path], outputs, [reference])
+        return "rankings"
     if not columns & set(TABLE_COLUMNS["mt"]):
         seen = ", ".join(header[:8])
         raise InputError(f"{path}: its first line ({seen}) is the header of no known layout; known are {LAYOUTS}")
     if parted == "," and len(header) > 1:
         raise InputError(f"{path}: commas part its columns; write it with tabs")
+    return "table"
+
+
+def _read_file(path: str, reference: Optional[str], score: Optional[str], outputs: Optional[str]) -> JudgedSet:
+    layout = layout_of(path)
+    if layout == "errors":
+        return read_mqm(path, reference)
+    if layout == "preferences":
+        return read_preferences(path)
+    if layout == "rankings":
+        if outputs is None or reference is None:
+            raise InputError(f"{path}: rankings want the folder of the systems' outputs, and the reference file")
+        return read_rankings([path], outputs, [reference])
     return read_table(path, score)

@@ -1,14 +1,16 @@
-"""Judgements in one tab-separated table: a row a judged output, such as src, mt, ref, system, doc, seg, score, rater."""
+"""Judgements in one table, tab-separated or JSONL: a row a judged output, such as src, mt, ref, system, doc, seg, score,
+rater."""
 
 from collections import defaultdict
 from collections.abc import Hashable
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
 from .grid import Segment, judged_set, say_missing
-from .rows import language_pair, number, read_rows, stem
+from .jsonl import is_jsonl, read_jsonl
+from .rows import Row, language_pair, number, read_rows, stem
 
 COLUMNS = {
     "src": ("src", "source"),
@@ -21,6 +23,22 @@ COLUMNS = {
     "rater": ("rater",),
 }
 ONE_SYSTEM = "outputs"
+
+
+class JudgedRow(NamedTuple):
+    """One judgement of an output.
+
+    texts      its doc, seg, src and ref, None where there is no such column: rows with the same are of the same source and
+               reference, and their scores can be compared
+    segment    tells apart what a system translated several times, where no column does
+    """
+
+    texts: tuple[Optional[str], ...]
+    segment: Hashable
+    system: str
+    hypothesis: str
+    score: float
+    rater: Optional[str]
 
 
 def read_table(path: str, score: Optional[str] = None) -> JudgedSet:
@@ -36,14 +54,69 @@ def read_table(path: str, score: Optional[str] = None) -> JudgedSet:
     rater    who judged; the judgements of one output are averaged
 
     The prepared MQM tables (seg_in_doc, mqm) and the MLQE-PE tables (pe, z_mean) are of this form. MLQE-PE's doc_id is not
-    read: its segments are drawn one by one.
+    read: its segments are drawn one by one. A file named .jsonl holds the same as JSON, an object a row; mt and score must
+    be there in each.
 
     A segment is one combination of doc, seg, src and ref. Without `seg`, a system's further rows of a combination are
     further segments, unless another rater judged the same output.
 
     Raises InputError naming file and line of what cannot be read, or of a second output of a system for one segment.
     """
-    header, rows = read_rows(path)
+    name = stem(path)
+    judged = judged_set(name, _read(path, score)[1], language_pair(name))
+    say_missing(judged)
+    return judged
+
+
+def read_judged_rows(path: str, score: Optional[str] = None) -> list[JudgedRow]:
+    """Every judgement of a table by itself, in the file's order; the columns, and what is raised, are read_table's."""
+    return _read(path, score)[0]
+
+
+def _read(path: str, score: Optional[str]) -> tuple[list[JudgedRow], dict[Hashable, Segment]]:
+    columns, rows = _columns(path, score)
+    sign = -1.0 if columns["score"] == "hter" else 1.0
+    if sign < 0:
+        notice(f"{path}: hter counts edits, so its negative is the score")
+    numbered = "seg" in columns and all(cells.get(columns["seg"], "").isdecimal() for _, cells in rows)
+    repeats = _Repeats()
+    found = []
+    segments: dict[Hashable, Segment] = {}
+    for where, cells in rows:
+        for role in ("mt", "score"):
+            if columns[role] not in cells:
+                raise InputError(f"{where}: no {columns[role]}")
+        row = {role: cells.get(column, "") for role, column in columns.items()}
+        for role in ("system", "doc", "seg"):
+            if not row.get(role, "given").strip():
+                raise InputError(f"{where}: column {columns[role]} is empty")
+        system = row.get("system", ONE_SYSTEM)
+        texts = tuple(row.get(role) for role in ("doc", "seg", "src", "ref"))
+        key: Hashable = texts
+        if "seg" not in columns:
+            key = key, repeats.place(key, system, row["mt"], row.get("rater"))
+        elif "rater" not in columns and key in segments and system in segments[key].outputs:
+            raise InputError(f"{where}: {system} has this segment above; a column rater tells its judgements apart")
+        if key not in segments:
+            position = int(row["seg"]) if numbered else None
+            segments[key] = Segment(row.get("doc"), position, row.get("src"), row.get("ref") or None)
+        value = sign * number(row["score"], where)
+        segments[key].judge(system, row["mt"], value, where)
+        found.append(JudgedRow(texts, key, system, row["mt"], value, row.get("rater")))
+    if not rows:
+        raise InputError(f"{path}: no rows below the header")
+    return found, segments
+
+
+def _columns(path: str, score: Optional[str]) -> tuple[dict[str, str], list[Row]]:
+    """The column of each role, and the rows; raises InputError where there is none of outputs or scores."""
+    if is_jsonl(path):
+        names = {name for names in COLUMNS.values() for name in names}
+        header, rows = read_jsonl(path, names if score is None else names | {score})
+        said = "its objects name"
+    else:
+        header, rows = read_rows(path)
+        said = "the header names"
     columns = {}
     for role, names in COLUMNS.items():
         if there := [name for name in names if name in header]:
@@ -54,34 +127,9 @@ def read_table(path: str, score: Optional[str] = None) -> JudgedSet:
         if columns.get(role) not in header:
             wanted = columns.get(role) or role
             mend = "; --score-column names another" if role == "score" else ""
-            raise InputError(f"{path}, line 1: no column {wanted}; the header names {', '.join(header)}{mend}")
-    sign = -1.0 if columns["score"] == "hter" else 1.0
-    if sign < 0:
-        notice(f"{path}: hter counts edits, so its negative is the score")
-    numbered = "seg" in columns and all(cells[columns["seg"]].isdecimal() for _, cells in rows)
-    repeats = _Repeats()
-    segments: dict[Hashable, Segment] = {}
-    for where, cells in rows:
-        row = {role: cells[column] for role, column in columns.items()}
-        for role in ("system", "doc", "seg"):
-            if not row.get(role, "given").strip():
-                raise InputError(f"{where}: column {columns[role]} is empty")
-        system = row.get("system", ONE_SYSTEM)
-        key: Hashable = tuple(row.get(role) for role in ("doc", "seg", "src", "ref"))
-        if "seg" not in columns:
-            key = key, repeats.place(key, system, row["mt"], row.get("rater"))
-        elif "rater" not in columns and key in segments and system in segments[key].outputs:
-            raise InputError(f"{where}: {system} has this segment above; a column rater tells its judgements apart")
-        if key not in segments:
-            position = int(row["seg"]) if numbered else None
-            segments[key] = Segment(row.get("doc"), position, row.get("src"), row.get("ref") or None)
-        segments[key].judge(system, row["mt"], sign * number(row["score"], where), where)
-    if not rows:
-        raise InputError(f"{path}: no rows below the header")
-    name = stem(path)
-    judged = judged_set(name, segments, language_pair(name))
-    say_missing(judged)
-    return judged
+            there = ", ".join(header) or "nothing"
+            raise InputError(f"{path}, line 1: no column {wanted}; {said} {there}{mend}")
+    return columns, rows
 
 
 class _Repeats:

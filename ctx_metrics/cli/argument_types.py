@@ -1,0 +1,61 @@
+"""Numbers and lists on the command line of `ctx-metrics train`."""
+
+import math
+import re
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+
+from ..plugin.arguments import positive
+
+
+def _number(text: str, good: Callable[[float], bool], what: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and good(value)):
+        raise ArgumentTypeError(f"{text} is not {what}")
+    return value
+
+
+def above_0(text: str) -> float:
+    """A number above 0."""
+    return _number(text, lambda value: value > 0, "above 0")
+
+
+def at_least_0(text: str) -> float:
+    """A number of at least 0."""
+    return _number(text, lambda value: value >= 0, "at least 0")
+
+
+def share(text: str) -> float:
+    """A number from 0 to below 1."""
+    return _number(text, lambda value: 0 <= value < 1, "from 0 to below 1")
+
+
+def seed(text: str) -> int:
+    """A seed."""
+    return int(_number(text, lambda value: value == int(value) and 0 <= value < 2**32, "a whole number from 0 to 2^32"))
+
+
+def patience(text: str) -> int:
+    """A number of checks; 0 for none."""
+    return 0 if text in ("0", "none") else positive(text)
+
+
+def layers(text: str) -> list[int]:
+    """Numbers of layers.
+
+    >>> layers("1,2,6")
+    [1, 2, 6]
+    """
+    if not re.fullmatch(r"\d+(,\d+)*", text):
+        raise ArgumentTypeError(f"{text!r} is no list of layers, such as 1,2,3")
+    found = [int(number) for number in text.split(",")]
+    if len(set(found)) < len(found):
+        raise ArgumentTypeError(f"{text} names a layer twice")
+    return found
+
+
+def languages(text: str) -> list[str]:
+    """Language codes."""
+    if not re.fullmatch(r"[A-Za-z]{2,3}([-_]\w+)?(,[A-Za-z]{2,3}([-_]\w+)?)*", text):
+        raise ArgumentTypeError(f"{text!r} is no list of language codes, such as en,de")
+    return text.split(",")

@@ -1,0 +1,280 @@
+"""Train a metric on human judgements of your own, or on WMT's.
+
+Learns from judged outputs with their references or sources, keeps the weights that agree best with people on development
+data, and writes a folder that `sacrebleu -m NETWORK --NETWORK-model FOLDER` loads.
+"""
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional
+
+from ..errors import CtxMetricsError, InputError
+from ..notices import notice
+
+if TYPE_CHECKING:
+    from ..engine.options import EngineOptions
+    from ..training.development import DevelopmentSet
+    from ..training.examples import TrainingSet
+    from ..training.learn import Trained
+
+CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
+INTERRUPTED = 130
+Languages = dict[str, tuple[Optional[str], Optional[str]]]
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    from .score import metric_table
+    from .train_arguments import add_arguments
+
+    add_arguments(parser, argv, metric_table())
+    parser.set_defaults(argv=list(argv))
+
+
+def run(args: Namespace) -> int:
+    from . import train_arguments
+
+    train_arguments.check(args)
+    check_out(Path(args.out), args.overwrite)
+    try:
+        return _train(args)
+    except KeyboardInterrupt:
+        notice(f"stopped; the same command goes on where it was, by what {args.out} holds, and --restart begins anew")
+        return INTERRUPTED
+
+
+def check_out(out: Path, overwrite: bool) -> None:
+    """Raise InputError where no model can be written to `out`, or one is there already; makes nothing."""
+    from ..training.learn import STATE
+
+    there = out
+    while not there.exists() and not there.is_symlink():
+        there = there.parent
+    if not there.is_dir():
+        raise InputError(f"cannot write into {out}: {there} is no folder, and one must be there")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write into {out}: Permission denied")
+    # weights without config.json are of a training that was stopped in its last moment, and goes on from its state
+    is_model = (out / "config.json").exists() or ((out / "model.safetensors").exists() and not (out / STATE).exists())
+    if is_model and not overwrite:
+        raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")
+
+
+def _train(args: Namespace) -> int:
+    import shutil
+
+    from ..engine.options import EngineOptions
+    from ..training.card import Source, card
+    from ..training.data import data_sha256, split_weight
+    from ..training.development import read_development
+    from ..training.examples import read_training_set
+    from ..training.learn import STATE, Architecture, learn
+    from ..writing import write_whole
+    from .output import as_json
+    from .train_arguments import recipe_of
+
+    out, plot = Path(args.out), not args.no_plot and _can_plot()
+    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    recipe = recipe_of(args)
+    data = dict(pairs=args.language_pair, human=args.human, reference=args.reference, score=args.score_column)
+    training = read_training_set(
+        args.train, args.inputs, args.normalise, args.average, not args.no_mqm_root, scored=not args.teacher, **data
+    )
+    development = read_development(args.dev, args.dev_metric, args.inputs, args.dev_threshold or 0.0, **data)
+    say_shared(training, development)
+    known = known_languages([*training.datasets, *(part.name for part in development.parts)], args.language_pair)
+    if args.encoder in (None, "embedded"):
+        guard(args, training, known)
+    if args.rows is not None:
+        training = some_rows(training, args.rows, recipe.seed)
+    teacher = ""
+    if args.teacher:
+        training, teacher = _taught(args, training, known, engine)
+    sources = {
+        "train": [Source(name_of(p), data_sha256(p), w, training.counts[p]) for p, w in map(split_weight, args.train)],
+        "development": [Source(name_of(p), data_sha256(p), None, development.counts[p]) for p in args.dev],
+    }
+    notes = {
+        "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},
+        "targets": {"normalise": args.normalise, "average": args.average, "penalties_rooted": training.rooted},
+    }
+    if teacher:
+        notes["targets"] = {"teacher": teacher}
+    architecture = Architecture(
+        args.network,
+        args.encoder or "embedded",
+        args.inputs,
+        args.layers,
+        args.max_length,
+        args.hidden,
+        args.projection,
+        args.feedforward,
+        args.pooling or "both",
+        args.dropout,
+    )
+    embeddings = out / EMBEDDINGS
+    if args.restart:
+        (out / STATE).unlink(missing_ok=True)
+        shutil.rmtree(embeddings, ignore_errors=True)
+    trained = learn(
+        architecture,
+        recipe,
+        training,
+        development,
+        out,
+        Path(args.cache) if args.cache else embeddings,
+        args.cache_mb,
+        Path(args.init) if args.init else None,
+        engine,
+        args.languages or target_languages(args.encoder, known),
+        notes,
+    )
+    shutil.rmtree(embeddings, ignore_errors=True)
+    write_whole(str(out / CHECKS), as_json([vars(check) for check in trained.checks], "jsonl", None))
+    text = card(
+        name_of(args.out),
+        args.network,
+        trained.config,
+        trained.checks,
+        sources["train"],
+        sources["development"],
+        args.argv,
+    )
+    write_whole(str(out / CARD), text)
+    (out / CURVE).unlink(missing_ok=True)
+    if plot:
+        _draw(trained, out)
+    print(summary(args, trained, plot))
+    return 0
+
+
+def name_of(path: str) -> str:
+    """The last part of a path.
+
+    >>> name_of("data/newstest2016/"), name_of("mqm.tsv")
+    ('newstest2016', 'mqm.tsv')
+    """
+    return os.path.basename(os.path.abspath(path))
+
+
+def known_languages(datasets: Sequence[str], pairs: Optional[Sequence[str]]) -> Languages:
+    """Source and target language of each data set, as its name or a single -l tells; None where nothing does.
+
+    >>> known_languages(["wmt20.en-de", "mine"], ["cs-en"])
+    {'wmt20.en-de': ('en', 'de'), 'mine': ('cs', 'en')}
+    """
+    from ..meta.readers.rows import language_pair
+
+    one = language_pair(pairs[0]) if pairs is not None and len(pairs) == 1 else (None, None)
+    found = {}
+    for name in dict.fromkeys(datasets):
+        of_name = language_pair(
+            name.rpartition(" (")[0] or name
+        )  # of two data sets of one name, the second has its path
+        found[name] = of_name if of_name[0] else one
+    return found
+
+
+def target_languages(encoder: Optional[str], known: Languages) -> Optional[list[str]]:
+    """What the model is for, unless --languages says it: the known target languages, English with the embedded encoder."""
+    if encoder in (None, "embedded"):
+        return ["en"]
+    return sorted({target for _, target in known.values() if target}) or None
+
+
+def guard(args: Namespace, training: "TrainingSet", known: Languages) -> None:
+    """Stop, or warn, before the embedded encoder reads another language than English."""
+    from ..language import guard_english
+
+    asked = args.encoder is not None
+    sides = {"mt+ref": [1], "mt+src": [0, 1]}[args.inputs]
+    languages = {pair[side] for pair in known.values() for side in sides} - {None}
+    for language in sorted(languages):
+        guard_english(f"train {args.network}", "--encoder", asked, language, ())
+    for name, pair in known.items():
+        rows = [row for row, dataset in enumerate(training.datasets) if dataset == name]
+        if None in pair:
+            guard_english("", "", asked, None, [training.partners[row] for row in rows])
+            guard_english("", "", asked, None, [training.hypotheses[row] for row in rows])
+
+
+def some_rows(training: "TrainingSet", rows: int, seed: int) -> "TrainingSet":
+    """A random part of the rows, which a larger one of the same seed holds; all, and said, if there are no more."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    if rows >= len(training):
+        notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are taken")
+        return training
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
+    columns = {
+        name: [getattr(training, name)[row] for row in chosen]
+        for name in ("hypotheses", "partners", "groups", "datasets")
+    }
+    return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **columns)
+
+
+def say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
+    """Say if pairs of texts are in both sets: the development score then tells what was learned by heart."""
+    trained = set(zip(training.hypotheses, training.partners))
+    pairs = list(zip(development.hypotheses, development.partners))
+    if shared := sum(pair in trained for pair in pairs):
+        notice(
+            f"{shared} of {len(pairs)} development outputs are in the training data too: their score flatters the model"
+        )
+
+
+def summary(args: Namespace, trained: "Trained", plot: bool) -> str:
+    """What the command prints in the end."""
+    from ..training.card import METRICS, use
+    from .output import table
+
+    development = trained.config["development"]
+    number = next(k for k, check in enumerate(trained.checks) if check.step == development["step"])
+    best = trained.checks[number]
+    rows = [[name, f"{score:.4f}"] for name, score in development["sets"].items()]
+    if len(rows) > 1:
+        rows.append(["mean", f"{best.score:.4f}"])
+    files = ["model.safetensors", "config.json", CARD, CHECKS, *[CURVE] * plot]
+    return "\n".join(
+        [
+            table(["Development set", METRICS[development["metric"]]], rows),
+            f"Best check: {number + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
+            f"Model: {args.out} ({', '.join(files)})",
+            *(f"Use: {line}" for line in use(args.network, args.out, args.inputs)),
+        ]
+    )
+
+
+def _can_plot() -> bool:
+    from ..meta import plots
+
+    try:
+        plots.check()
+    except CtxMetricsError as error:
+        notice(f"no learning curve is drawn: {error}")
+        return False
+    return True
+
+
+def _draw(trained: "Trained", out: Path) -> None:
+    from ..meta import plots
+    from ..training.curve import learning_curve
+
+    development = trained.config["development"]
+    best = next(k for k, check in enumerate(trained.checks) if check.step == development["step"])
+    plots.save(learning_curve(trained.checks, best, development["metric"], name_of(out)), str(out / CURVE))
+
+
+def _taught(
+    args: Namespace, training: "TrainingSet", known: Languages, engine: "EngineOptions"
+) -> "tuple[TrainingSet, str]":
+    from ..meta.scoring import MetricSettings
+    from ..training.teacher import taught
+
+    own = {flag.removeprefix(f"{args.teacher}_"): getattr(args, flag) for flag in args.teacher_flags}
+    settings = MetricSettings(args.teacher, args.table[args.teacher.upper()], own)
+    kept = Path(args.teacher_scores) if args.teacher_scores else None
+    return taught(training, settings, known, args.inputs, engine, kept)

@@ -1,0 +1,51 @@
+"""Rows from JSONL: a JSON object a line, with the names that the columns of a table have."""
+
+import json
+from collections.abc import Collection
+
+from ...corpus import BOM, read_text
+from ...errors import InputError
+from .rows import Row, unpacked
+
+
+def is_jsonl(path: str) -> bool:
+    """Whether a file's name ends in .jsonl, or in .jsonl.gz or .jsonl.xz."""
+    return unpacked(path).endswith(".jsonl")
+
+
+def read_jsonl(path: str, wanted: Collection[str]) -> tuple[list[str], list[Row]]:
+    """The keys of a file's objects, in order of first appearance, and the rows, as read_rows gives them.
+
+    wanted    the keys to read. Of them a row has those that its object has: a string as it is, a number as Python writes
+              it, null as "". Empty lines are no rows
+
+    Raises InputError naming file and line of what is no JSON object, or of a wanted value that is neither text nor number.
+    """
+    keys: dict[str, None] = {}
+    found = []
+    for number, line in enumerate(read_text(path).removeprefix(BOM).split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where}: no JSON ({error}); write one object a line") from error
+        if not isinstance(value, dict):
+            raise InputError(
+                f"{where}: no JSON object; write one a line, such as {{'mt': ..., 'ref': ..., 'score': 1}}"
+            )
+        keys.update(dict.fromkeys(value))
+        found.append(Row(where, {key: _cell(key, value[key], where) for key in value if key in wanted}))
+    return list(keys), found
+
+
+def _cell(key: str, value: object, where: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InputError(f"{where}: {key} is neither text nor number")
+    text = str(value)
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f"{where}: {key} holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
+    return text

@@ -1,0 +1,120 @@
+"""What `comet`, `slide` and the learned metrics share: scoring with an estimator of quality."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Optional
+
+from ..corpus import Corpus
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..language import guard_english
+from ..windows import Window
+from .base import ContextMetric, SystemResult
+from .windowed import check_sources, score_windows
+
+if TYPE_CHECKING:
+    from ..models.estimator import Estimator
+
+
+class EstimatorMetric(ContextMetric):
+    """Mean over segments of what an estimator says of them. Subclasses say which one by _load_estimator.
+
+    references    streams of references for scoring with references=None
+    systems       all systems that will be scored against them, so that one pass serves all
+    sources       source segments, for models that read them
+    target_lang   language code of hypotheses and references, where known
+    model         its name, None for the embedded one
+    on_long       "truncate" cuts and counts texts longer than the model reads, "error" refuses them
+    multiref      "max" takes the best of several references' values, "mean" their average
+    engine        device, number format, batch size
+    load          what else _load_estimator takes
+    """
+
+    _reads_references = True
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]],
+        systems: Sequence[Sequence[str]],
+        sources: Optional[Sequence[str]],
+        target_lang: Optional[str],
+        model: Optional[str],
+        on_long: str,
+        multiref: str,
+        engine: EngineOptions,
+        **load: Any,
+    ):
+        super().__init__(references, systems, sources=sources, target_lang=target_lang)
+        for setting, value, allowed in (
+            ("multiref", multiref, ("max", "mean")),
+            ("on_long", on_long, ("truncate", "error")),
+        ):
+            if value not in allowed:
+                raise InputError(f"{self.NAME.lower()}: {setting} {value!r} is neither {' nor '.join(allowed)}")
+        self.asked, self.target_lang, self.multiref, self.on_long = model is not None, target_lang, multiref, on_long
+        self._load = {"name": model, "options": engine, **load}
+        self._estimator: Optional["Estimator"] = None
+        if self.estimator.english_only and target_lang:
+            self._guard(())
+        check_sources(self.NAME.lower(), self.estimator, sources)
+        if "ref" not in self.estimator.inputs:
+            self._reads_references, self.num_refs = False, 0
+            self._ref_cache = self._ref_cache or []  # so that references=None needs none kept
+        # what was given and this model does not read; the plugin says so
+        self.unused_context = () if "src" in self.estimator.inputs else ("sources",)
+        self.settings = {**self.estimator.signature(), "long": on_long}
+        if self._reads_references:
+            self.settings["multiref"] = multiref
+
+    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
+        streams = super()._cache_references(references)
+        if not self._reads_references:
+            self.num_refs = 0
+        return streams
+
+    @staticmethod
+    @abstractmethod
+    def _load_estimator(**load: Any) -> "Estimator":
+        """The estimator of a `name` with EngineOptions `options`, and what else the constructor was given."""
+
+    @property
+    def estimator(self) -> "Estimator":
+        """The model; a pickled metric leaves it behind and loads it again when it must score more."""
+        if self._estimator is None:
+            self._estimator = self._load_estimator(**self._load)
+        return self._estimator
+
+    def __getstate__(self) -> dict:
+        return {**super().__getstate__(), "_estimator": None}
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        segments = [Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]
+        return self._score_windows(corpora, [segments] * len(corpora))
+
+    def _score_windows(self, corpora: list[Corpus], windows: list[list[Window]]) -> list[SystemResult]:
+        self._guard_texts(corpora)
+        return score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
+
+    def _guard_texts(self, corpora: list[Corpus]) -> None:
+        if self.estimator.english_only and not self.target_lang:
+            self._guard([*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
+
+    def _guard(self, texts: Sequence[Optional[str]]) -> None:
+        name = self.NAME.lower()
+        guard_english(name, f"--{name}-model", self.asked, self.target_lang, texts)
+
+
+def add_reading_arguments(group, name: str) -> None:
+    """The flags --NAME-on-long and --NAME-multiref."""
+    group.add_argument(
+        f"--{name}-on-long",
+        choices=["truncate", "error"],
+        default="truncate",
+        help="Texts longer than the model reads: cut and count them, or refuse. (Default: %(default)s)",
+    )
+    group.add_argument(
+        f"--{name}-multiref",
+        choices=["max", "mean"],
+        default="max",
+        help="Score of several references. (Default: %(default)s)",
+    )

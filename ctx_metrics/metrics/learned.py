@@ -1,0 +1,74 @@
+"""What the metrics `bilstm`, `bilstmatt` and `esim` share (Mathur, Baldwin and Cohn 2019, section 3.2)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Optional
+
+from ..engine.options import EngineOptions
+from .base import ContextScore, ContextSignature
+from .estimated import EstimatorMetric, add_reading_arguments
+
+if TYPE_CHECKING:
+    from ..models.estimator import Estimator
+
+
+class LearnedScore(ContextScore):
+    """100 times the mean of predicted human scores in standard deviations: 0 is a translation as good as the mean of those
+    that the model was trained on. Not bounded; of the same texts twice it is high, not 100."""
+
+
+class LearnedSignature(ContextSignature):
+    """nrefs, model, rev, ckpt, inputs, dtype, maxlen, long, multiref, scale and versions."""
+
+
+class LearnedMetric(EstimatorMetric):
+    """Mean over segments of a trained network's prediction of the human score. Subclasses name the network.
+
+    references    streams of references for scoring with references=None
+    systems       all systems that will be scored against them, so that one pass serves all
+    sources       source segments, for models trained on mt+src, which read them in the reference's place
+    target_lang   language code of hypotheses and references, where known
+    model         "embedded" (the default, English), a folder that `ctx-metrics train` wrote, or a hub name[@revision]
+    on_long       "truncate" cuts and counts texts longer than the model reads, "error" refuses them
+    multiref      "max" takes the best of several references' values, "mean" their average
+    engine        device, number format, batch size
+
+    A segment whose hypothesis or reference has no tokens has the score of the worst judgement in training and is counted.
+    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
+    ResourceError for a device that is missing or too small.
+    """
+
+    _SIGNATURE_TYPE = LearnedSignature
+    _SCORE_TYPE = LearnedScore
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        sources: Optional[Sequence[str]] = None,
+        target_lang: Optional[str] = None,
+        model: Optional[str] = None,
+        on_long: str = "truncate",
+        multiref: str = "max",
+        engine: EngineOptions = EngineOptions(),
+    ):
+        kind = self.NAME.lower()
+        super().__init__(references, systems, sources, target_lang, model, on_long, multiref, engine, kind=kind)
+
+    @staticmethod
+    def _load_estimator(**load: Any) -> "Estimator":
+        from ..models.learned_estimator import load_learned
+
+        return load_learned(**load)
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --NAME-* of the sacrebleu command."""
+        name = cls.NAME.lower()
+        group.add_argument(
+            f"--{name}-model",
+            default=None,
+            metavar="MODEL",
+            help="embedded, a folder that `ctx-metrics train` wrote, or a hub name[@revision]. "
+            "(Default: embedded, English only)",
+        )
+        add_reading_arguments(group, name)

@@ -1,0 +1,123 @@
+"""Folders that our training writes: model.safetensors, config.json and README.md. Loading one runs no code of it."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from ..errors import InputError, ModelError
+from ..writing import replacing, write_whole
+from .hub import ResolvedModel, file_sha256, resolve
+
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+# Fields that every kind has, and their types.
+FIELDS: dict[str, Any] = {
+    "model_type": str,
+    "encoder": str,
+    "encoder_ckpt": str,
+    "languages": (list, type(None)),
+    "layers": list,
+    "network": dict,
+    "weights_sha256": str,
+}
+
+
+def read_config(folder: Path) -> dict:
+    """config.json of a folder; raises ModelError when it cannot be read or is no object."""
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(
+            f"{folder} holds no readable config.json, so it is no trained model; name one that `ctx-metrics train` wrote"
+        ) from error
+    if not isinstance(config, dict):
+        raise ModelError(f"{folder / CONFIG} is no JSON object, so this is no trained model; copy the folder again")
+    return config
+
+
+def check_fields(folder: Path, config: Mapping, more: Mapping[str, Any] = {}) -> None:
+    """Raise ModelError for fields that are missing or of another type; `more` are those of one kind of model."""
+    fields = {**FIELDS, **more}
+    if missing := [name for name in fields if name not in config]:
+        raise ModelError(f"{folder / CONFIG} lacks {', '.join(missing)}, which `ctx-metrics train` writes")
+    for name, kinds in fields.items():
+        if not isinstance(config[name], kinds) or isinstance(config[name], bool):
+            said = json.dumps(config[name])[:60]
+            raise ModelError(f"{folder / CONFIG}: {name} is {said}, which cannot be; copy the folder again")
+
+
+def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None:
+    """Raise ModelError unless the network reads distinct layers of its encoder, which has so many, at its width."""
+    numbers, network = config["layers"], config["network"]
+    distinct = len({repr(number) for number in numbers}) == len(numbers)
+    if not distinct or any(type(number) is not int or not 0 <= number <= layers for number in numbers):
+        what = f"layers {json.dumps(numbers)[:60]} are not distinct numbers up to its encoder's {layers} layers"
+    elif network.get("layers") != len(numbers):
+        what = f"it names {len(numbers)} layers, and a network of {network.get('layers')}"
+    elif network.get("width") != width:
+        what = f"its network is of width {network.get('width')}, and its encoder of {width}"
+    else:
+        return
+    raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")
+
+
+def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
+    """The encoder that the model was trained on; raises ModelError when it is not there or is another one by its hash."""
+    try:
+        encoder = resolve(config["encoder"])
+    except ModelError as error:
+        raise ModelError(f"{folder}: its encoder {config['encoder']!r} cannot be used: {error}") from error
+    if encoder.ckpt != config["encoder_ckpt"]:
+        raise ModelError(
+            f"{folder} was trained on an encoder that hashes to {config['encoder_ckpt']}, and {config['encoder']!r} hashes "
+            f"to {encoder.ckpt}; get the one it was trained on, or train the model again"
+        )
+    return encoder
+
+
+def checked_weights(folder: Path, config: Mapping) -> str:
+    """sha256 of the weights; raises ModelError unless it is the one that config.json gives."""
+    sha256 = file_sha256(folder / WEIGHTS)
+    if sha256 != config["weights_sha256"]:
+        raise ModelError(
+            f"{folder / WEIGHTS} hashes to {sha256[:12]}, and config.json says {config['weights_sha256'][:12]}: the weights "
+            "were altered, or are of another model; copy the folder again"
+        )
+    return sha256
+
+
+def load_weights(folder: Path, network: nn.Module) -> None:
+    """Load a network's weights, as fp32, and put it in evaluation mode; raises ModelError where they do not fit."""
+    try:
+        tensors = {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
+        network.load_state_dict(tensors, strict=True)
+    except (OSError, SafetensorError, RuntimeError) as error:
+        said = " ".join(str(error).split())
+        raise ModelError(
+            f"{folder / WEIGHTS} does not fit its config.json: {said[:160]}; copy the folder again"
+        ) from error
+    if broken := [name for name, tensor in tensors.items() if not tensor.isfinite().all()]:
+        raise ModelError(f"{folder / WEIGHTS}: {broken[0]} is not finite everywhere; train the model again")
+    network.eval()
+
+
+def write_model(folder: Path, config: Mapping, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Write the weights and then config.json, each whole or not at all; `weights_sha256` is put into the config.
+
+    Raises InputError where that fails.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(str(folder / WEIGHTS)) as beside:
+            save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside)
+            os.chmod(beside, 0o644)  # safetensors leaves it readable by its owner alone
+    except OSError as error:
+        raise InputError(f"cannot write {folder / WEIGHTS}: {error.strerror or error}") from error
+    written = {**config, "weights_sha256": file_sha256(folder / WEIGHTS)}
+    write_whole(str(folder / CONFIG), json.dumps(written, indent=2, ensure_ascii=False) + "\n")

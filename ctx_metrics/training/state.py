@@ -1,0 +1,75 @@
+"""The state of a training that runs, in one file that is there whole or not at all."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from ..errors import InputError
+from ..notices import notice
+from ..writing import replacing
+
+PARTS = ("network", "best", "optimizer")
+
+
+class TrainingState(NamedTuple):
+    """What it takes to go on: the network's weights, the best ones so far, the optimizer's moments, and JSON of the rest."""
+
+    network: dict[str, torch.Tensor]
+    best: dict[str, torch.Tensor]
+    optimizer: dict[str, torch.Tensor]
+    progress: str
+
+
+def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any]) -> None:
+    """Write a state and what it is of; raises InputError where that fails."""
+    tensors = {
+        f"{part}/{name}": tensor.cpu().contiguous() for part in PARTS for name, tensor in getattr(state, part).items()
+    }
+    metadata = {"progress": state.progress, "fingerprint": json.dumps(fingerprint), "sums": json.dumps(_sums())}
+    try:
+        with replacing(str(path)) as beside:
+            save_file(tensors, beside, metadata)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
+    """The state that `path` holds.
+
+    Says so if it was written with another number of threads or another torch, whose sums can differ in the last bits.
+    Raises InputError for a file that cannot be read, and for a state of another training, naming what differs.
+    """
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+        written, sums = json.loads(metadata["fingerprint"]), json.loads(metadata["sums"])
+        progress = metadata["progress"]
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is no state of a training; delete it to train from the start") from error
+    wanted = json.loads(json.dumps(fingerprint))
+    if differing := [name for name in {**written, **wanted} if written.get(name) != wanted.get(name)]:
+        raise InputError(
+            f"{path} holds a training that was stopped, of another {', '.join(differing)}; give what it was started with, "
+            "name another folder with --out, or start anew with --restart"
+        )
+    if sums != _sums():
+        notice(
+            f"{path} was written with {sums}, and this goes on with {_sums()}: the weights may differ in their last bits "
+            "from those of a training in one go"
+        )
+    parts: dict[str, dict[str, torch.Tensor]] = {part: {} for part in PARTS}
+    for name, tensor in tensors.items():
+        part, _, key = name.partition("/")
+        parts[part][key] = tensor
+    return TrainingState(**parts, progress=progress)
+
+
+def _sums() -> dict[str, Any]:
+    """What decides the last bits of sums on a CPU."""
+    return {"torch": torch.__version__, "threads": torch.get_num_threads(), "cores": os.cpu_count()}

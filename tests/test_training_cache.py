@@ -1,0 +1,565 @@
+"""The cache of a frozen encoder's states. Encoder `BatchBound` shows its batch in every state, so that a text that was encoded
+beside other texts than the plan's is seen on any machine."""
+
+import errno
+import json
+import os
+import random
+import shutil
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+
+from conftest import WORDS
+from ctx_metrics.engine.encoder import TextEncoder
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.training import cache as module
+from ctx_metrics.training import cache_plan
+from ctx_metrics.training.cache import EmbeddingCache
+from ctx_metrics.training.cache_plan import groups
+
+LAYERS, CKPT = (1, 3), "0123456789ab"
+TOKEN = 2 * 2 * 48  # bytes of a token's states: fp16, two layers, width 48
+
+
+def some_texts(number, seed=1, longest=12):
+    rng = random.Random(seed)
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, longest))) for _ in range(number)]
+
+
+class BatchBound(TextEncoder):
+    """Adds the number of tokens encoded together to every state, and counts."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.batches = []
+        self.before_batch = lambda: None
+
+    def encode(self, tokens, readouts):
+        self.before_batch()
+        self.batches.append(len(tokens))
+        together = sum(len(text.ids) for text in tokens) + int(tokens[0].ids.sum()) / 64
+        return [{key: value + together for key, value in states.items()} for states in super().encode(tokens, readouts)]
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def encoder(tiny_bert):
+    return TextEncoder(tiny_bert)
+
+
+@pytest.fixture
+def bound_encoder(tiny_bert):
+    return BatchBound(tiny_bert)
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(cache_plan, "CHUNK_TOKENS", 60)
+
+
+def filled(folder, encoder, *fills, **options):
+    cache = EmbeddingCache(folder, encoder, LAYERS, CKPT, **options)
+    for texts in fills:
+        cache.fill(texts)
+    return cache
+
+
+def same(found, wanted):
+    return len(found) == len(wanted) and all(a.dtype == b.dtype and torch.equal(a, b) for a, b in zip(found, wanted))
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+@pytest.mark.parametrize("kind", ["tiny_bert", "tiny_roberta"])
+def test_states_are_the_encoders_rounded_to_fp16_without_specials(request, tmp_path, kind, on_disk):
+    folder, texts = request.getfixturevalue(kind), ["the cat sat", "a dog", "", "the cat sat", *some_texts(30)]
+    cache = filled(tmp_path / "c" if on_disk else None, TextEncoder(folder), texts)
+    plain = TextEncoder(folder)
+    layers = [(layer,) for layer in LAYERS]
+    for text, found in zip(texts, cache.states(texts)):
+        states = plain.encode(plain.tokenize([text]), layers)[0]
+        wanted = torch.stack([states[layer][1:-1] for layer in layers], 1)
+        assert found.dtype == torch.float16 and found.shape == wanted.shape
+        # to the last bit of fp16 at most, as the batch is another
+        torch.testing.assert_close(found, wanted.half(), rtol=2**-10, atol=1e-5)
+        assert (found == wanted.half()).float().mean() > 0.99 or not len(found)
+    assert (tmp_path / "c").exists() == on_disk
+
+
+def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_bert):
+    cache = filled(tmp_path / "c", encoder, ["the cat sat on the mat"])
+    plain = TextEncoder(tiny_bert)
+    states = plain.encode(plain.tokenize(["the cat sat on the mat"]), [(1,), (3,)])[0]
+    wanted = torch.stack([states[1,][1:-1], states[3,][1:-1]], 1).half()
+    assert same(cache.states(["the cat sat on the mat"]), [wanted])
+
+
+def test_tensors_own_their_memory(tmp_path, encoder):
+    texts = some_texts(5)
+    for cache in (filled(tmp_path / "c", encoder, texts), filled(None, encoder, texts)):
+        before = [tensor.clone() for tensor in cache.states(texts)]
+        for tensor in cache.states(texts):
+            tensor.zero_()
+        assert same(cache.states(texts), before)
+
+
+def test_lengths_cut_empty_and_equal_texts(tmp_path, bound_encoder):
+    texts = [
+        "the cat sat on the mat",
+        "the cat sat on a mat",
+        "dogs",
+        "",
+        "  ",
+        "dogs",
+        "the cat sat on the mat",
+        "a cat",
+    ]
+    cache = filled(tmp_path / "c", bound_encoder, texts, max_content=4)
+    # "dogs" is dog + ##s; both long texts are cut from 6 tokens to the same 4
+    assert cache.lengths(texts) == [4, 4, 2, 0, 0, 2, 4, 2]
+    assert [len(states) for states in cache.states(texts)] == [4, 4, 2, 0, 0, 2, 4, 2]
+    assert cache.cut == 2
+    assert bound_encoder.batches == [3]  # the long one, dogs, a cat
+    first, second = cache.states(texts[:2])
+    assert torch.equal(first, second)
+    assert cache.states([""])[0].shape == (0, 2, 48)
+    assert cache.states([]) == [] and cache.lengths([]) == []
+    cache.fill(texts + ["red red red red red"])
+    assert cache.cut == 3  # texts that were known are not counted again
+
+
+def test_max_content_is_at_most_the_encoders(tmp_path, encoder):
+    long = " ".join(["cat"] * 100)  # 70 positions hold 68 tokens beside the specials
+    cache = filled(tmp_path / "c", encoder, [long], max_content=500)
+    assert cache.lengths([long]) == [68] and cache.cut == 1
+    cache.close()
+    filled(tmp_path / "c", encoder, [long])  # which is the same bound
+
+
+def test_nothing_but_empty_texts(tmp_path, bound_encoder):
+    for folder in (tmp_path / "c", None):
+        cache = filled(folder, bound_encoder, ["", " "], [])
+        assert cache.lengths(["", " "]) == [0, 0] and bound_encoder.batches == []
+
+
+def test_unknown_text(encoder):
+    cache = filled(None, encoder, ["a cat"])
+    for ask in (cache.states, cache.lengths):
+        with pytest.raises(KeyError):
+            ask(["a dog"])
+
+
+def test_chunks_are_groups_of_the_sorted_texts(small_chunks, bound_encoder):
+    texts = some_texts(80)
+    filled(None, bound_encoder, texts)
+    # shortest first, each chunk at most 60 tokens with specials, each distinct text once
+    lengths = sorted(len(text.split()) + 2 for text in set(texts))
+    bounds = np.cumsum([0, *bound_encoder.batches])
+    assert bounds[-1] == len(lengths)
+    sums = [sum(lengths[a:b]) for a, b in zip(bounds, bounds[1:])]
+    assert max(sums) <= 60 and all(total + lengths[b] > 60 for total, b in zip(sums, bounds[1:-1]))
+
+
+def test_order_and_repetition_of_texts_do_not_matter(tmp_path, small_chunks, bound_encoder):
+    texts = some_texts(50)
+    first = filled(tmp_path / "a", bound_encoder, texts)
+    second = filled(tmp_path / "b", bound_encoder, texts[::-1] + texts[:20])
+    assert same(first.states(texts), second.states(texts))
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder, monkeypatch, caplog):
+    train, dev = some_texts(40, 1), some_texts(30, 2)
+    copies = []
+
+    def copy(*file):  # what a process that is killed here leaves
+        copies.append(tmp_path / f"copy{len(copies)}")
+        shutil.copytree(tmp_path / "whole", copies[-1])
+
+    bound_encoder.before_batch = copy
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", copy)
+        whole = filled(tmp_path / "whole", bound_encoder, train, dev)
+    bound_encoder.before_batch = lambda: None
+    wanted, chunks = whole.states(train + dev), len(bound_encoder.batches)
+    assert 3 * chunks == len(copies) > 18
+    for number, folder in enumerate(copies):
+        done = (folder / "finished").stat().st_size // 16
+        assert done == (number + 1) // 3
+        (folder / "plan-0007.safetensors.1.tmp").write_bytes(b"half a plan")
+        with open(folder / "states.f16", "ab") as file:  # half a chunk
+            file.write(b"x" * (5 * TOKEN + 3))
+        if number % 2:
+            with open(folder / "finished", "ab") as file:  # half an entry
+                file.write(b"\0" * 8)
+        bound_encoder.batches.clear()
+        cache = filled(folder, bound_encoder, train, dev)
+        assert len(bound_encoder.batches) == chunks - done  # what was finished is not encoded again
+        assert same(cache.states(train + dev), wanted)
+        assert contents(folder) == contents(tmp_path / "whole")
+    assert not caplog.messages
+
+
+def test_interrupted_and_filled_again_in_one_process(tmp_path, small_chunks, bound_encoder):
+    texts = some_texts(60)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    chunks = len(bound_encoder.batches)
+    bound_encoder.batches.clear()
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+
+    def interrupt():
+        if len(bound_encoder.batches) == 3:
+            bound_encoder.before_batch = lambda: None
+            raise Killed
+
+    bound_encoder.before_batch = interrupt
+    with pytest.raises(Killed):
+        cache.fill(texts)
+    cache.fill(texts)
+    assert len(bound_encoder.batches) == chunks and same(cache.states(texts), wanted)
+    assert len(bound_encoder.batches) == chunks  # all were kept
+
+
+def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_encoder):
+    """A text belongs to the plan that had it first, also when it is first encoded for somebody else."""
+    texts = some_texts(60)
+    others = texts[30:] + some_texts(30, seed=5)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    bound_encoder.batches.clear()
+
+    def interrupt():
+        if len(bound_encoder.batches) == 2:
+            raise Killed
+
+    bound_encoder.before_batch = interrupt
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+    with pytest.raises(Killed):
+        cache.fill(texts)
+    cache.close()
+    bound_encoder.before_batch = lambda: None
+    filled(tmp_path / "c", bound_encoder, others).close()
+    assert same(filled(tmp_path / "c", bound_encoder, texts).states(texts), wanted)
+
+
+def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encoder):
+    train, dev = some_texts(50, 1), some_texts(50, 2)
+    assert set(train) & set(dev)
+    cache = filled(tmp_path / "c", bound_encoder, train)
+    before = cache.states(train)
+    assert sum(bound_encoder.batches) == len(set(train))
+    cache.fill(dev, "development")
+    assert sum(bound_encoder.batches) == len({*train, *dev})
+    both = cache.states(train + dev)
+    assert same(both[:50], before)
+    cache.close()
+    again = filled(tmp_path / "c", bound_encoder, dev)  # without the first
+    assert same(again.states(dev), both[50:])
+    again.fill(train)
+    assert same(again.states(train), before)
+    assert sum(bound_encoder.batches) == len({*train, *dev})
+    more = some_texts(20, 3)
+    again.fill(train + more)
+    assert sum(bound_encoder.batches) == len({*train, *dev, *more})
+    assert same(again.states(train), before)
+
+
+def test_bound(tmp_path, bound_encoder, caplog):
+    texts, dev = (
+        some_texts(900, longest=20),
+        some_texts(50, 2, longest=20),
+    )  # about 9000 tokens of 192 bytes; 1 MiB holds 5461
+    unbounded = filled(tmp_path / "all", bound_encoder, texts)
+    of_chunk = list(bound_encoder.batches)  # texts of each
+    unbounded.fill(dev)
+    wanted = unbounded.states(texts + dev)
+    assert not caplog.messages
+    total, chunks = sum(unbounded.lengths(list(dict.fromkeys(texts)))), len(bound_encoder.batches)
+    assert total * TOKEN > 1.5 * 2**20
+    bound_encoder.batches.clear()
+    cache = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=1)
+    encoded = len(bound_encoder.batches)
+    size = sum(path.stat().st_size for path in (tmp_path / "c").iterdir())
+    assert 2**20 - 512 * TOKEN - 16 < size <= 2**20  # not one chunk more
+    assert encoded < chunks  # what is beyond the bound waits until it is read
+    finished = np.fromfile(tmp_path / "c" / "finished", np.int64).reshape(-1, 2)
+    beyond = sum(of_chunk) - sum(of_chunk[chunk] for plan, chunk in finished.tolist() if plan == 0)
+    assert beyond < sum(of_chunk) / 2 and len(caplog.messages) == 2
+    assert caplog.messages[0] == (
+        f"encoding: {beyond} of {len(set(texts))} texts are beyond the embedding cache's bound of 1 MiB and are encoded "
+        "again whenever they are read; --cache-mb raises it"
+    )
+    assert same(cache.states(texts + dev), wanted)
+    read = len(bound_encoder.batches)
+    assert same(cache.states(texts), wanted[:900]) and len(bound_encoder.batches) == read  # still in memory
+    cache.close()
+    roomy = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=4)
+    assert same(roomy.states(texts + dev), wanted)
+    assert len(bound_encoder.batches) == read + chunks - encoded
+    roomy.close()
+    tight = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=1)  # what is there is used
+    assert same(tight.states(texts + dev), wanted)
+    assert len(bound_encoder.batches) == read + chunks - encoded and len(caplog.messages) == 2
+
+
+def test_bound_in_memory(bound_encoder, caplog):
+    texts = some_texts(900, longest=20)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    bound_encoder.batches.clear()
+    cache = filled(None, bound_encoder, texts, limit_mb=1)
+    assert sum(states.nbytes for states in cache._kept.values()) <= 2**20
+    assert len(caplog.messages) == 1
+    assert same(cache.states(texts), wanted)
+
+
+def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypatch):
+    """Not even for the plans, which then come out the same every time."""
+    monkeypatch.setattr(module, "RECENT_BYTES", 0)
+    train, dev = some_texts(30, 1), some_texts(30, 2)
+    wanted = filled(tmp_path / "all", bound_encoder, train, dev).states(train + dev)
+    for folder in (tmp_path / "c", tmp_path / "c", None):
+        cache = filled(folder, bound_encoder, train, dev, limit_mb=0)
+        read = len(bound_encoder.batches)
+        assert same(cache.states(train + dev), wanted) and len(bound_encoder.batches) > read
+        read = len(bound_encoder.batches)
+        assert same(cache.states(train[:1]), wanted[:1]) and len(bound_encoder.batches) == read + 1
+        cache.close()
+    assert sorted(contents(tmp_path / "c")) == ["cache.json", "finished", "states.f16"]
+    message = f"encoding: {len(set(train))} of {len(set(train))} texts are beyond the embedding cache's bound of 0 MiB"
+    assert caplog.messages[0].startswith(message)
+    cache = filled(tmp_path / "c", bound_encoder, train, dev)  # with room again
+    assert same(cache.states(train + dev), wanted)
+
+
+def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeypatch):
+    """Chunks of the first would fit, but nobody could tell later what they hold."""
+    monkeypatch.setattr(cache_plan, "CHUNK_TOKENS", 16)
+    train, dev = some_texts(300, 1, longest=3), ["red light on the old tree", "slow bird song"]
+    wanted = filled(None, bound_encoder, train, dev).states(train + dev)
+    for kept_before in (0, 16):
+        cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+        assert (tmp_path / "c" / "finished").stat().st_size == kept_before
+        cache.limit = 4000  # the first plan takes more, a chunk at most 14 * 192
+        cache.fill(train)
+        assert (tmp_path / "c" / "finished").stat().st_size == kept_before
+        cache.fill(dev)  # 8 + 5 tokens with specials: one chunk
+        assert (tmp_path / "c" / "finished").stat().st_size == 16
+        assert same(cache.states(train + dev), wanted)
+        cache.close()
+
+
+def test_the_bound_counts_every_byte(tmp_path, encoder):
+    def size(folder):
+        return sum(path.stat().st_size for path in folder.iterdir())
+
+    filled(tmp_path / "all", encoder, ["a cat"])
+    for room, is_kept in ((0, True), (-1, False)):
+        cache = EmbeddingCache(tmp_path / str(room), encoder, LAYERS, CKPT)
+        cache.limit = size(tmp_path / "all") + room
+        cache.fill(["a cat"])
+        assert (size(tmp_path / str(room)) == size(tmp_path / "all")) == is_kept
+        assert size(tmp_path / str(room)) <= cache.limit
+
+
+def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encoder, monkeypatch):
+    monkeypatch.setattr(module, "RECENT_BYTES", 60 * TOKEN)  # one chunk
+    texts = some_texts(60)
+    cache = filled(None, bound_encoder, texts, limit_mb=0)
+    assert not bound_encoder.batches
+    cache.states(random.Random(3).sample(texts, 60))
+    assert sum(bound_encoder.batches) == len(set(texts))
+
+
+def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, tiny_bert):
+    texts = some_texts(40)
+    wanted = filled(None, TextEncoder(tiny_bert), texts).states(texts)
+    tokens = encoder.tokenize(texts[:1])[0]
+    encoder.store.put(tokens.key, {(layer,): torch.zeros(len(tokens.ids), 48) for layer in LAYERS})
+    store, size = encoder.store, encoder.store.size
+    cache = filled(None, encoder, texts)
+    assert same(cache.states(texts), wanted)
+    assert encoder.store is store and store.size == size
+
+    def fail(*args):
+        raise Killed
+
+    encoder._start = fail
+    with pytest.raises(Killed):
+        cache.fill(["under the old tree"])
+    assert encoder.store is store
+
+
+def test_progress_counts_what_is_encoded(tmp_path, encoder):
+    said = []
+
+    @contextmanager
+    def progress(label, texts):
+        said.append((label, texts))
+        yield
+
+    encoder.progress = progress
+    cache = filled(tmp_path / "c", encoder, ["a cat", "a dog", "a cat", ""])
+    cache.fill(["a cat", "the sun"], label="development")
+    assert said == [("encoding", 2), ("development", 1)]
+
+
+def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):
+    with pytest.raises(InputError) as caught:
+        EmbeddingCache(folder, encoder, layers, ckpt, max_content)
+    message = str(caught.value)
+    assert "\n" not in message and str(folder) in message and "--cache" in message
+    return message
+
+
+def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):
+    filled(tmp_path / "c", encoder, ["a cat"]).close()
+    before = contents(tmp_path / "c")
+    assert "ckpt 0123456789ab, not ffffffffffff" in refusal(tmp_path / "c", encoder, ckpt="f" * 12)
+    message = refusal(tmp_path / "c", encoder, layers=(1, 2))
+    assert message.endswith("was made with layers [1, 3], not [1, 2]: name another --cache folder or delete this one")
+    assert "layers" in refusal(tmp_path / "c", encoder, layers=(3, 1))
+    both = refusal(tmp_path / "c", encoder, layers=(1,), max_content=9)
+    assert "layers [1, 3], not [1]; max_content 68, not 9" in both
+    assert "dtype float32, not bfloat16" in refusal(tmp_path / "c", TextEncoder(tiny_bert, EngineOptions(dtype="bf16")))
+    with monkeypatch.context() as patch:
+        patch.setattr(encoder, "width", 32)
+        assert "width 48, not 32" in refusal(tmp_path / "c", encoder)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "__version__", "1.0")
+        assert (
+            f"torch {torch.__version__}" not in (message := refusal(tmp_path / "c", encoder)) and "not 1.0" in message
+        )
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "FORMAT", 2)
+        assert "format 1, not 2" in refusal(tmp_path / "c", encoder)
+    assert contents(tmp_path / "c") == before
+
+
+def test_identity_file(tmp_path, encoder):
+    filled(tmp_path / "deep" / "c", encoder, ["a cat"])
+    assert json.loads((tmp_path / "deep" / "c" / "cache.json").read_text()) == {
+        "format": 1,
+        "ckpt": CKPT,
+        "layers": [1, 3],
+        "width": 48,
+        "max_content": 68,
+        "dtype": "float32",
+        "torch": torch.__version__,
+    }
+
+
+def test_folder_of_something_else(tmp_path, encoder):
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "draft.tmp").write_text("mine")
+    assert "no embedding cache, and not empty" in refusal(tmp_path, encoder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["draft.tmp", "notes.txt"]
+    assert "File exists" in refusal(tmp_path / "notes.txt", encoder)
+
+
+def test_killed_before_the_first_file(tmp_path, encoder):
+    (tmp_path / "lock").touch()
+    (tmp_path / "cache.json.17.tmp").write_text("{")
+    filled(tmp_path, encoder, ["a cat"]).close()
+    assert not (tmp_path / "cache.json.17.tmp").exists()
+
+
+def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):
+    first = filled(tmp_path / "c", encoder, ["a cat"])
+    assert "is in use by another process" in refusal(tmp_path / "c", TextEncoder(tiny_bert))
+    first.fill(["a dog"])
+    first.close()
+    filled(tmp_path / "c", encoder, ["a cat"])
+
+
+def test_a_refused_folder_is_free_again(tmp_path, encoder):
+    filled(tmp_path / "c", encoder, ["a cat"]).close()
+    refusal(tmp_path / "c", encoder, layers=(1,))
+    filled(tmp_path / "c", encoder, ["a cat"])
+
+
+@pytest.mark.parametrize("keep", [0, 1, 0.3, 0.99])
+def test_states_file_cut_short(tmp_path, small_chunks, bound_encoder, caplog, keep):
+    texts = some_texts(60)
+    cache = filled(tmp_path / "c", bound_encoder, texts)
+    wanted, before, chunks = cache.states(texts), contents(tmp_path / "c"), len(bound_encoder.batches)
+    cache.close()
+    path = tmp_path / "c" / "states.f16"
+    os.truncate(path, int(path.stat().st_size * keep))
+    bound_encoder.batches.clear()
+    cache = filled(tmp_path / "c", bound_encoder, texts)
+    assert same(cache.states(texts), wanted) and contents(tmp_path / "c") == before
+    again = len(bound_encoder.batches)
+    if keep == 1:
+        assert again == 0 and not caplog.messages
+    else:
+        number = f"{again} chunk is" if again == 1 else f"{again} chunks are"
+        assert caplog.messages == [f"{path}: the file is damaged; {number} encoded again"]
+        assert (again == chunks) == (keep == 0) and (again == 1) == (keep == 0.99)
+
+
+@pytest.mark.parametrize("name", ["cache.json", "plan-0000.safetensors"])
+def test_damaged_files(tmp_path, encoder, name):
+    filled(tmp_path / "c", encoder, some_texts(20)).close()
+    path = tmp_path / "c" / name
+    os.truncate(path, path.stat().st_size - 2)
+    assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged; ")
+
+
+def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):
+    filled(tmp_path / "c", encoder, some_texts(40), some_texts(40, 2)).close()
+    shutil.copytree(tmp_path / "c", tmp_path / "d")
+    (tmp_path / "c" / "plan-0000.safetensors").unlink()
+    assert "finished: the file does not fit its plans" in refusal(tmp_path / "c", encoder)
+    with open(tmp_path / "d" / "finished", "ab") as file:
+        file.write(np.array([1, 999], np.int64).tobytes())
+    assert "finished: the file does not fit its plans" in refusal(tmp_path / "d", encoder)
+
+
+def test_disk_full(tmp_path, small_chunks, bound_encoder, monkeypatch):
+    texts = some_texts(60)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+    syncs = []
+
+    def full(file):
+        syncs.append(file)
+        if len(syncs) == 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(InputError, match="No space left on device; name another --cache folder$"):
+            cache.fill(texts)
+    cache.fill(texts)
+    assert same(cache.states(texts), wanted)
+
+
+def test_states_that_fp16_cannot_hold(bound_encoder):
+    encode = bound_encoder.encode
+    bound_encoder.encode = lambda tokens, readouts: [
+        {k: v * 1e6 for k, v in s.items()} for s in encode(tokens, readouts)
+    ]
+    with pytest.raises(ModelError, match="layers \\[1, 3\\] hold numbers that fp16 cannot"):
+        filled(None, bound_encoder, ["a cat"])
+
+
+def test_many_texts_are_tokenized_in_turns(tmp_path, bound_encoder, monkeypatch):
+    texts = [*some_texts(50), "", " ".join(["cat"] * 80)]
+    wanted = filled(None, bound_encoder, texts)
+    monkeypatch.setattr(module, "TOKENIZED_AT_ONCE", 7)
+    cache = filled(None, bound_encoder, texts)
+    assert same(cache.states(texts), wanted.states(texts)) and cache.cut == wanted.cut == 1
+
+
+def test_groups_of_one_at_least():
+    assert groups([9], 5) == [0, 1]
+    assert groups([2, 3, 1, 5, 6, 1], 5) == [0, 2, 3, 4, 5, 6]

@@ -1,0 +1,138 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from ctx_metrics.errors import CtxMetricsError
+from ctx_metrics.meta.plots import save
+from ctx_metrics.training.card import Source, card, table, use
+from ctx_metrics.training.curve import learning_curve
+from ctx_metrics.training.trainer import Check
+
+CHECKS = [Check(10 * k, k, 300 * k, 1 / k, [0.1, 0.4, 0.35][k - 1], 0.5 ** (k // 3)) for k in (1, 2, 3)]
+CONFIG = {
+    "encoder": "/home/someone/xlm-r",
+    "encoder_ckpt": "0123456789ab",
+    "languages": ["de", "en"],
+    "layers": [1, 3],
+    "inputs": "mt+ref",
+    "max_length": 77,
+    "empty_value": -2.25,
+    "network": {"layers": 2, "width": 48, "hidden": 8},
+    "training": {"loss": "mse", "patience": None, "seed": 4, "rows": 12345, "init": "older"},
+    "development": {"metric": "pearson", "score": 0.4, "step": 20, "sets": {"news.cs-en": 0.5, "news.en-de": 0.3}},
+    "targets": {"normalise": "annotator", "average": False, "penalties_rooted": ["mqm.zh-en"]},
+}
+TRAINING = [
+    Source("da", "ab" * 32, 1.0, {"rows": 9, "kept": 6, "of human systems": 3}),
+    Source("q|r.tsv", "cd" * 32, 0.25, {"rows": 2, "kept": 2}),
+]
+DEVELOPMENT = [Source("dev.tsv", "ef" * 32, None, {"rows": 5, "kept": 5})]
+
+
+def made(kind="esim", checks=CHECKS, argv=("esim",), **changes) -> str:
+    return card("my-model", kind, {**CONFIG, **changes}, checks, TRAINING, DEVELOPMENT, argv)
+
+
+def test_what_the_card_says():
+    text = made(argv=["esim", "--train", "/home/someone/da:1", "q|r.tsv:.25", "--out", "~/my-model"])
+    for line in (
+        "# my-model: ESIM",
+        "    sacrebleu REF -i HYP -m esim --esim-model my-model",
+        "| encoder | xlm-r, not trained |",
+        "| encoder's weights (sha256) | 0123456789ab... |",
+        "| layers | 1, 3 |",
+        "| inputs | mt+ref: the translation and its reference |",
+        "| tokens kept of a text | 77 |",
+        "| languages | de, en |",
+        "| network: hidden | 8 |",
+        f"| da | 1 | 9 | 6 | 3 of human systems | {'ab' * 32} |",
+        f"| q\\|r.tsv | 0.25 | 2 | 2 |  | {'cd' * 32} |",
+        f"| dev.tsv | 5 | 5 |  | {'ef' * 32} |",
+        "| patience | none |",
+        "| seed | 4 |",
+        "    ctx-metrics train esim --train da:1 'q|r.tsv:.25' --out my-model",
+        "| news.cs-en | 0.5000 |",
+        "| mean | 0.4000 |",
+        "| 300 | 1 | 1.0000 | 0.1000 | 1 |",
+        "| 600 | 2 | 0.5000 | **0.4000** | 1 |",
+    ):
+        assert line in text.split("\n"), line
+    for words in (
+        "12,345 rows",
+        "It started from the weights of older.",
+        "each judgement a row; of penalties (mqm.zh-en) minus the root.",
+        "scores -2.2500",
+        "cut at 77 tokens",
+        "for cs-en, en-de alone",
+        "0 is the mean of the translations that people judged",
+        "torch ",
+    ):
+        assert words in text, words
+    assert "/home" not in text and "checks.jsonl" not in text
+
+
+def test_what_differs():
+    assert "Identical texts score 1" in made("comet") and "not a COMET checkpoint" in made("comet")
+    taught = made(targets={"teacher": "comet|model:x"})
+    assert "scores of the metric `comet|model:x`" in taught and "the mean of what its teacher gave" in taught
+    plain = made(targets={"normalise": "none", "average": True, "penalties_rooted": []})
+    assert "on the scale that the data has them" in plain and "averaged over the judgements of an output" in plain
+    assert "the translation and its source" in made(inputs="mt+src")
+    assert "| languages | those of the encoder |" in made(languages=None)
+
+
+def test_of_many_checks_the_best_is_among_those_shown():
+    checks = [Check(k, 1, 10 * k, 1.0, 0.9 if k == 59 else 0.1, 1.0) for k in range(1, 101)]
+    text = made(checks=checks, development={**CONFIG["development"], "step": 59})
+    shown = text.split("| rows read |")[1].split("\n\n")[0].split("\n")[2:]
+    assert len(shown) == 35 and "| 590 | 1 | 1.0000 | **0.9000** | 1 |" in shown  # every third of 100, and the best
+    assert "35 of 100 checks; checks.jsonl has all." in text
+
+
+def test_use():
+    assert use("comet", "m", "mt+ref") == [
+        "sacrebleu REF -i HYP -m comet --comet-model m",
+        "sacrebleu REF -i HYP -m slide --slide-model m",
+    ]
+    assert use("bilstm", "m", "mt+src") == ["ctx-metrics score -s SOURCE -t HYP -m bilstm --bilstm-model m"]
+
+
+def test_table():
+    assert table(("a", "b"), [("1", "x|y")]) == "| a | b |\n| --- | --- |\n| 1 | x\\|y |"
+
+
+def test_source_as_json():
+    assert json.loads(json.dumps(TRAINING[0].as_json())) == {
+        "name": "da",
+        "sha256": "ab" * 32,
+        "weight": 1.0,
+        "rows": 9,
+        "kept": 6,
+        "of human systems": 3,
+    }
+    assert "weight" not in DEVELOPMENT[0].as_json()
+
+
+def test_the_curve(tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = learning_curve(CHECKS, 1, "darr", "my$model")
+    above, below = figure.axes
+    assert above.lines[0].get_xydata().tolist() == [[300, 1], [600, 0.5], [900, pytest.approx(1 / 3)]]
+    assert below.lines[0].get_ydata().tolist() == [0.1, 0.4, 0.35] and "DARR" in below.get_ylabel()
+    star = below.lines[-1]
+    assert star.get_marker() == "*" and star.get_xydata().tolist() == [[600, 0.4]]
+    assert [text.get_text() for text in below.texts] == ["0.400"] and "my\\$model" in above.get_title()
+    save(figure, str(tmp_path / "curve.png"))
+    assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    learning_curve(CHECKS[:1], 0, "pearson", "one check")
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    with pytest.raises(CtxMetricsError, match="figures need matplotlib"):
+        learning_curve(CHECKS, 1, "pearson", "m")
+
+
+def test_no_path_of_this_machine_in_a_card():
+    assert str(Path.home()) not in made() and str(Path.cwd()) not in made()

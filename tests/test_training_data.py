@@ -1,0 +1,254 @@
+import hashlib
+import json
+import tarfile
+
+import numpy as np
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.meta.judged import JudgedSet
+from ctx_metrics.training.data import (
+    Judgement,
+    averaged,
+    check_inputs,
+    data_sha256,
+    judgements,
+    read_judgements,
+    say_left_out,
+    split_weight,
+    usable,
+)
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def put(tmp_path):
+    """A function that writes a file and returns its path; cells are parted by |, lines are arguments."""
+
+    def write(name, *lines):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(line.replace("|", "\t") + "\n" for line in lines))
+        return str(path)
+
+    return write
+
+
+def row(hypothesis="m", reference="r", score=0.0, system="A", **more):
+    return Judgement(hypothesis, reference, score, "toy", system, None, **more)
+
+
+def test_judgements_with_and_without_humans():
+    judged = JudgedSet(
+        "toy",
+        ["refA", "A"],
+        2,
+        [["h1", "h2"], ["a1", None]],
+        [["r1", "r2"]],
+        sources=["s1", "s2"],
+        segment_scores=np.array([[1, 2], [3, 4]]),
+    )
+    assert judgements(judged) == [Judgement("a1", "r1", 3, "toy", "A", None, "s1", 0, (0, 1))]
+    assert [(each.hypothesis, each.score, each.segment) for each in judgements(judged, humans=True)] == [
+        ("h1", 1, 0),
+        ("a1", 3, 0),
+        ("h2", 2, 1),
+    ]
+
+
+def test_a_table_keeps_every_judgement(put):
+    path = put(
+        "a.de-en.tsv",
+        "system|doc|seg|src|mt|ref|score|rater",
+        "A|d|1|s|m|r|1|x",
+        "B|d|1|s|n|r|2|x",
+        "A|d|1|s|m|r|5|y",
+        "A|d|2|s|m|r|7|x",
+    )
+    [found] = read_judgements([path])
+    assert (found.path, found.name, found.preferences) == (path, "a.de-en", False)
+    assert found.rows[0][:8] == ("m", "r", 1, "a.de-en", "A", "d", "s", 0)
+    assert [(each.score, each.segment, each.rater) for each in found.rows] == [
+        (1, 0, "x"),
+        (2, 0, "x"),
+        (5, 0, "y"),
+        (7, 1, "x"),
+    ]
+    outputs = [each.output for each in found.rows]
+    assert outputs[0] == outputs[2] and len(set(outputs)) == 3
+
+
+def test_outputs_of_one_reference_are_of_one_segment_where_no_system_is_named(put):
+    path = put("t.tsv", "mt|ref|score", "a|r|1", "b|r|2", "a|q|3", "a|r|4")
+    [found] = read_judgements([path])
+    assert [each.segment for each in found.rows] == [0, 0, 1, 0]
+    assert len({each.output for each in found.rows}) == 4  # no rater: the second a of r is a further output
+
+
+def test_preferences_are_pairs(put):
+    path = put("p.tsv", "src|ref|better|worse", "s|r|a|b", "s|r|b|a", "t|q|c|a")
+    [found] = read_judgements([path])
+    assert found.preferences
+    assert [(each.hypothesis, each.reference, each.source, each.score, each.segment) for each in found.rows] == [
+        ("a", "r", "s", 1, 0),
+        ("b", "r", "s", 0, 0),
+        ("b", "r", "s", 1, 1),
+        ("a", "r", "s", 0, 1),
+        ("c", "q", "t", 1, 2),
+        ("a", "q", "t", 0, 2),
+    ]
+    assert len({each.output for each in found.rows}) == 6
+
+
+def put_da(put, test, pair, scores=("1", "None")):
+    for kind, lines in {
+        "source": ("s1", "s2"),
+        "mt-system": ("m1", "m2"),
+        "reference": ("r1", "r2"),
+        "human": scores,
+    }.items():
+        put(f"{test}/DAseg.{test}.{kind}.{pair}", *lines)
+
+
+def test_language_pairs_of_folders_and_files(put, tmp_path):
+    put_da(put, "news", "de-en")
+    put_da(put, "news", "fi-en")
+    named, plain = put("x.fi-en.tsv", "mt|ref|score", "a|r|1"), put("x.tsv", "mt|ref|score", "a|r|1")
+    folder = str(tmp_path / "news")
+
+    def names(*paths, pairs):
+        return [each.name for each in read_judgements(paths, pairs)]
+
+    assert names(folder, named, plain, pairs=["fi-en"]) == ["news.fi-en", "x.fi-en", "x"]
+    assert names(folder, plain, pairs=None) == ["news.de-en", "news.fi-en", "x"]
+    with pytest.raises(InputError, match="x.fi-en.tsv: its language pair is fi-en, not de-en or ru-en"):
+        names(named, pairs=["de-en", "ru-en"])
+    assert names(put("p.tsv", "ref|better|worse", "r|a|b"), pairs=["de-en"]) == ["p"]
+    errors = put(
+        "mqm_zhen.tsv", "system|doc|doc_id|rater|source|target|category|severity", "A|d|1|x|s|m|Accuracy|Major"
+    )
+    assert names(errors, pairs=["zh-en"]) == ["mqm_zhen"]
+    with pytest.raises(InputError, match="mqm_zhen.tsv: its language pair is zh-en, not de-en"):
+        names(errors, pairs=["de-en"])
+
+
+def test_data_sets_of_one_name_are_told_apart(put):
+    paths = [put(f"{folder}/train.tsv", "mt|ref|score", "a|r|1") for folder in "ab"]
+    assert [each.name for each in read_judgements(paths)] == ["train", f"train ({paths[1]})"]
+    with pytest.raises(InputError, match="train.tsv is given twice; give it once"):
+        read_judgements([paths[0], paths[0].replace("/a/", "/a/../a/")])
+
+
+def test_mqm_errors_and_trees(put, tmp_path):
+    header = "system|doc|doc_id|rater|source|target|category|severity"
+    rows = ["hyp.A|d|1|x|s|m|Accuracy|Major", "hyp.A|d|1|y|s|m|No-error|No-error", "ref|d|1|x|s|r|No-error|no-error"]
+    [found] = read_judgements([put("e.tsv", header, *rows)], reference="ref")
+    assert [(each.hypothesis, each.reference, each.score, each.system) for each in found.rows] == [
+        ("m", "r", -2.5, "A"),
+        ("r", "r", 0, "ref"),
+    ]
+    put("tree/sources/de-en.txt", "s")
+    put("tree/system-outputs/de-en/A.txt", "m")
+    for name in "AB":
+        put(f"tree/references/de-en.ref{name}.txt", f"r{name}")
+    put("tree/human-scores/de-en.mqm.seg.score", "A|-3")
+    put("tree/human-scores/de-en.wmt-z.sys.score", "A|1")
+    tree = str(tmp_path / "tree")
+    [found] = read_judgements([tree], reference="refB")
+    assert [each[:5] for each in found.rows] == [("m", "rB", -3, "tree.de-en", "A")]
+    with pytest.raises(InputError, match="tree.de-en: has 2 references; name one"):
+        read_judgements([tree], reference="refA,refB")
+    with pytest.raises(InputError, match="tree.de-en: has scores of systems alone; learning wants scores of segments"):
+        read_judgements([tree], human="wmt-z")
+
+
+def test_what_cannot_be_read(put):
+    with pytest.raises(InputError, match="cannot read nowhere.tsv: No such file or directory"):
+        read_judgements(["nowhere.tsv"])
+    with pytest.raises(InputError, match="rankings cannot be learned from; write their pairs as a TSV"):
+        read_judgements([put("r.csv", "srclang,system1rank", "a,1")])
+    with pytest.raises(InputError, match="t.tsv, line 2: 'x' is no score"):
+        read_judgements([put("t.tsv", "mt|ref|score", "a|r|x")])
+    with pytest.raises(InputError, match="j.jsonl, line 1: no column score"):
+        read_judgements([put("j.jsonl", json.dumps({"mt": "a"}))])
+
+
+def test_each_row_is_left_out_for_its_first_lack():
+    rows = [
+        row("good"),
+        row("", None, NAN, "refA"),
+        row("", None, NAN),
+        row("", " "),
+        row("", None),
+        row(" \t"),
+        row("good", source="s"),
+    ]
+    kept, left = usable(rows, "mt+ref")
+    assert [each.hypothesis for each in kept] == ["good", "good"]
+    assert left == {
+        "of human systems": 1,
+        "without a score": 1,
+        "without a reference": 2,
+        "without an output": 1,
+    }
+    assert say_left_out(left) == (
+        "left out 1 row of human systems, 1 without a score, 2 without a reference, 1 without an output"
+    )
+    kept, left = usable(rows, "mt+src")
+    assert kept == rows[-1:] and left["without a source"] == 4
+    assert say_left_out({"of human systems": 2}) == "left out 2 rows of human systems" and say_left_out({}) == ""
+
+
+def test_inputs_that_a_set_has_not(put):
+    [without_source] = read_judgements([put("t.tsv", "mt|ref|score", "a|r|1")])
+    check_inputs(without_source, "mt+ref")
+    with pytest.raises(InputError, match="t: has no sources, which the inputs mt.src read; mt.ref reads references"):
+        check_inputs(without_source, "mt+src")
+    [without_reference] = read_judgements([put("u.tsv", "mt|src|score", "a|r|1")])
+    check_inputs(without_reference, "mt+src")
+    with pytest.raises(InputError, match="u: has no references, which the inputs mt.ref read; mt.src reads sources"):
+        check_inputs(without_reference, "mt+ref")
+
+
+def test_the_mean_of_an_outputs_values():
+    rows = [row(name, output=name) for name in "abaca"]
+    firsts, means = averaged(rows, np.array([1.0, 5, 2, 0, 6]))
+    assert [each.hypothesis for each in firsts] == ["a", "b", "c"] and means.tolist() == [3, 5, 0]
+
+
+def test_weights_of_paths(put, tmp_path):
+    plain, colon = put("a.tsv", ""), put("b:2", "")
+    assert split_weight(f"{plain}:0.5") == (plain, 0.5)
+    assert split_weight(f"{plain}:1e-2") == (plain, 0.01)
+    assert split_weight(plain) == (plain, 1)
+    assert split_weight(colon) == (colon, 1)  # a file of this name is there
+    assert split_weight(f"{colon}:3") == (colon, 3)
+    assert split_weight("C:/absent") == ("C:/absent", 1)
+    for weight in ("0", "-1", "nan", "inf", "much", ""):
+        with pytest.raises(InputError, match=f"a.tsv:{weight}: weight '{weight}' is no positive number"):
+            split_weight(f"{plain}:{weight}")
+
+
+def test_hashes_of_files_and_folders(put, tmp_path):
+    file = put("f/b.txt", "two")
+    assert data_sha256(file) == hashlib.sha256(b"two\n").hexdigest()
+    put("f/a/z.txt", "one")
+    lines = [
+        f"{hashlib.sha256(text).hexdigest()}  {name}\n" for name, text in (("a/z.txt", b"one\n"), ("b.txt", b"two\n"))
+    ]
+    whole = hashlib.sha256("".join(lines).encode()).hexdigest()
+    assert data_sha256(str(tmp_path / "f")) == whole
+    (tmp_path / "f" / "b.txt").rename(tmp_path / "f" / "c.txt")
+    assert data_sha256(str(tmp_path / "f")) != whole
+    with pytest.raises(InputError, match="cannot read .*absent: No such file"):
+        data_sha256(str(tmp_path / "absent"))
+
+
+@pytest.mark.slow
+def test_real_judgements(shared_data, tmp_path):
+    with tarfile.open(shared_data / "wmt22_mqm" / "wmt22_mqm.tar.xz") as tar:
+        tar.extractall(tmp_path, filter="data")
+    [found] = read_judgements([str(tmp_path / "wmt22_mqm")], ["zh-en"])
+    kept, left = usable(found.rows, "mt+ref")
+    assert len(found.rows) == 37500 and left["of human systems"] == 3750 and len({each.system for each in kept}) == 14

@@ -1,0 +1,223 @@
+import json
+import tarfile
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.training.embedded import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
+from ctx_metrics.training.examples import FLAT, read_training_set, standardised
+
+
+@pytest.fixture
+def put(tmp_path):
+    """A function that writes a file and returns its path; cells are parted by |, lines are arguments."""
+
+    def write(name, *lines):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(line.replace("|", "\t") + "\n" for line in lines))
+        return str(path)
+
+    return write
+
+
+RATED = (
+    "system|seg|src|mt|ref|score|rater",
+    "A|1|s1|a1|r1|10|x",
+    "B|1|s1|b1|r1|30|x",
+    "A|1|s1|a1|r1|1|y",
+    "B|1|s1|b1|r1|2|y",
+    "B|2|s2|b2|r2|3|y",
+    "A|2|s2|a2|r2|50|z",
+)
+Y = 1.5**0.5  # rater y: mean 2, variance (1 + 0 + 1) / 3, so z = -+1 / sqrt(2/3)
+
+
+def test_a_row_for_each_judgement_standardised_by_rater(put, caplog):
+    path = put("t.tsv", *RATED)
+    found = read_training_set([path])
+    assert found.hypotheses == ["a1", "b1", "a1", "b1", "b2", "a2"]
+    assert found.partners == ["r1", "r1", "r1", "r1", "r2", "r2"]
+    # rater x: mean 20, deviation 10; rater z judged once
+    np.testing.assert_allclose(found.targets, [-1, 1, -Y, 0, Y, 0])
+    assert found.groups == ["t:0"] * 4 + ["t:1"] * 2
+    assert found.datasets == ["t"] * 6 and found.weights.tolist() == [1] * 6 and len(found) == 6
+    assert found.targets.dtype == found.weights.dtype == np.float64
+    assert found.counts == {path: {"rows": 6, "kept": 6, FLAT: 1}} and found.rooted == []
+    assert caplog.messages == [
+        f"{path}: 6 rows to learn from; 1 score without any spread within rater or data set count as 0"
+    ]
+
+
+def test_averages_of_standardised_judgements(put):
+    found = read_training_set([put("t.tsv", *RATED)], average=True)
+    assert found.hypotheses == ["a1", "b1", "b2", "a2"]
+    np.testing.assert_allclose(found.targets, [(-1 - Y) / 2, (1 + 0) / 2, Y, 0])
+    raw = read_training_set([put("t.tsv", *RATED)], average=True, normalise="none")
+    assert raw.targets.tolist() == [5.5, 16, 3, 50] and raw.groups == ["t:0", "t:0", "t:1", "t:1"]
+
+
+def test_standardised_by_file_or_not_at_all(put):
+    path = put("t.tsv", *RATED)
+    scores = np.array([10, 30, 1, 2, 3, 50])
+    # mean 16; deviations -6 14 -15 -14 -13 34; squares 36 196 225 196 169 1156, of which the mean is 1978 / 6
+    found = read_training_set([path], normalise="file")
+    np.testing.assert_allclose(found.targets, (scores - 16) / (1978 / 6) ** 0.5)
+    assert read_training_set([path], normalise="none").targets.tolist() == scores.tolist()
+
+
+def test_each_data_set_is_standardised_and_weighted_by_itself(put, tmp_path):
+    paths = [
+        put(f"{name}.tsv", "mt|ref|score", f"{name}|r|{low}", f"{name}2|r|{high}") for name, low, high in ("p01", "q68")
+    ]
+    found = read_training_set([paths[0], f"{paths[1]}:0.25"])
+    assert found.targets.tolist() == [-1, 1, -1, 1]
+    assert found.weights.tolist() == [1, 1, 0.25, 0.25]
+    assert found.datasets == ["p", "p", "q", "q"] and found.groups == ["p:0", "p:0", "q:0", "q:0"]
+    assert found.counts == {path: {"rows": 2, "kept": 2} for path in paths}
+
+
+def test_raters_of_two_files_have_nothing_in_common(put):
+    paths = [put(f"{k}/t.tsv", "mt|ref|score|rater", f"a|r|{k}|x", f"b|r|{k + 2}|x") for k in (0, 100)]
+    found = read_training_set(paths)
+    assert found.targets.tolist() == [-1, 1, -1, 1]
+    assert len(set(found.groups)) == len(set(found.datasets)) == 2
+
+
+def test_what_is_left_out_is_counted_and_said_once_a_path(put, caplog):
+    path = put(
+        "t.tsv",
+        "system|seg|mt|ref|score",
+        "A|1|a1|r1|1",
+        "refA|1|h1|r1|9",
+        "A|2|a2|r2|None",
+        "A|3|a3||5",
+        "A|4| |r4|6",
+        "A|5|a5|r5|3",
+    )
+    found = read_training_set([path])
+    assert (found.hypotheses, found.targets.tolist()) == (["a1", "a5"], [-1, 1])
+    counts = {"of human systems": 1, "without a score": 1, "without a reference": 1, "without an output": 1}
+    assert found.counts == {path: {"rows": 6, "kept": 2, **counts}}
+    assert caplog.messages == [
+        f"{path}: 2 rows to learn from; left out 1 row of human systems, 1 without a score, 1 without a reference, "
+        "1 without an output"
+    ]
+
+
+def test_sources_instead_of_references(put):
+    path = put("t.tsv", "mt|src|score", "a|s|1", "b|t|2")
+    assert read_training_set([path], "mt+src").partners == ["s", "t"]
+    with pytest.raises(InputError, match="t: has no references"):
+        read_training_set([path])
+
+
+def test_roots_of_penalties(put, caplog):
+    header = "mt|ref|mqm"
+    mqm = put("mqm.tsv", header, "a|r|-25", "b|r|-1", "c|r|0", "d|r|-4")
+    mixed = put("mixed.tsv", header, "a|r|-25", "b|r|1")
+    zero = put("zero.tsv", header, "a|r|0", "b|r|0")
+    found = read_training_set([mqm, mixed, zero], normalise="none")
+    assert found.targets.tolist() == [-5, -1, 0, -2, -25, 1, 0, 0]
+    assert found.rooted == ["mqm"]
+    assert caplog.messages == ["learned as minus the root of their penalties: mqm"]
+    # -5 -1 0 -2: mean -2, variance (9 + 1 + 4 + 0) / 4
+    np.testing.assert_allclose(read_training_set([mqm]).targets, np.array([-3, 1, 2, 0]) / 3.5**0.5)
+    plain = read_training_set([mqm], normalise="none", mqm_root=False)
+    assert plain.targets.tolist() == [-25, -1, 0, -4] and plain.rooted == []
+
+
+def test_human_scores_do_not_decide_whether_all_are_penalties(put):
+    path = put("t.tsv", "system|seg|mt|ref|mqm", "ref|1|h|r|1", "A|1|a|r|-4", "B|1|b|r|-9")
+    assert read_training_set([path], normalise="none").targets.tolist() == [-2, -3]
+
+
+def test_preferences_stay_as_they_are(put):
+    path = put("p.tsv", "ref|better|worse", "r|a|b", "r|a|c")
+    found = read_training_set([f"{path}:3"], average=True)
+    assert found.hypotheses == ["a", "b", "a", "c"]
+    assert (found.targets.tolist(), found.weights.tolist()) == ([1, 0, 1, 0], [3] * 4)
+    assert found.groups == ["p:0", "p:0", "p:1", "p:1"]
+
+
+def test_jsonl(put):
+    rows = [{"mt": "a", "pe": "p", "score": 3, "src": "s"}, {"mt": "b", "pe": "q", "score": 1, "src": "t"}]
+    found = read_training_set([put("t.jsonl", *map(json.dumps, rows))])
+    assert (found.hypotheses, found.partners, found.targets.tolist()) == (["a", "b"], ["p", "q"], [1, -1])
+    with pytest.raises(InputError, match="t.jsonl, line 2: no score"):
+        read_training_set([put("t.jsonl", json.dumps(rows[0]), '{"mt": "b"}')])
+
+
+def test_what_cannot_be_learned_from(put):
+    with pytest.raises(InputError, match="t.tsv: no row is left to learn from; left out 2 rows without a score"):
+        read_training_set([put("t.tsv", "mt|ref|score", "a|r|None", "b|r|None")])
+    with pytest.raises(InputError, match="inputs 'ref' are none of"):
+        read_training_set([], inputs="ref")
+    with pytest.raises(InputError, match="normalise 'rater' is none of annotator, file, none"):
+        read_training_set([], normalise="rater")
+    with pytest.raises(InputError, match="no files to learn from"):
+        read_training_set([])
+    path = put("u.tsv", "mt|ref|score", "a|r|1")
+    with pytest.raises(InputError, match="u.tsv is given twice"):
+        read_training_set([path, f"{path}:2"])
+    with pytest.raises(InputError, match="weight '0' is no positive number"):
+        read_training_set([f"{path}:0"])
+
+
+def test_standardised_scores_against_their_definition():
+    random = np.random.default_rng(5)
+    scores, raters = random.normal(50, 20, 200).round(), random.integers(0, 30, 200).tolist()
+    z, flat = standardised(scores, raters)
+    for k in range(200):
+        own = [scores[i] for i in range(200) if raters[i] == raters[k]]
+        mean = sum(own) / len(own)
+        deviation = (sum((score - mean) ** 2 for score in own) / len(own)) ** 0.5
+        assert z[k] == pytest.approx((scores[k] - mean) / deviation if deviation else 0)
+    assert flat == sum(n for n in Counter(raters).values() if n == 1)
+    z, flat = standardised(np.full(3, 0.1), ["x"] * 3)  # of which the computed deviation is 1.4e-17
+    assert z.tolist() == [0, 0, 0] and flat == 3
+
+
+@pytest.fixture(scope="module")
+def da(shared_data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("da")
+    with tarfile.open(shared_data / "wmt15_16_da" / "wmt15_16_da.tar.xz") as tar:
+        tar.extractall(folder, filter="data")
+    return folder / "wmt15_16_da"
+
+
+@pytest.mark.slow
+def test_real_direct_assessment(da):
+    found = read_training_set([str(da / "DAseg-wmt-newstest2016")], pairs=DA16_PAIRS)
+    assert len(found) == 3360 and set(Counter(found.datasets).values()) == {560}
+    assert found.targets.mean() == pytest.approx(0) and found.targets.std() == pytest.approx(1)
+    assert len(read_training_set([str(da / "DAseg-wmt-newstest2015")], pairs=DA15_PAIRS)) == 2000
+
+
+@pytest.mark.slow
+def test_real_post_edits(shared_data):
+    paths = sorted(map(str, (shared_data / "mlqe_pe").glob("??-en.train.tsv.xz")))
+    found = read_training_set(paths)
+    assert Counter(found.datasets) == {f"{lang}-en.train": 7000 for lang in ("et", "ne", "ro", "ru", "si")}
+    assert found.partners[0] != found.hypotheses[0] and len(read_training_set(paths[:1], "mt+src")) == 7000
+
+
+@pytest.mark.slow
+def test_targets_of_the_embedded_model(shared_data, da):
+    """The training set that the shipped comet was fitted to, which training.embedded reads by itself."""
+    rows, targets, _ = training_set(shared_data)
+    mqm = [str(shared_data / "wmt20_21_mqm" / f"{name}.tsv.xz") for name in MQM_FILES]
+    found = read_training_set(
+        [str(da / "DAseg-wmt-newstest2016"), *(f"{path}:0.05" for path in mqm)], pairs=[*DA16_PAIRS, "zh-en"]
+    )
+    assert Counter(found.datasets)["wmt20.news.zh-en"] == 16000 and found.rooted == list(MQM_FILES)
+    assert Counter(found.weights.tolist()) == {1.0: 3360, 0.05: 31327}
+
+    def key(hypothesis, partner, dataset, target):
+        return hypothesis, partner, dataset, round(target, 4)
+
+    ours = Counter(map(key, found.hypotheses, found.partners, found.datasets, found.targets.tolist()))
+    theirs = Counter(key(j.hypothesis, j.reference, j.dataset, target) for j, target in zip(rows, targets))
+    assert sum((ours - theirs).values()) < 30  # single precision rounds a few to the other side

@@ -1,0 +1,225 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from sacrebleu.metrics import CHRF, TER
+from safetensors.torch import load_file
+from toy_judgements import write_judgements
+
+from ctx_metrics.cli.train import some_rows
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.meta.scoring import MetricSettings
+from ctx_metrics.models.learned_estimator import LearnedEstimator
+from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.regressor import AlignmentRegressor
+from ctx_metrics.training import learn as learn_module
+from ctx_metrics.training.cache import EmbeddingCache
+from ctx_metrics.training.development import read_development
+from ctx_metrics.training.examples import read_training_set
+from ctx_metrics.training.learn import STATE, Architecture, digest, learn
+from ctx_metrics.training.recipe import COMET, Recipe
+from ctx_metrics.training.teacher import taught
+from ctx_metrics.training.trainer import Trainer
+
+QUIET = EngineOptions(device="cpu", quiet=True)
+RECIPE = Recipe(learning_rate=5e-3, epochs=2, batch=8, patience=None)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged")
+    training = read_training_set([str(write_judgements(folder / "train.tsv", 20, 1))])
+    return training, read_development([str(write_judgements(folder / "dev.tsv", 12, 2))])
+
+
+def small(kind, encoder, **more) -> Architecture:
+    sizes = {} if kind == "comet" else dict(projection=5, layers=[1, 3])
+    return Architecture(kind, str(encoder), hidden=4, feedforward=6, **{**sizes, **more})
+
+
+@pytest.mark.parametrize("kind", ["bilstm", "bilstmatt", "esim"])
+def test_what_is_loaded_gives_the_values_that_training_saw(tmp_path, tiny_bert, data, kind):
+    training, development = data
+    trained = learn(
+        small(kind, tiny_bert), RECIPE, training, development, tmp_path / "m", engine=QUIET, notes={"x": [1]}
+    )
+    config = trained.config
+    assert config == json.loads((tmp_path / "m" / "config.json").read_text())
+    assert config["model_type"] == f"ctx-{kind}" and config["inputs"] == "mt+ref" and config["max_length"] == 68
+    assert config["encoder"] == str(tiny_bert) and config["layers"] == [1, 3] and config["x"] == [1]
+    assert config["empty_value"] == training.targets.min() and config["languages"] is None
+    assert config["training"] == {**vars(RECIPE), "rows": 40, "init": None}
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["config.json", "model.safetensors"]
+    estimator = LearnedEstimator(tmp_path / "m", QUIET)
+    examples = [Example(h, r, None) for h, r in zip(development.hypotheses, development.partners)]
+    values = np.array([each.value for each in estimator.estimate(examples, "")])
+    # the cache rounds the encoder's states to fp16
+    assert development.score(values) == pytest.approx(config["development"]["score"], abs=2e-3)
+    assert config["development"]["score"] == max(check.score for check in trained.checks)
+    assert config["development"]["sets"] == {"dev": config["development"]["score"]}
+
+
+def test_comet_learns_and_loads(tmp_path, tiny_bert, data):
+    training, development = data
+    trained = learn(small("comet", tiny_bert), COMET, training, development, tmp_path, engine=QUIET, languages=["en"])
+    assert trained.config["model_type"] == "ctx-alignment-regressor" and trained.config["layers"] == [1, 2, 3]
+    assert len(trained.checks) == 6
+    estimator = AlignmentRegressor(tmp_path, QUIET)
+    examples = [Example(h, r, None) for h, r in zip(development.hypotheses, development.partners)]
+    values = np.array([each.value for each in estimator.estimate(examples, "")])
+    assert ((values > 0) & (values < 1)).any()
+    # z is cut to [0, 1] there, which these few do not reach
+    assert development.score(values) == pytest.approx(trained.config["development"]["score"], abs=5e-3)
+    assert load_file(tmp_path / "model.safetensors")["alignment.std"].min() > 0
+
+
+def test_the_same_again_is_the_same_and_another_seed_is_not(tmp_path, tiny_bert, data):
+    def weights(name, **settings):
+        learn(small("bilstm", tiny_bert), Recipe(**{**vars(RECIPE), **settings}), *data, tmp_path / name, engine=QUIET)
+        return load_file(tmp_path / name / "model.safetensors")
+
+    one, again, other = weights("a"), weights("b"), weights("c", seed=2)
+    assert all(torch.equal(one[name], again[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_cache_serves_one_training_after_another(tmp_path, tiny_bert, data, monkeypatch):
+    learn(small("bilstm", tiny_bert), RECIPE, *data, tmp_path / "a", tmp_path / "cache", engine=QUIET)
+    monkeypatch.setattr(EmbeddingCache, "_encoded", lambda *_: pytest.fail("it is encoded again"))
+    learn(small("esim", tiny_bert), RECIPE, *data, tmp_path / "b", tmp_path / "cache", engine=QUIET)
+
+
+def test_a_failed_training_gives_the_cache_back(tmp_path, tiny_bert, data, monkeypatch):
+    with monkeypatch.context() as patched, pytest.raises(KeyError) as kept:
+        patched.setattr(Trainer, "train", lambda self: {}["stop"])
+        learn(small("bilstm", tiny_bert), RECIPE, *data, tmp_path / "a", tmp_path / "cache", engine=QUIET)
+    learn(small("bilstm", tiny_bert), RECIPE, *data, tmp_path / "a", tmp_path / "cache", engine=QUIET)
+    assert kept.traceback  # which keeps what was in use, so that it is no garbage collector that gave it back
+
+
+@pytest.mark.parametrize("kind", ["esim", "comet"])
+def test_first_weights_from_another_model(tmp_path, tiny_bert, data, kind, monkeypatch):
+    learn(small(kind, tiny_bert), RECIPE, *data, tmp_path / "a", engine=QUIET)
+    first = {}
+
+    def keep(self):
+        first.update(self._weights())
+        return train(self)
+
+    train = Trainer.train
+    monkeypatch.setattr(Trainer, "train", keep)
+    fewer = some_rows(data[0], 15, 1)
+    trained = learn(
+        small(kind, tiny_bert, dropout=0.2), RECIPE, fewer, data[1], tmp_path / "b", init=tmp_path / "a", engine=QUIET
+    )
+    given = load_file(tmp_path / "a" / "model.safetensors")
+    assert all(torch.equal(first[name], given[name]) for name in given)
+    assert trained.config["training"]["init"] == "a"
+
+
+def test_first_weights_must_fit(tmp_path, tiny_bert, tiny_roberta, data):
+    learn(small("esim", tiny_bert), RECIPE, *data, tmp_path / "a", engine=QUIET)
+    for other, what in (
+        (small("bilstm", tiny_bert), "model_type"),
+        (small("esim", tiny_bert, layers=[1, 2]), "layers"),
+        (small("esim", tiny_bert, pooling="avg"), "network"),
+        (small("esim", tiny_roberta), "encoder_ckpt"),
+    ):
+        with pytest.raises(InputError, match=f"is a model of another {what}; start from one of the same sizes"):
+            learn(other, RECIPE, *data, tmp_path / "b", init=tmp_path / "a", engine=QUIET)
+    (tmp_path / "c").mkdir()
+    with pytest.raises(ModelError, match="no readable config.json"):
+        learn(small("esim", tiny_bert), RECIPE, *data, tmp_path / "b", init=tmp_path / "c", engine=QUIET)
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_state_of_another_training_is_refused_before_anything_is_encoded(tmp_path, tiny_bert, data, monkeypatch):
+    training, development = data
+    with monkeypatch.context() as patched, pytest.raises(InputError, match="no number|stop"):
+        save = Trainer._save
+
+        def save_and_stop(self):
+            save(self)
+            raise InputError("stop")
+
+        patched.setattr(Trainer, "_save", save_and_stop)
+        learn(small("esim", tiny_bert), RECIPE, training, development, tmp_path, engine=QUIET)
+    assert [path.name for path in tmp_path.iterdir()] == [STATE]
+    monkeypatch.setattr(learn_module, "EmbeddingCache", lambda *_: pytest.fail("it is encoded"))
+    other = read_training_set([str(write_judgements(tmp_path / "other.tsv", 20, 7))])
+    for arguments, what in (
+        ((small("esim", tiny_bert, dropout=0.1), RECIPE, training, development), "model"),
+        ((small("esim", tiny_bert), COMET, training, development), "recipe"),
+        ((small("esim", tiny_bert), RECIPE, other, development), "model, training data"),
+        (
+            (small("esim", tiny_bert), RECIPE, training, read_development([str(tmp_path / "other.tsv")])),
+            "development data",
+        ),
+    ):
+        with pytest.raises(InputError, match=f"that was stopped, of another {what}; "):
+            learn(*arguments, tmp_path, engine=QUIET)
+
+
+def test_the_digest_is_of_every_text_and_number(data):
+    training, development = data
+    whole = digest(training, training.targets)
+    assert len({whole, digest(training), digest(development), digest(training, training.targets + 1e-12)}) == 4
+    moved = type(development)(["ab", "c"], ["x", "y"], "pearson", {}, [])
+    other = type(development)(["a", "bc"], ["x", "y"], "pearson", {}, [])
+    assert digest(moved) != digest(other)
+
+
+def test_settings_that_do_not_fit(tmp_path, tiny_bert, data):
+    with pytest.raises(InputError, match="layer 4: the encoder has the layers 0 to 3"):
+        learn(small("esim", tiny_bert, layers=[1, 4]), RECIPE, *data, tmp_path / "a", engine=QUIET)
+    with pytest.raises(InputError, match=r"comet reads mt\+ref"):
+        learn(small("comet", tiny_bert, inputs="mt+src"), COMET, *data, tmp_path / "a", engine=QUIET)
+    with pytest.raises(ModelError, match="no model folder"):
+        learn(small("esim", tmp_path / "no"), RECIPE, *data, tmp_path / "a", engine=QUIET)
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("kind", ["esim", "comet"])
+def test_a_text_without_tokens_is_refused(tmp_path, tiny_bert, data, kind):
+    training, development = data
+    training = type(training)(**{**vars(training), "hypotheses": ["\u200b", *training.hypotheses[1:]]})
+    with pytest.raises(
+        InputError, match=r"1 training text has no tokens for this encoder, such as '\\u200b'; leave out"
+    ):
+        learn(small(kind, tiny_bert), RECIPE, training, development, tmp_path, engine=QUIET)
+
+
+def test_long_texts_are_cut_and_counted_once(tmp_path, tiny_bert, data, caplog):
+    learn(small("esim", tiny_bert, max_length=4), RECIPE, *data, tmp_path, engine=QUIET)
+    texts = {text for each in data for text in (*each.hypotheses, *each.partners)}
+    longer = sum(len(text.split()) > 4 for text in texts)  # every word is one piece here
+    assert f"{longer} texts were cut to 4 tokens" in caplog.text and 0 < longer < len(texts)
+    assert json.loads((tmp_path / "config.json").read_text())["max_length"] == 4
+
+
+def test_a_teacher_s_scores_are_learned_in_place_of_people_s(tmp_path):
+    paths = [str(write_judgements(tmp_path / name, 8, seed)) for seed, name in enumerate(("a.cs-en.tsv", "b.tsv"))]
+    training = read_training_set([paths[0], paths[1] + ":0.5"])
+    known = {"a.cs-en": ("cs", "en"), "b": (None, None)}
+    found, signature = taught(training, MetricSettings("chrf", CHRF, {"word_order": 2}), known, engine=QUIET)
+    chrf = CHRF(word_order=2)
+    pairs = list(zip(training.hypotheses, training.partners))
+    scores = np.array([chrf.sentence_score(output, [reference]).score for output, reference in pairs])
+    for rows in (slice(0, 16), slice(16, 32)):
+        own = scores[rows]
+        assert found.targets[rows] == pytest.approx((own - own.mean()) / own.std(), abs=1e-4)
+    assert signature.startswith("nrefs:1|case:mixed") and "nw:2" in signature
+    assert found.weights.tolist() == training.weights.tolist() and found.groups == training.groups
+    # TER is less where it is better
+    backwards, _ = taught(training, MetricSettings("ter", TER), known, engine=QUIET)
+    assert np.corrcoef(backwards.targets, found.targets)[0, 1] > 0.5
+
+
+def test_a_teacher_that_says_one_thing_only(tmp_path):
+    path = tmp_path / "same.tsv"
+    path.write_text("mt\tref\tscore\n" + "".join(f"{word}\t{word}\t{k}\n" for k, word in enumerate(("cat", "dog"))))
+    training = read_training_set([str(path)])
+    with pytest.raises(InputError, match="teacher chrf: scores all rows of same alike, which teaches nothing"):
+        taught(training, MetricSettings("chrf", CHRF), {"same": (None, None)}, engine=QUIET)

@@ -1,0 +1,351 @@
+import dataclasses
+import os
+import random
+import signal
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.models.learned import NETWORKS, Shape
+from ctx_metrics.training import trainer as trainer_module
+from ctx_metrics.training.batches import epoch_batches
+from ctx_metrics.training.examples import TrainingSet
+from ctx_metrics.training.inputs import PairInputs
+from ctx_metrics.training.interruption import deferred
+from ctx_metrics.training.losses import pairwise_hinge, squared_error
+from ctx_metrics.training.recipe import Recipe
+from ctx_metrics.training.trainer import Trainer
+
+ROWS, WIDTH = 26, 6
+
+
+class Line(nn.Module):
+    """One weight and a bias, without dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(1, 1)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, x):
+        return self.linear(x)[:, 0]
+
+    def outputs(self, x):
+        return [self(x)]
+
+
+class Numbers(PairInputs):
+    """Row r is the number r / n."""
+
+    def __init__(self, rows: int):
+        self.lengths = [(0, 0)] * rows
+
+    def batch(self, rows):
+        return (torch.tensor([[row / len(self.lengths)] for row in rows]),)
+
+
+class States(PairInputs):
+    """Random states of two layers for a few tokens on each side."""
+
+    def __init__(self, rows: int, seed: int):
+        draw = np.random.default_rng(seed)
+        self.lengths = [tuple(pair) for pair in draw.integers(1, 6, (rows, 2)).tolist()]
+        self.sides = [
+            [torch.from_numpy(draw.normal(size=(n, 2, WIDTH))).float() for n in of_side]
+            for of_side in zip(*[pair[::-1] for pair in self.lengths])
+        ]
+
+    def batch(self, rows):
+        found = []
+        for of_side in self.sides:
+            some = [of_side[row] for row in rows]
+            found += [torch.cat(some), [len(each) for each in some]]
+        return tuple(found)
+
+
+class Scripted:
+    """A development set that gives scores one after another, and remembers what it was asked."""
+
+    def __init__(self, scores):
+        self.given, self.values = iter(scores), []
+
+    def score(self, values):
+        self.values.append(values.copy())
+        return next(self.given)
+
+
+def training_set(targets, weights=None, groups=None) -> TrainingSet:
+    n = len(targets)
+    weights = np.ones(n) if weights is None else np.asarray(weights, float)
+    groups = [str(k) for k in range(n)] if groups is None else groups
+    return TrainingSet([""] * n, [""] * n, np.asarray(targets, float), weights, groups, ["toy"] * n, {}, [])
+
+
+def line_trainer(scores, recipe, targets=None, **more) -> Trainer:
+    targets = np.linspace(1, 2, 8) if targets is None else targets
+    return Trainer(
+        Line(),
+        recipe,
+        training_set(targets, **more),
+        Numbers(len(targets)),
+        Scripted(scores),
+        Numbers(3),
+        quiet=True,
+    )
+
+
+def esim_trainer(path, recipe, fingerprint=None) -> Trainer:
+    torch.manual_seed(5)
+    network = NETWORKS["esim"](Shape(2, WIDTH, 3, 4, 5, dropout=0.4))
+    draw = np.random.default_rng(1)
+    targets, weights = draw.normal(size=ROWS), draw.choice([0.5, 1.0], ROWS)
+    judged = draw.normal(size=9)
+    development = SimpleNamespace(score=lambda values: float(np.corrcoef(values, judged)[0, 1]))
+    return Trainer(
+        network,
+        recipe,
+        training_set(targets, weights, [str(k // 2) for k in range(ROWS)]),
+        States(ROWS, 2),
+        development,
+        States(9, 3),
+        path,
+        fingerprint or {"data": "x"},
+        quiet=True,
+    )
+
+
+def same_weights(one: nn.Module, other: nn.Module) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+
+
+PLATEAU = Recipe(learning_rate=0.01, batch=4, epochs=4, patience=None, check_rows=12, loss="mse+hinge", seed=3)
+LINEAR = dataclasses.replace(PLATEAU, schedule="linear", check_rows=None, weight_decay=0.01, loss="mse")
+STOPPING = dataclasses.replace(PLATEAU, learning_rate=0.003, epochs=40, patience=6)
+
+
+@pytest.mark.parametrize("recipe", [PLATEAU, LINEAR, STOPPING])
+def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path, monkeypatch, recipe):
+    monkeypatch.setattr(trainer_module, "STATE_STEPS", 3)
+    whole = esim_trainer(None, recipe)
+    checks = whole.train()
+    assert len(checks) >= 4 and not same_weights(whole.network, esim_trainer(None, recipe).network)
+    path, draw, stops = tmp_path / "state.safetensors", random.Random(9), 0
+    step = Trainer._step
+    while True:
+        left = draw.randint(0, 9)
+
+        def dying(self, rows):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise RuntimeError("killed")
+            step(self, rows)
+
+        monkeypatch.setattr(Trainer, "_step", dying)
+        part = esim_trainer(path, recipe)
+        try:
+            assert part.train() == checks
+            break
+        except RuntimeError:
+            stops += 1
+    assert stops >= 3 and same_weights(part.network, whole.network)
+    assert part.values(part.inputs).tolist() == whole.values(whole.inputs).tolist()
+
+
+def test_ctrl_c_ends_it_after_the_step_with_its_state_saved(tmp_path, monkeypatch):
+    """State is otherwise saved at the checks alone, after steps 3, 6, 7, ...: the signal comes in step 5."""
+    whole = esim_trainer(None, PLATEAU)
+    whole.train()
+    path, step = tmp_path / "state.safetensors", Trainer._step
+
+    def interrupting(self, rows):
+        if self.progress.step == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        step(self, rows)
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(Trainer, "_step", interrupting)
+    stopped = esim_trainer(path, PLATEAU)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.train()
+    assert signal.getsignal(signal.SIGINT) is before and stopped.progress.step == 5
+    monkeypatch.undo()
+    again = esim_trainer(path, PLATEAU)
+    taken = []
+    monkeypatch.setattr(Trainer, "_step", lambda self, rows: (taken.append(self.progress.step), step(self, rows))[1])
+    again.train()
+    assert taken[0] == 5 and same_weights(again.network, whole.network)
+
+
+def test_the_second_ctrl_c_does_not_wait():
+    with pytest.raises(KeyboardInterrupt), deferred() as interrupted:
+        assert not interrupted()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert interrupted()
+        os.kill(os.getpid(), signal.SIGINT)
+        pytest.fail("it did")
+
+
+def test_other_threads_get_no_signals():
+    said = []
+
+    def look():
+        with deferred() as interrupted:
+            said.append(interrupted())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert said == [False]
+
+
+def test_a_state_of_another_training_is_refused(tmp_path):
+    path = tmp_path / "state.safetensors"
+    esim_trainer(path, LINEAR, {"recipe": 1, "training data": "a"}).train()
+    with pytest.raises(InputError, match="of another training data; ") as error:
+        esim_trainer(path, LINEAR, {"recipe": 1, "training data": "b"}).train()
+    assert "--restart" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_damaged_state_is_refused(tmp_path):
+    path = tmp_path / "state.safetensors"
+    esim_trainer(path, LINEAR).train()
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match="no state of a training; delete it"):
+        esim_trainer(path, LINEAR).train()
+
+
+def test_plateau_and_patience():
+    """Of the scores, the 1st, 2nd and 5th are better than all before. The rate is halved after the others; an equal score
+    is no better. The third check in a row without a better one, the 8th, is the last."""
+    scores = [0.1, 0.3, 0.3, 0.2, 0.4, 0.1, 0.1, 0.1, 9.0]
+    trainer = line_trainer(scores, Recipe(learning_rate=0.08, batch=4, epochs=30, patience=3))
+    checks = trainer.train()
+    assert [check.score for check in checks] == scores[:8]
+    assert [check.learning_rate for check in checks] == [0.08, 0.08, 0.08, 0.04, 0.02, 0.02, 0.01, 0.005]
+    assert [check.rows for check in checks] == [8 * k for k in range(1, 9)]
+    assert [check.epoch for check in checks] == list(range(1, 9)) and [check.step for check in checks][-1] == 16
+    assert trainer.progress.best == 4
+    # the best check's weights are there in the end, not the last one's
+    asked = trainer.development.values
+    assert trainer.values(trainer.development_inputs).tolist() == asked[4].tolist() != asked[7].tolist()
+
+
+def test_without_patience_it_goes_on_to_the_last_epoch():
+    trainer = line_trainer([0.5, *[0.1] * 9], Recipe(learning_rate=0.08, batch=4, epochs=10, patience=None))
+    checks = trainer.train()
+    assert len(checks) == 10 and checks[-1].learning_rate == 0.08 / 2**8
+
+
+def test_checks_between_and_at_the_ends_of_epochs():
+    """8 rows in batches of 3, 3 and 2; a check is due after 6 rows and at the end of an epoch."""
+    recipe = Recipe(batch=3, epochs=2, patience=None, check_rows=6)
+    checks = line_trainer([0.1, 0.2, 0.3, 0.4], recipe).train()
+    assert [(check.step, check.epoch) for check in checks] == [(2, 1), (3, 1), (5, 2), (6, 2)]
+    assert checks[1].rows == 8 and checks[3].rows == 16
+
+
+def test_the_linear_schedule_whatever_the_checks_say():
+    """10 steps: the first one is the tenth that warms up; then (10 - step) / 9."""
+    recipe = Recipe(learning_rate=0.9, schedule="linear", batch=4, epochs=5, patience=None)
+    trainer = line_trainer([0.5, 0.1, 0.1, 0.1, 0.1], recipe)
+    rates, step = [], trainer.optimizer.step
+    trainer.optimizer.step = lambda: (rates.append(trainer.optimizer.param_groups[0]["lr"]), step())
+    trainer.train()
+    assert rates == pytest.approx([0.9, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
+
+
+def test_the_loss_of_a_check_is_the_mean_since_the_one_before():
+    """A rate of nearly nothing: values stay 0, targets are 1 and 3, so each batch of both has the loss 5."""
+    recipe = Recipe(learning_rate=1e-12, batch=2, epochs=2, patience=None)
+    checks = line_trainer([0.1, 0.2], recipe, targets=[1.0, 3.0]).train()
+    assert [check.loss for check in checks] == pytest.approx([5, 5])
+
+
+def test_a_loss_that_is_no_number_is_one_line():
+    with pytest.raises(InputError, match=r"the loss of step 1 is inf; lower the learning rate") as error:
+        line_trainer([0.1], Recipe(batch=8), targets=np.array([1e30] + [0.0] * 7)).train()
+    assert "\n" not in str(error.value)
+
+
+def test_gradients_are_clipped():
+    """Adam hides the gradient's length in its first step, not in its moments: exp_avg = .1 gradient."""
+    trainer = line_trainer([0.1], Recipe(batch=8, epochs=1, clip=0.25), targets=np.full(8, 100.0))
+    trainer.train()
+    moments = [state["exp_avg"].flatten() for state in trainer.optimizer.state.values()]
+    assert torch.cat(moments).norm().item() == pytest.approx(0.025, rel=1e-3)
+
+
+def test_a_row_of_weight_2_counts_as_two_rows():
+    """The mean is over rows: 2 a + b over 2 rows is 3/2 of a + a + b over 3."""
+    recipe = Recipe(batch=8)
+    two = line_trainer([], recipe, targets=[1.0, 4.0], weights=[2, 1])._loss([0, 1]).item()
+    values, targets = torch.zeros(3), torch.tensor([1.0, 1.0, 4.0])
+    assert two == pytest.approx(1.5 * squared_error(values, targets, torch.ones(3)).item()) == 9.0
+
+
+@given(st.integers(0, 10**6))
+def test_hinge_by_brute_force(seed):
+    draw = np.random.default_rng(seed)
+    n, margin = int(draw.integers(1, 9)), 0.5
+    values, targets = draw.normal(size=n), draw.integers(0, 3, n).astype(float)
+    weights, groups = draw.choice([0.5, 1.0, 2.0], n), draw.integers(0, 3, n)
+    terms = [
+        (weights[i] + weights[j]) / 2 * max(0, margin - (values[i] - values[j]))
+        for i in range(n)
+        for j in range(n)
+        if groups[i] == groups[j] and targets[i] > targets[j]
+    ]
+    found = pairwise_hinge(*map(torch.tensor, (values, targets, weights, groups)), margin)
+    assert found.item() == pytest.approx(sum(terms) / len(terms) if terms else 0, abs=1e-12)
+
+
+def test_hinge_is_added_for_rows_of_a_segment_alone():
+    """Values are 0: each of the 2 pairs misses the margin .5 whole; squared errors are 1, 0, 4, 0."""
+    for loss, expected in (("mse", 1.25), ("hinge", 0.5), ("mse+hinge", 1.75)):
+        trainer = line_trainer(
+            [], Recipe(batch=8, loss=loss), targets=[1.0, 0.0, 2.0, 0.0], groups=["a", "a", "b", "b"]
+        )
+        assert trainer._loss([0, 1, 2, 3]).item() == pytest.approx(expected)
+        assert trainer._loss([0, 2]).item() == pytest.approx({"mse": 2.5, "hinge": 0.0, "mse+hinge": 2.5}[loss])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 30)), min_size=1, max_size=60),
+    st.integers(1, 7),
+    st.integers(0, 5),
+)
+def test_batches(rows, size, seed):
+    """Each group's rows have one partner, so one partner length."""
+    groups = [group for group, _ in rows]
+    lengths = [(10 + 7 * group, hypothesis) for group, hypothesis in rows]
+    batches = epoch_batches(lengths, groups, size, seed, epoch=1)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(rows)))
+    assert sorted(map(len, batches))[1:] == [size] * (len(batches) - 1) and len(batches[0]) <= size
+    assert batches == epoch_batches(lengths, groups, size, seed, epoch=1)
+    for group in set(groups):
+        inside = [batch for batch in batches if any(groups[row] == group for row in batch)]
+        # a group is a run of the sorted rows: it fills all but the first and the last of its batches
+        assert sum(all(groups[row] == group for row in batch) for batch in inside) >= len(inside) - 2
+
+
+def test_batches_hold_rows_of_about_one_length_and_change_from_epoch_to_epoch():
+    draw = np.random.default_rng(4)
+    lengths = [tuple(pair) for pair in draw.integers(1, 60, (400, 2)).tolist()]
+    found = [epoch_batches(lengths, range(400), 8, 1, epoch) for epoch in range(3)]
+    for batches in found:
+        for batch in batches:
+            partners = [lengths[row][0] for row in batch]
+            assert max(partners) <= min(partners) * 1.1 / 0.9 + 3
+    assert len({tuple(map(tuple, batches)) for batches in found}) == 3
+    # rows whose lengths do not matter are mixed anew in every epoch
+    made = [{frozenset(batch) for batch in epoch_batches([(0, 0)] * 400, range(400), 8, 1, epoch)} for epoch in (0, 1)]
+    assert not made[0] & made[1]
