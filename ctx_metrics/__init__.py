@@ -8,6 +8,9 @@ from importlib import import_module
 
 _HOMES = {
     "BERTR": "ctx_metrics.metrics.bertr",
+    "BiLSTM": "ctx_metrics.metrics.bilstm",
+    "BiLSTMAtt": "ctx_metrics.metrics.bilstmatt",
+    "ESIM": "ctx_metrics.metrics.esim",
     "COMET": "ctx_metrics.metrics.comet",
     "DocCOMET": "ctx_metrics.metrics.doccomet",
     "SLIDE": "ctx_metrics.metrics.slide",

@@ -13,15 +13,18 @@ from typing import NamedTuple
 import pytest
 import torch
 from comet_checkpoints import RECIPES, build
+from learned_folders import change, read, write_learned
 from plugin_conftest import run_forked
 from safetensors.torch import load_file, save_file
 
 from ctx_metrics import BERTR, SLIDE, InputError
 from ctx_metrics.models.convert import convert
+from ctx_metrics.models.learned import Shape
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
 SETUP = """
 import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet
+import ctx_metrics.metrics.esim, ctx_metrics.cli.train, ctx_metrics.training.learn
 import ctx_metrics.engine.pairs, ctx_metrics.models.comet, ctx_metrics.models.regressor
 from sacrebleu.sacrebleu import main as sacrebleu
 from ctx_metrics.cli import main as ctx_metrics
@@ -114,6 +117,11 @@ def write_judged(folder: Path) -> None:
         "judged-ragged.tsv": [*rows[:3], rows[3].rpartition("\t")[0], *rows[4:]],
         "judged-words.tsv": [*rows[:3], rows[3].rpartition("\t")[0] + "\tgood", *rows[4:]],
         "judged-twice.tsv": [*rows, rows[1].replace("one.", "eins")],
+        "held-out.tsv": [
+            "\t".join([*row.split("\t")[:2], "not " * (k > 0) + row.split("\t", 2)[2]]) for k, row in enumerate(rows)
+        ],
+        "alone.tsv": rows[:4],
+        "alike.tsv": [row.rpartition("\t")[0] + "\t7" if k else row for k, row in enumerate(rows)],
         "judged-bare.tsv": ["\t".join(row.split("\t")[:3] + row.split("\t")[4:]) for row in rows],
         "preferences.tsv": preferences,
         "chrf-ref.seg.score": scores,
@@ -172,12 +180,34 @@ def write_checkpoints(folder: Path) -> None:
     )
 
 
+def write_learned_models(folder: Path) -> None:
+    """Models as training writes them: the good `esim` and `from-source`, and copies of the first that are broken in one way."""
+    shape = Shape(layers=6, width=384, hidden=8, projection=8, feedforward=8)
+    good = write_learned(folder / "esim", "esim", "embedded", shape)
+    write_learned(folder / "from-source", "esim", "embedded", shape, inputs="mt+src")
+
+    def copy(name: str, **changed) -> Path:
+        return change(shutil.copytree(good, folder / name), **changed)
+
+    altered = copy("altered") / "model.safetensors"
+    tensors = load_file(altered)
+    save_file({**tensors, "projection.bias": tensors["projection.bias"] + 1}, altered)
+    copy("field-missing", without=["inputs", "max_length"])
+    copy("field-wrong", max_length="long")
+    copy("other-encoder", encoder_ckpt="000000000000")
+    copy("encoder-gone", encoder="no-one/no-encoder")
+    copy("other-sizes", network={**read(good)["network"], "hidden": 16})
+    copy("other-layers", layers=[1, 2, 3, 4, 5, 9])
+    (copy("no-weights") / "model.safetensors").unlink()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """Where the commands of the page are run."""
     made = tmp_path_factory.mktemp("files")
     write_files(made)
     write_checkpoints(made)
+    write_learned_models(made)
     return made
 
 

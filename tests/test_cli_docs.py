@@ -1,4 +1,4 @@
-"""docs/score.md and meta.md: their commands print what the pages show, and their tables name flags that exist;
+"""docs/score.md, meta.md and training.md: their commands print what the pages show, and their tables name flags that exist;
 docs/comet.md: its Python."""
 
 import contextlib
@@ -16,7 +16,7 @@ from plugin_conftest import A, EXAMPLES, REF, SOURCE, lines_of
 from ctx_metrics.cli import command_parser
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGE, META = ((DOCS / name).read_text(encoding="utf-8") for name in ("score.md", "meta.md"))
+PAGE, META, TRAINING = ((DOCS / name).read_text(encoding="utf-8") for name in ("score.md", "meta.md", "training.md"))
 
 
 def blocks(page: str) -> list[tuple[str, list[str]]]:
@@ -32,6 +32,7 @@ def blocks(page: str) -> list[tuple[str, list[str]]]:
 BLOCKS = blocks(PAGE)
 RUN = [block for block in [*BLOCKS, *blocks(META)] if not block[0].startswith("comet-score")]
 VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s]+")  # in signatures
+NUMBER = re.compile(r"-?\d*\.\d+")
 
 
 def test_the_page_has_its_examples():
@@ -57,10 +58,58 @@ def test_examples_print_what_the_page_shows(ctx, folder, monkeypatch, command, p
     stdin = "".join("\t".join(row) + "\n" for row in zip(*columns)).encode()
     done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu", stdin=stdin)
     text = VERSIONS.sub(r"\1", done.err + done.out).rstrip("\n")
-    whole = re.sub(r"\n {4}(?=\S)", " ", "\n".join(printed).replace("|\n    ", "|"))  # lines that the page wraps
-    whole = VERSIONS.sub(r"\1", whole)
-    pattern = "\n".join(".*" if line == "..." else re.escape(line) for line in whole.split("\n"))
+    pattern = "\n".join(".*" if line == "..." else re.escape(line) for line in unwrapped(printed).split("\n"))
     assert re.fullmatch(pattern, text, re.DOTALL), done.err + done.out
+
+
+def unwrapped(printed: list[str]) -> str:
+    """What is printed, with the lines that the page wraps made whole, and without versions."""
+    return VERSIONS.sub(r"\1", re.sub(r"\n {4}(?=\S)", " ", "\n".join(printed).replace("|\n    ", "|")))
+
+
+def assert_about_as_printed(text: str, page: str) -> None:
+    """As on the page ("..." stands for any lines), but for what another machine's sums change in trained weights: hashes, and
+    in scores a little."""
+    text, page = (re.sub(r"ckpt:\w+", "ckpt:", VERSIONS.sub(r"\1", each)).strip("\n") for each in (text, page))
+    parts = [NUMBER.sub("#", re.sub(r"  +|[═─]+", " ", each)) for each in (text, page)]
+    pattern = "\n".join("(?:.*)" if line == "..." else re.escape(line) for line in parts[1].split("\n"))
+    assert re.fullmatch(pattern, parts[0], re.DOTALL), text
+    shown = page.split("...")[0]  # the lines before the first that is left out
+    ours, theirs = ([float(number) for number in NUMBER.findall(each)] for each in (text, shown))
+    for mine, other in zip(ours, theirs):
+        assert abs(mine - other) <= (1 if abs(other) > 2 else 0.02), (mine, other)
+
+
+def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):  # noqa: F811
+    for file in EXAMPLES.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    monkeypatch.chdir(tmp_path)
+    tutorial = TRAINING.split("## Tutorial")[1].split("\n## ")[0]
+    commands = blocks(tutorial)
+    assert len(commands) == 7 == len(re.findall(r"^ {4}\$ ", TRAINING, re.M))
+    for command, printed in commands:
+        done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
+        assert_about_as_printed(done.err + done.out, unwrapped(printed))
+    [(code, printed)] = re.findall(r"```python\n(.*?)```\n\n((?: {4}[^\n]*\n)+)", tutorial, re.DOTALL)
+    capfd.readouterr()
+    exec(code, {})
+    assert_about_as_printed(capfd.readouterr().out, unwrapped(re.sub("^ {4}", "", printed, flags=re.M).split("\n")))
+
+
+def test_the_ratings_of_the_tutorial_are_what_the_page_says():
+    columns = {}
+    for name in ("ratings.tsv", "ratings-dev.tsv", "judged.tsv"):
+        header, *rows = [line.split("\t") for line in lines_of(name)]
+        columns[name] = [dict(zip(header, row)) for row in rows]
+        assert {len(row) for row in rows} == {len(header)}
+        texts = lines_of("docids.txt"), lines_of("source.de.txt"), lines_of("ref.en.txt")
+        assert {(row["doc"], row["src"], row["ref"]) for row in columns[name]} <= set(zip(*texts))
+    assert [len(rows) for rows in columns.values()] == [80, 72, 125]
+    outputs = [{(row["system"], row["doc"], row["seg"]) for row in rows} for rows in columns.values()]
+    assert [len(each) for each in outputs] == [66, 36, 125]
+    documents = [{row["doc"] for row in rows} for rows in columns.values()]
+    assert not documents[0] & documents[1] and not (documents[0] | documents[1]) & documents[2]
+    assert {row["rater"] for rows in list(columns.values())[:2] for row in rows} == {"anna", "boris"}
 
 
 def test_the_way_to_the_layout_of_comet_score(ctx, folder, monkeypatch):  # noqa: F811
@@ -90,6 +139,8 @@ def test_the_python_of_the_page_on_comet(folder, monkeypatch, capsys):
 def flags_of(subcommand: str) -> set[str]:
     """All flags that a subcommand's help shows."""
     argv = [subcommand, "-m", "comet", "slide", "doccomet", "bleu", "--help"]
+    if subcommand == "train":
+        argv = ["train", "esim", "--teacher", "comet", "--help"]
     with contextlib.redirect_stdout(io.StringIO()) as text, contextlib.suppress(SystemExit):
         command_parser(argv).parse_args(argv)
     return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text.getvalue()))
@@ -109,6 +160,15 @@ def test_the_flags_in_the_tables_exist():
 def test_the_flags_on_the_page_of_meta_exist():
     ours = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", META)) - {"--data"}  # the benchmark's
     assert len(ours) > 20 and ours <= flags_of("meta"), ours - flags_of("meta")
+
+
+def test_every_flag_of_train_is_on_its_page():
+    ours = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", TRAINING))
+    train = {flag for flag in flags_of("train") if flag.startswith("--")}
+    usual = {flag for flag in train if re.match("--(ctx|comet)-", flag)} | {"--help", "--quiet", "--language-pair"}
+    assert train - usual <= ours, train - usual - ours
+    of_others = {"--docids", "--source", *(f"--{name}-model" for name in ("esim", "bilstm", "bilstmatt", "slide"))}
+    assert ours - train <= of_others | {"--model", "--test"}, ours - train
 
 
 def test_every_flag_of_comet_score_is_in_the_table():

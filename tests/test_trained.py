@@ -251,7 +251,7 @@ def test_layers_of_a_regressor(regressor, fields, words):
 @pytest.mark.parametrize(
     "sizes, words",
     [
-        ({"hidden": 9}, "model.safetensors does not fit its config.json: Error(s) in loading"),
+        ({"hidden": 9}, "model.safetensors does not fit its config.json (Error(s) in loading"),
         ({"projection": 5}, "model.safetensors does not fit its config.json"),
         ({"feedforward": 300}, "model.safetensors does not fit its config.json"),
         ({"pooling": "avg"}, "model.safetensors does not fit its config.json"),
@@ -409,10 +409,13 @@ def test_another_kind(folder):
 
 def test_models_that_are_none_of_the_three(regressor, tiny_bert):
     assert read(regressor)["model_type"] == CONFIG_KIND
-    for folder in (regressor, tiny_bert):
+    for folder, mend in (
+        (regressor, "but a regressor: use -m comet --comet-model FOLDER"),
+        (tiny_bert, "nor one of bilstm or bilstmatt; name a folder of esim"),
+    ):
         with pytest.raises(ModelError) as caught:
             load_learned("esim", str(folder), QUIET)
-        assert checked(caught, folder).startswith("FOLDER holds no esim model, nor one of bilstm or bilstmatt; name ")
+        assert checked(caught, folder).startswith(f"FOLDER holds no esim model, {mend}")
 
 
 @pytest.mark.parametrize(

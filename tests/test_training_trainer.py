@@ -210,7 +210,7 @@ def test_other_threads_get_no_signals():
 def test_a_state_of_another_training_is_refused(tmp_path):
     path = tmp_path / "state.safetensors"
     esim_trainer(path, LINEAR, {"recipe": 1, "training data": "a"}).train()
-    with pytest.raises(InputError, match="of another training data; ") as error:
+    with pytest.raises(InputError, match="with other training data; ") as error:
         esim_trainer(path, LINEAR, {"recipe": 1, "training data": "b"}).train()
     assert "--restart" in str(error.value) and "\n" not in str(error.value)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
 from ..errors import CtxMetricsError, InputError
-from ..notices import notice
+from ..notices import counted, notice
 
 if TYPE_CHECKING:
     from ..engine.options import EngineOptions
@@ -59,6 +59,14 @@ def check_out(out: Path, overwrite: bool) -> None:
     is_model = (out / "config.json").exists() or ((out / "model.safetensors").exists() and not (out / STATE).exists())
     if is_model and not overwrite:
         raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")
+    ours = {STATE, EMBEDDINGS, CARD, CHECKS, CURVE, "config.json", "model.safetensors"}
+    # a write that was killed leaves a .tmp
+    there_now = {path.name for path in out.iterdir() if path.suffix != ".tmp"} if out.exists() else set()
+    others = sorted(there_now - ours)
+    if others or ((out / CARD).exists() and not is_model):
+        raise InputError(
+            f"{out} holds other things ({', '.join(others or [CARD])[:60]}); name a new or empty folder with --out"
+        )
 
 
 def _train(args: Namespace) -> int:
@@ -125,7 +133,7 @@ def _train(args: Namespace) -> int:
         out,
         Path(args.cache) if args.cache else embeddings,
         args.cache_mb,
-        Path(args.init) if args.init else None,
+        _first_weights(args),
         engine,
         args.languages or target_languages(args.encoder, known),
         notes,
@@ -145,7 +153,9 @@ def _train(args: Namespace) -> int:
     (out / CURVE).unlink(missing_ok=True)
     if plot:
         _draw(trained, out)
-    print(summary(args, trained, plot))
+    print(summary(args, trained, plot, learned_from(training, development)))
+    if trained.config["development"]["score"] <= 0:
+        notice("the best check agrees with people no better than chance: this model has learned nothing of use")
     return 0
 
 
@@ -226,7 +236,7 @@ def say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
         )
 
 
-def summary(args: Namespace, trained: "Trained", plot: bool) -> str:
+def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
     """What the command prints in the end."""
     from ..training.card import METRICS, use
     from .output import table
@@ -241,11 +251,31 @@ def summary(args: Namespace, trained: "Trained", plot: bool) -> str:
     return "\n".join(
         [
             table(["Development set", METRICS[development["metric"]]], rows),
+            read,
             f"Best check: {number + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
             f"Model: {args.out} ({', '.join(files)})",
             *(f"Use: {line}" for line in use(args.network, args.out, args.inputs)),
         ]
     )
+
+
+def learned_from(training: "TrainingSet", development: "DevelopmentSet") -> str:
+    """How much was read, in a line."""
+    rows, segments = len(training), len(set(training.groups))
+    outputs, sets = len(development.hypotheses), len(development.parts)
+    return (
+        f"Learned from {counted(rows, 'row', 'rows')} of {counted(segments, 'segment', 'segments')}; "
+        f"chosen on {counted(outputs, 'output', 'outputs')} of {counted(sets, 'data set', 'data sets')}"
+    )
+
+
+def _first_weights(args: Namespace) -> Optional[Path]:
+    """The folder that --init names, which for "embedded" is that of the network's embedded model."""
+    from ..models.estimator import EMBEDDED_FOLDER
+
+    if args.init == "embedded":
+        return EMBEDDED_FOLDER if args.network == "comet" else EMBEDDED_FOLDER.parent / args.network
+    return Path(args.init) if args.init else None
 
 
 def _can_plot() -> bool:

@@ -1,5 +1,6 @@
 """The flags of `ctx-metrics train`."""
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -29,15 +30,16 @@ examples:
   # on judgements of your own, each a line of mt, ref, score and rater
   ctx-metrics train esim --train judged.tsv --dev held-out.tsv --out my-esim
 
-  # WMT16 at full weight, MQM at a tenth; chosen by the order of better and worse outputs, learned as an order
+  # WMT16 at full weight, MQM at a tenth; learned as an order too, and chosen by that of better and worse outputs
   ctx-metrics train bilstm --train DAseg-wmt-newstest2016:1 mqm.zh-en.tsv:0.1 -l cs-en de-en zh-en \\
-      --dev DAseg-wmt-newstest2015 --dev-metric darr --loss mse+hinge --out my-bilstm
+      --loss mse+hinge --dev preferences.tsv --dev-metric darr --out my-bilstm
 
   # without references, on a multilingual encoder
   ctx-metrics train esim --inputs mt+src --encoder xlm-roberta-base --train mlqe.tsv --dev mlqe-dev.tsv --out my-qe
 
   # a small network that imitates a big one
-  ctx-metrics train esim --teacher comet --comet-model Unbabel/wmt22-comet-da --train texts.tsv --dev dev.tsv --out small
+  ctx-metrics train esim --teacher comet --comet-model Unbabel/wmt22-unite-da --comet-inputs mt+ref --train texts.tsv \\
+      --dev dev.tsv --out small
 """
 # what `comet` has not, and why
 NOT_OF_COMET = {
@@ -89,6 +91,15 @@ def check(args: Namespace) -> None:
             error("comet reads mt+ref; train bilstm, bilstmatt or esim on mt+src")
     if args.dev_threshold is not None and args.dev_metric != "darr":
         error("--dev-threshold is for --dev-metric darr")
+    if args.teacher_scores and not args.teacher:
+        error("--teacher-scores is for --teacher METRIC")
+    for pair in args.language_pair or ():
+        if not all(pair.partition("-")):
+            error(f"-l {pair}: no language pair such as de-en")
+    for path in args.dev:
+        name, _, weight = path.rpartition(":")
+        if os.path.exists(name) and not os.path.exists(path):
+            error(f"--dev {path}: only --train takes weights; name {name}")
     if args.margin is not None and "hinge" not in recipe_of(args).loss:
         error("--margin is for --loss hinge and mse+hinge")
 
@@ -184,8 +195,8 @@ def _add_data(group, table: MetricTable) -> None:
         type=str.lower,
         choices=[name.lower() for name in table],
         metavar="METRIC",
-        help="Learn this metric's scores of the training texts, as z-scores, in place of people's; texts need no human "
-        "score then. With mt+src the teacher reads sources alone. Its own flags are shown by `--teacher METRIC --help`.",
+        help="Learn this metric's scores of the training texts, as z-scores, in place of people's; a score column may "
+        "be empty then. With mt+src the teacher reads sources alone. Its own flags are shown by `--teacher METRIC --help`.",
     )
     group.add_argument(
         "--teacher-scores",
@@ -228,7 +239,10 @@ def _add_network(group) -> None:
     )
     group.add_argument("--dropout", type=share, metavar="P", help="(Default: the paper's 0.5; comet: 0.1)")
     group.add_argument(
-        "--init", type=expanduser, metavar="FOLDER", help="Start from a trained model of the same network and sizes."
+        "--init",
+        type=expanduser,
+        metavar="FOLDER",
+        help="Start from a trained model of the same network and sizes: a folder, or embedded.",
     )
     group.add_argument(
         "--languages",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -98,10 +99,8 @@ def load_weights(folder: Path, network: nn.Module) -> None:
         tensors = {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
         network.load_state_dict(tensors, strict=True)
     except (OSError, SafetensorError, RuntimeError) as error:
-        said = " ".join(str(error).split())
-        raise ModelError(
-            f"{folder / WEIGHTS} does not fit its config.json: {said[:160]}; copy the folder again"
-        ) from error
+        said = textwrap.shorten(str(error).replace("\n\t", " "), 160, placeholder=" ...")
+        raise ModelError(f"{folder / WEIGHTS} does not fit its config.json ({said}); copy the folder again") from error
     if broken := [name for name, tensor in tensors.items() if not tensor.isfinite().all()]:
         raise ModelError(f"{folder / WEIGHTS}: {broken[0]} is not finite everywhere; train the model again")
     network.eval()

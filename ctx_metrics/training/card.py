@@ -18,7 +18,7 @@ One of the networks of Mathur, Baldwin and Cohn (2019), "Putting Evaluation in C
 Translation Evaluation" (ACL 2019), over frozen embeddings: it reads the encoder's states of all tokens of {texts},
 and predicts a human score."""
 REGRESSOR = """\
-A small regressor over a frozen encoder, for the metrics `comet`, `slide` and `doccomet`: it reads how well the tokens of
+A small regressor over a frozen encoder, for the metrics `comet` and `slide`: it reads how well the tokens of
 {texts} align, and their pooled vectors, and predicts a human score. It is not a COMET checkpoint and must not be reported as
 one."""
 
@@ -176,7 +176,7 @@ def _checks(checks: Sequence[Check], step: int, metric: str) -> str:
 def _targets(targets: Mapping[str, Any]) -> str:
     """What was learned, in words."""
     if "teacher" in targets:
-        return f"scores of the metric `{targets['teacher']}`, as z-scores of each data set"
+        return f"scores of the metric `{targets['teacher']}`, as z-scores of all rows"
     of = {
         "annotator": "z-scores of each annotator (of each data set, where none are named) of",
         "file": "z-scores of each data set of",
@@ -204,8 +204,8 @@ def _limits(kind: str, config: Mapping[str, Any]) -> str:
         if targets.get("normalise") == "none":
             said = "Scores are predictions of human scores on the scale that the data has them."
         said += (
-            f" A segment of which a side has no tokens scores {config['empty_value']:.4f}, the worst that was learned from. "
-            f"Texts are cut at {config['max_length']} tokens."
+            " The commands print them times 100. A segment of which a side has no tokens scores "
+            f"{config['empty_value']:.4f}, the worst that was learned from. Texts are cut at {config['max_length']} tokens."
         )
     read = ", ".join(config["languages"]) if config["languages"] else "whatever its encoder reads"
     pairs = sorted({"-".join(pair) for name in config["development"]["sets"] if (pair := language_pair(name))[0]})

@@ -115,7 +115,7 @@ def read_development(
             raise InputError(
                 f"{of_set.name}: no two usable outputs of a segment differ in score enough; choose pearson"
             )
-        if metric == "pearson" and (len(scores) < 2 or scores.min() == scores.max()):
+        if metric == "pearson" and (len(scores) < 2 or scores.min() == scores.max() or len(set(index.tolist())) < 2):
             raise InputError(
                 f"{of_set.name}: fewer than two usable outputs, or scores all alike; no correlation is there"
             )

@@ -112,6 +112,11 @@ def read_training_set(
         _say(path, count)
     if not columns:
         raise InputError("no files to learn from")
+    if scored and not any(target for *_, target, _, _, _ in columns):
+        raise InputError(
+            "every target is 0, as no rater (or data set) has given two different scores: nothing can be learned; "
+            "standardise whole files with --normalise file, or leave out a column rater that is new in every row"
+        )
     if rooted:
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
     hypotheses, partners, targets, weights, groups, datasets = map(list, zip(*columns))

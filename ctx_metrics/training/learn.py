@@ -111,7 +111,7 @@ def learn(
     if init is not None:
         _start_from(init, network, config)
     fingerprint = {
-        "model": config,
+        "network, encoder or languages": {key: value for key, value in config.items() if key != "empty_value"},
         "recipe": asdict(recipe),
         "training data": digest(training, training.targets, training.weights),
         "development data": digest(development),
@@ -119,7 +119,10 @@ def learn(
     }
     if (out / STATE).exists():  # a state of another training is refused before anything is encoded
         read_state(out / STATE, fingerprint)
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write into {out}: {error.strerror or error}") from error
     check_tokens(encoder, training, development, max_length)
     embeddings = None
     if architecture.kind != "comet":
@@ -250,12 +253,15 @@ def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
     given = read_config(init)
     check_fields(init, given)
     wanted = {name: config[name] for name in ("model_type", "encoder_ckpt", "layers", "network")}
-    # dropout is no size
-    drop = {"dropout"}
-    plain = [{k: v for k, v in each["network"].items() if k not in drop} for each in (given, config)]
+    for name, value in wanted.items():
+        if name != "network" and given[name] != value:
+            raise InputError(
+                f"{init} has {name} {given[name]}, and this training {value}; start from a model of the same"
+            )
+    sizes = {name: size for name, size in config["network"].items() if name != "dropout"}  # dropout is no size
     if differing := [
-        name for name in wanted if (plain[0] != plain[1] if name == "network" else given[name] != wanted[name])
+        f"{name} {given['network'].get(name)}" for name in sizes if given["network"].get(name) != sizes[name]
     ]:
-        raise InputError(f"{init} is a model of another {', '.join(differing)}; start from one of the same sizes")
+        raise InputError(f"{init} has {', '.join(differing)}; start from a model of these sizes, or give them as flags")
     checked_weights(init, given)
     load_weights(init, network)

@@ -55,7 +55,7 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
     wanted = json.loads(json.dumps(fingerprint))
     if differing := [name for name in {**written, **wanted} if written.get(name) != wanted.get(name)]:
         raise InputError(
-            f"{path} holds a training that was stopped, of another {', '.join(differing)}; give what it was started with, "
+            f"{path} holds a training that was stopped, with other {', '.join(differing)}; give what it was started with, "
             "name another folder with --out, or start anew with --restart"
         )
     if sums != _sums():

@@ -40,7 +40,7 @@ def taught(
     """
     sets = [_judged(name, training, rows, languages[name], inputs) for name, rows in _rows(training).items()]
     if what := next((what for judged in sets if (what := lacking(judged, teacher.cls))), ""):
-        raise InputError(f"teacher {teacher.name}: reads more than training rows have, which are {what}")
+        raise InputError(f"teacher {teacher.name}: cannot score training rows, which have {what}")
     signature = str(build_metric(sets[0], teacher, [], engine).get_signature().format())
     key = _key(training, signature)
     scores = None if kept is None or not kept.exists() else _read(kept, key)

@@ -86,6 +86,10 @@ class Trainer:
         )
         numbers = {group: number for number, group in enumerate(dict.fromkeys(training.groups))}
         self.groups = [numbers[group] for group in training.groups]
+        if recipe.loss != "mse" and not self._has_pairs(training):
+            raise InputError(
+                "hinge: no segment has two outputs with different scores to compare; learn with --loss mse"
+            )
         self.batches_an_epoch = -(-len(training) // recipe.batch)
         self.optimizer = torch.optim.AdamW(
             network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
@@ -123,6 +127,13 @@ class Trainer:
         self.network.load_state_dict(self.best)
         self.network.eval()
         return self.progress.checks
+
+    def _has_pairs(self, training: TrainingSet) -> bool:
+        """Whether two outputs of one segment have different targets."""
+        targets: dict[int, set[float]] = {}
+        for group, target in zip(self.groups, training.targets.tolist()):
+            targets.setdefault(group, set()).add(target)
+        return any(len(of_group) > 1 for of_group in targets.values())
 
     def _batches(self) -> Iterator[list[int]]:
         """The batches that are left of the training, until it is done."""
