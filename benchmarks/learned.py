@@ -38,7 +38,9 @@ def main() -> None:
         for name, metrics in METRICS.items():
             ids = ["--docids", docids] if docids and "slide" in metrics else []
             begin = time.perf_counter()
-            subprocess.run([*start, *ids, "-m", *metrics], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            subprocess.run(
+                [*start, *ids, "-m", *metrics], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            )
             taken[name].append(time.perf_counter() - begin)
     base = statistics.median(taken["bertr"])
     for name, times in taken.items():

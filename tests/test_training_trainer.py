@@ -186,12 +186,16 @@ def test_ctrl_c_ends_it_after_the_step_with_its_state_saved(tmp_path, monkeypatc
 
 
 def test_the_second_ctrl_c_does_not_wait():
-    with pytest.raises(KeyboardInterrupt), deferred() as interrupted:
-        assert not interrupted()
-        os.kill(os.getpid(), signal.SIGINT)
-        assert interrupted()
-        os.kill(os.getpid(), signal.SIGINT)
-        pytest.fail("it did")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs start with Ctrl-C ignored
+    try:
+        with pytest.raises(KeyboardInterrupt), deferred() as interrupted:
+            assert not interrupted()
+            os.kill(os.getpid(), signal.SIGINT)
+            assert interrupted()
+            os.kill(os.getpid(), signal.SIGINT)
+            pytest.fail("it did")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_other_threads_get_no_signals():
