@@ -26,7 +26,7 @@ def main() -> None:
     lines = (args.noisy / "checks.jsonl").read_text(encoding="utf-8").splitlines()
     noisy = [(check["rows"], check["score"]) for check in map(json.loads, lines)]
     with style():
-        figure = new_figure(COLUMN, 2.2)
+        figure = new_figure(COLUMN, 2.6)
         axes = figure.subplots()
         axes.plot(*zip(*clean), "o-", color=BLUE, markersize=3, label="clean (WMT16 DA)")
         axes.plot(*zip(*noisy), "s-", color=VERMILION, markersize=2.5, label="noisy (MQM, MLQE-PE), read once")
@@ -37,7 +37,7 @@ def main() -> None:
         axes.set_ylabel("Pearson's r, WMT15")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.grid(axis="y", color="0.9", linewidth=0.5)
-        axes.legend(frameon=False, loc="lower right")
+        axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
         save(figure, args.out)
     for name, points in (("clean", clean), ("noisy", noisy)):
         print(name, ", ".join(f"{rows:,}: {score:.3f}" for rows, score in points))
