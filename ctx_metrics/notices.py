@@ -33,6 +33,7 @@ def quiet_libraries() -> None:
     """Keep other libraries from writing into the user's run: sacrebleu sets the root logger to INFO."""
     for name in (
         "transformers",
+        "sentence_transformers",
         "huggingface_hub",
         "httpx",
         "httpx2",

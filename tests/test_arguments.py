@@ -68,7 +68,11 @@ def test_help_shows_the_groups():
         "--bertr-layers",
         "--slide-window",
         "BLEU related arguments",
-        "{bleu,chrf,ter,bertr,bilstm,bilstmatt,comet,doccomet,esim,slide}",
+        "{bleu,chrf,ter,bertr,bertscore,bilstm,bilstmatt,comet,doccomet,esim,prbleu,prchrf,prsentbleu,rttbertscore,",
+        "RTTSBERT related arguments",
+        "--rtt-sbert-model",
+        "--roundtrip FILE",
+        "--pseudo-filter",
     ):
         assert text in done.stdout, text
 
@@ -206,7 +210,7 @@ def test_abbreviations_give_what_stock_gives(parse, capsys, argv, dest, value):
             return {
                 key: found
                 for key, found in vars(parse(*argv, stock=stock)).items()
-                if not key.startswith(("ctx_", "source", "docids"))
+                if not key.startswith(("ctx_", "source", "docids", "roundtrip", "rtt_", "pseudo_"))
             }
         except SystemExit as error:
             return error.code

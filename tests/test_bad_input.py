@@ -69,6 +69,7 @@ def write_files(folder: Path) -> None:
         "hyp.txt": "A cat sat on the mat.\nIt wasn't there.\nThey went.\n",
         "src.txt": "Die Katze sass auf der Matte.\nSie war nicht da.\nSie gingen.\n",
         "docids.txt": "a\nb\nb\n",
+        "pairs.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt is raining.\t1\n",
     }
     bad = {
         "short.txt": "one\ntwo\n",
@@ -79,6 +80,9 @@ def write_files(folder: Path) -> None:
         "wordy.txt": f"The cat sat.\n{'the cat sat ' * 200}\nThey left.\n",
         "one-tab-missing.tsv": "one\tone\ntwo\tzwei\nthree\n",
         "plain.gz": "one\ntwo\nthree\n",
+        "vectors.txt": "the 0.1 0.2 0.3\ncat 0.4 0.5\n",
+        "pairs-words.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt is raining.\tmaybe\n",
+        "one-label.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt snows.\t0\n",
     }
     for name, text in {**good, **bad}.items():
         (folder / name).write_text(text, encoding="utf-8")

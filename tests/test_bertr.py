@@ -10,7 +10,8 @@ import torch
 from ctx_metrics.engine.store import EmbeddingStore
 from ctx_metrics.engine.tokenizer import TokenIds
 from ctx_metrics.errors import InputError
-from ctx_metrics.metrics.bertr import BERTR, layer_mixes, paper_model
+from ctx_metrics.metrics.bertr import BERTR, paper_model
+from ctx_metrics.metrics.token_matching import layer_mixes
 from ctx_metrics.models import hub
 
 HYPOTHESES = [

@@ -307,7 +307,11 @@ def test_first_weights(train, tmp_path):
     assert train("bilstm").code == 0
     assert train("bilstm", "--init", tmp_path / "out", out=tmp_path / "second").code == 0
     done = train("esim", "--init", tmp_path / "out", out=tmp_path / "third")
-    assert done.code == 1 and "has model_type ctx-bilstm, and this training ctx-esim" in done.err and not (tmp_path / "third").exists()
+    assert (
+        done.code == 1
+        and "has model_type ctx-bilstm, and this training ctx-esim" in done.err
+        and not (tmp_path / "third").exists()
+    )
 
 
 def test_darr(train, tmp_path):

@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from plugin_conftest import A, B, REF, SOURCE, add_package, sacrebleu
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -34,3 +35,9 @@ def test_links_lead_somewhere():
 def test_the_readme_examples_in_python():
     failed, tried = doctest.testfile(str(DOCS.parent / "README.md"), module_relative=False)
     assert tried == 4 and failed == 0
+
+
+@pytest.mark.parametrize("page", ["round-trip-metrics.md", "pseudo-reference-metrics.md"])
+def test_the_examples_in_python(page):
+    failed, tried = doctest.testfile(str(DOCS / page), module_relative=False)
+    assert tried >= 4 and failed == 0

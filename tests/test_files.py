@@ -283,9 +283,8 @@ def test_names_of_systems_and_references(runs):
     def run(*refs):
         return SimpleNamespace(args=SimpleNamespace(refs=list(refs)))
 
-    reads = {inputs: SimpleNamespace(estimator=SimpleNamespace(inputs=inputs)) for inputs in ("mt+src", "src+mt+ref")}
-    assert files.reference_name(run("a/refA.txt"), reads["mt+src"]) == "src"
-    assert files.reference_name(run("a/refA.txt.gz"), reads["src+mt+ref"]) == "refA"
+    assert files.reference_name(run("a/refA.txt"), SimpleNamespace(reads_references=False)) == "src"
+    assert files.reference_name(run("a/refA.txt.gz"), SimpleNamespace(reads_references=True)) == "refA"
     assert files.reference_name(run(), BLEU()) == "ref"  # a test set of -t
     assert files.reference_name(run("zh-en.refA.txt", "refB"), BLEU()) == "refA.refB"
 

@@ -45,8 +45,7 @@ def test_a_known_other_language_is_an_error_unasked_and_said_when_asked(caplog):
         guard_english("bertr", "--flag", False, "de", [ENGLISH])
     guard_english("bertr", "--flag", True, "de", [ENGLISH])
     assert caplog.messages == [
-        "bertr: the model reads English only, and the language is 'de'; "
-        "scored all the same, since --flag asks for it"
+        "bertr: the model reads English only, and the language is 'de'; scored all the same, since --flag asks for it"
     ]
 
 

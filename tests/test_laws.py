@@ -26,6 +26,7 @@ RANDOM = "no trained model of this kind is embedded yet, so one with random weig
 # name: (settings, laws it is exempt from, with the reason)
 LAWS = {
     "bertr": ({}, {}),
+    "bertscore": ({}, {}),
     "comet": ({}, {}),
     "slide": ({}, {}),
     **{name: ({}, {"bounds": NO_BOUNDS}) for name in LEARNED},
@@ -33,8 +34,11 @@ LAWS = {
 UNTRAINED = [name for name in LEARNED if not (EMBEDDED_FOLDER.parent / name / "config.json").exists()]
 for name in UNTRAINED:
     LAWS[name][1].update({"sensitivity": RANDOM, "difference": RANDOM})
-# checkpoints and sources are needed: tests/test_comet_laws.py
-ELSEWHERE = ["doccomet"]
+ELSEWHERE = [
+    "doccomet",  # checkpoints and sources are needed: tests/test_comet_laws.py
+    # other texts than hypotheses and references are compared: tests/test_derived_laws.py
+    *("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore", "prsentbleu", "prbleu", "prchrf"),
+]
 ODD = ["", " ", "\u200b", "a\0b", "🙂 👍🏽", "\u2028", "-", "x " * 3000, "Ünïcödé ﬁ ①", "[SEP] [CLS]", "日本語"]
 
 

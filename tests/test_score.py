@@ -51,7 +51,13 @@ def test_every_key_has_an_abbreviation_of_its_own():
     assert set(Signature({"num_refs": 1})._abbr) <= set(made._abbr)
 
 
-@pytest.mark.parametrize("name", ["bertr", "estimated", "slide"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("token_matching", "bertscore", "estimated", "slide", "sentence_bleu", "sentence_cosine", "segment_mean"),
+        *("roundtrip", "pseudo_reference", "rttchrf"),
+    ],
+)
 def test_every_setting_of_every_metric_is_known(name):
     """The settings that the metrics' sources write as dictionary keys can all be shortened."""
     import ast
@@ -60,7 +66,8 @@ def test_every_setting_of_every_metric_is_known(name):
     tree = ast.parse(open(source, encoding="utf-8").read())
     keys = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "self.settings":
+        assigned = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(node, (ast.Assign, ast.AugAssign)) and ast.unparse(assigned) == "self.settings":
             keys |= {
                 key.value
                 for part in ast.walk(node.value)

@@ -8,21 +8,25 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
 from typing import Optional
 
 from ..errors import CtxMetricsError
 from ..notices import OncePerRun, logger, quiet_libraries
-from . import cite, convert, doctor, meta, score, train
 from .hints import hints
 
+# a module each, - being _ in its name
 SUBCOMMANDS = {
-    "score": (score, "score translations with any metrics"),
-    "meta": (meta, "meta-evaluation: how well do metrics agree with people?"),
-    "train": (train, "train a metric on human judgements"),
-    "doctor": (doctor, "show what is installed, what works and what is missing"),
-    "cite": (cite, "print the BibTeX of a metric's papers"),
-    "convert": (convert, "turn a COMET checkpoint into a folder of safetensors and JSON"),
+    "score": "score translations with any metrics",
+    "meta": "meta-evaluation: how well do metrics agree with people?",
+    "train": "train a metric on human judgements",
+    "roundtrip": "translate outputs back into the source language, for the rtt metrics",
+    "filter-refs": "keep the pseudo-references that paraphrase the references",
+    "paraphrase": "train and run the classifier that filters pseudo-references",
+    "doctor": "show what is installed, what works and what is missing",
+    "cite": "print the BibTeX of a metric's papers",
+    "convert": "turn a COMET checkpoint into a folder of safetensors and JSON",
 }
 
 
@@ -73,13 +77,16 @@ def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"ctx-metrics {version('ctx-metrics')}")
     subparsers = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
-    for name, (module, summary) in SUBCOMMANDS.items():
+    for name, summary in SUBCOMMANDS.items():
+        if argv[:1] != [name]:
+            subparsers.add_parser(name, help=summary)
+            continue
+        module = import_module(f".{name.replace('-', '_')}", __package__)
         subparser = subparsers.add_parser(
             name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        if argv[:1] == [name]:
-            module.add_arguments(subparser, argv[1:])
-            subparser.set_defaults(run=module.run, parser=subparser)
+        module.add_arguments(subparser, argv[1:])
+        subparser.set_defaults(run=module.run, parser=subparser)
     return parser
 
 

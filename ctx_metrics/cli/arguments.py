@@ -5,8 +5,16 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
+from ..plugin.arguments import (
+    add_engine_arguments,
+    add_metric_arguments,
+    add_roundtrip_arguments,
+    own_prefixes,
+    positive,
+    wanted_metrics,
+)
 from ..plugin.registry import MetricTable
+from ..pseudo_references.options import add_pseudo_arguments
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 from .inputs import column_names, dataset, language_pair
 
@@ -43,6 +51,8 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     _add_output(parser.add_argument_group("output"))
     own = {name: add_metric_arguments(parser, name, table) for name in shown_metrics(table.plugins, argv)}
     own |= add_sacrebleu_arguments(parser, argv)
+    add_roundtrip_arguments(parser.add_argument_group("round trips of the rtt metrics"))
+    add_pseudo_arguments(parser.add_argument_group("pseudo-references of the pr metrics"))
     group = parser.add_argument_group("engine of the neural metrics")
     add_engine_arguments(group)
     group.add_argument(
@@ -107,7 +117,7 @@ def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     for name in args.own:
         for word in argv:
-            if name not in args.metrics and word.startswith(f"--{name}-"):
+            if name not in args.metrics and word.startswith(own_prefixes(name, args.table[name.upper()])):
                 error(f"{word} is a flag of {name}, which -m does not name")
     if fault := unused_flag(args, {name: args.own[name] for name in FLAGS}):
         error(fault)

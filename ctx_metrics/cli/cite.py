@@ -8,6 +8,7 @@ BIBLIOGRAPHY = Path(__file__).parent / "references.bib"
 # A learned metric cites its recipe and the models that it may run: keep the entry of the model you ran.
 PAPERS = {
     "bertr": ["mathur-etal-2019-putting"],
+    "bertscore": ["zhang-etal-2020-bertscore"],
     "bilstm": ["mathur-etal-2019-putting"],
     "bilstmatt": ["mathur-etal-2019-putting"],
     "esim": ["mathur-etal-2019-putting", "chen-etal-2017-enhanced"],
@@ -20,6 +21,14 @@ PAPERS = {
     ],
     "slide": ["raunak-etal-2024-slide"],
     "doccomet": ["vernikos-etal-2022-embarrassingly"],
+    "rttbleu": ["moon-etal-2020-revisiting"],
+    "rttsentbleu": ["moon-etal-2020-revisiting"],
+    "rttchrf": ["moon-etal-2020-revisiting"],
+    "rttsbert": ["moon-etal-2020-revisiting", "reimers-gurevych-2019-sentence"],
+    "rttbertscore": ["moon-etal-2020-revisiting", "zhang-etal-2020-bertscore"],
+    "prsentbleu": ["yoshimura-etal-2019-filtering"],
+    "prbleu": ["yoshimura-etal-2019-filtering"],
+    "prchrf": ["yoshimura-etal-2019-filtering"],
     "bleu": ["papineni-etal-2002-bleu"],
     "chrf": ["popovic-2015-chrf"],
     "ter": ["snover-etal-2006-study"],

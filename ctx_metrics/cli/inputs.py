@@ -12,10 +12,11 @@ from ..corpus import BOM, decode, document_ranges, read_lines
 from ..errors import InputError
 from ..notices import counted, notice
 from ..metrics.construct import Segments
-from ..plugin.capture import test_set_lines
+from ..plugin.capture import check_roundtrips, test_set_lines
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
+FILES = ("rtt", "pseudo")
 
 
 class Column(NamedTuple):
@@ -42,6 +43,8 @@ class Inputs:
     references     reference streams, none for reference-free scoring
     sources, doc_ids           None where not given
     source_lang, target_lang   None where unknown
+    roundtrips     each system's round trip, in their order
+    pseudo_references          streams of other systems' outputs
     """
 
     names: list[str]
@@ -51,6 +54,8 @@ class Inputs:
     doc_ids: Optional[list[str]]
     source_lang: Optional[str]
     target_lang: Optional[str]
+    roundtrips: Optional[list[Segments]] = None
+    pseudo_references: Optional[list[Segments]] = None
 
     def documents(self) -> list[tuple[str, int, int]]:
         """Each document's id and half-open range of segments."""
@@ -59,10 +64,16 @@ class Inputs:
 
 def read_inputs(args: Namespace) -> Inputs:
     """Read all that the command line names; raises InputError naming the file and line that cannot be used."""
-    streams: dict[str, list[Stream]] = {role: [] for role in ROLES}
+    streams: dict[str, list[Stream]] = {role: [] for role in (*ROLES, *FILES)}
     if args.dataset:
         _add_test_set(streams, *args.dataset)
-    for role, paths in (("src", args.source), ("ref", args.references), ("doc", args.docids)):
+    for role, paths in (
+        ("src", args.source),
+        ("ref", args.references),
+        ("doc", args.docids),
+        ("rtt", args.roundtrip),
+        ("pseudo", args.pseudo_refs),
+    ):
         if paths:
             streams[role] = [Stream(path, read_lines(path, args.encoding)) for path in paths]
     if args.translations in (None, ["-"]):
@@ -71,11 +82,7 @@ def read_inputs(args: Namespace) -> Inputs:
         for path, name in zip(args.translations, system_names(args.translations)):
             streams["mt"].append(Stream(path, read_lines(path, args.encoding), name))
     _check(streams)
-    systems = []
-    for stream in streams["mt"]:
-        segments = Segments(stream.lines)
-        segments.name = stream.where
-        systems.append(segments)
+    check_roundtrips(args, len(streams["mt"]))
     if streams["doc"]:
         document_ranges(streams["doc"][0].lines, streams["doc"][0].where)
     elif "document" in args.levels:
@@ -83,13 +90,25 @@ def read_inputs(args: Namespace) -> Inputs:
     source_lang, target_lang = args.language_pair or (None, None)
     return Inputs(
         [stream.system for stream in streams["mt"]],
-        systems,
+        _named(streams["mt"]),
         [stream.lines for stream in streams["ref"]],
         streams["src"][0].lines if streams["src"] else None,
         streams["doc"][0].lines if streams["doc"] else None,
         source_lang,
         target_lang,
+        _named(streams["rtt"]) or None,
+        _named(streams["pseudo"]) or None,
     )
+
+
+def _named(streams: Sequence[Stream]) -> list[Segments]:
+    """The streams' lines, which know their file's name."""
+    named = []
+    for stream in streams:
+        segments = Segments(stream.lines)
+        segments.name = stream.where
+        named.append(segments)
+    return named
 
 
 def system_names(paths: Sequence[str]) -> list[str]:
@@ -220,7 +239,7 @@ def _default_columns(number: int, with_source: bool) -> list[Column]:
 
 def _check(streams: dict[str, list[Stream]]) -> None:
     """Raise InputError for an empty stream or streams of different lengths, naming them."""
-    first, *others = [stream for role in ("mt", "ref", "src", "doc") for stream in streams[role]]
+    first, *others = [stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams[role]]
     for stream in (first, *others):
         if not stream.lines:
             raise InputError(f"{stream.where} is empty; it must hold one segment a line")

@@ -16,18 +16,21 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    from .meta_arguments import add_arguments
+    from . import meta_arguments, meta_paraphrase
     from .score import metric_table
 
-    add_arguments(parser, argv, metric_table())
+    module = meta_paraphrase if argv[:1] == [meta_paraphrase.WORD] else meta_arguments
+    module.add_arguments(parser, argv, metric_table())
     parser.set_defaults(argv=list(argv))
 
 
 def run(args: Namespace) -> int:
     from ..meta.evaluation import Significance, evaluate
     from ..meta.tables import render
-    from . import meta_arguments, meta_data, output
+    from . import meta_arguments, meta_data, meta_paraphrase, output
 
+    if args.argv[0] == meta_paraphrase.WORD:
+        return meta_paraphrase.run(args)
     meta_arguments.check(args, args.argv)
     output.check_output(args.output)
     if args.plot:

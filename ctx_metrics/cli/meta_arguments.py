@@ -58,6 +58,8 @@ examples:
   # better/worse lists; all windows and strides of slide as a heat map
   ctx-metrics meta kk-en.tsv gu-en.tsv -m bleu chrf bertr
   ctx-metrics meta wmt22 -l zh-en -m comet --slide-grid 10 --plot figures
+
+`ctx-metrics meta paraphrase --help`: how well metrics tell paraphrases apart (PAWS, MRPC, STS-B).
 """
 
 

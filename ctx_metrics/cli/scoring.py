@@ -14,6 +14,8 @@ from ..errors import InputError
 from ..metrics.base import ContextMetric, SystemResult
 from ..metrics.construct import constructor_parameters
 from ..notices import notice
+from ..pseudo_references.options import PseudoFilter
+from ..roundtrip.options import BackTranslation
 from .inputs import Inputs
 
 
@@ -51,12 +53,20 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
 
     Raises InputError if one needs a reference and none is given; says which inputs none of them reads.
     """
-    metrics = {name: _build(name, inputs, args) for name in args.metrics}
+    context = _context(inputs, args)
+    metrics = {name: _build(name, inputs, args, context) for name in args.metrics}
     given = {
         "sources": None if args.dataset else inputs.sources,
         "doc_ids": inputs.doc_ids if args.docids and args.levels == ["system"] else None,
+        "roundtrips": inputs.roundtrips,
+        "pseudo_references": inputs.pseudo_references,
     }
-    for key, words, pronoun in (("sources", "the source is", "it"), ("doc_ids", "document ids are", "them")):
+    for key, words, pronoun in (
+        ("sources", "the source is", "it"),
+        ("doc_ids", "document ids are", "them"),
+        ("roundtrips", "round trips are", "them"),
+        ("pseudo_references", "pseudo-references are", "them"),
+    ):
         read = [
             key in constructor_parameters(type(metric)) and key not in getattr(metric, "unused_context", ())
             for metric in metrics.values()
@@ -89,25 +99,44 @@ def score(name: str, metric: Metric, inputs: Inputs, args: Namespace) -> MetricR
     return MetricReport(title, signature, records)
 
 
-def _build(name: str, inputs: Inputs, args: Namespace) -> Metric:
-    """Make a metric with its own flags and what its constructor names of the inputs."""
-    cls = args.table[name.upper()]
-    mend = f"{name}: needs a reference: give -r FILE"
-    if not inputs.references and not issubclass(cls, ContextMetric):
-        raise InputError(mend)
-    context = {
+def _context(inputs: Inputs, args: Namespace) -> dict[str, Any]:
+    """What a constructor may name. Round trips are made here, once, if --rtt-bt asks for them and a metric reads them."""
+    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    roundtrips, backtranslator = inputs.roundtrips, args.rtt_bt_name
+    if args.rtt_bt and any("roundtrips" in constructor_parameters(args.table[name.upper()]) for name in args.metrics):
+        from ..roundtrip.translate import round_trips
+
+        options = BackTranslation.from_args(args)
+        roundtrips, backtranslator = round_trips(
+            inputs.systems, inputs.source_lang, inputs.target_lang, options, engine
+        )
+    return {
         "systems": inputs.systems,
         "sources": inputs.sources,
         "doc_ids": inputs.doc_ids,
         "source_lang": inputs.source_lang,
         "target_lang": inputs.target_lang,
         "trg_lang": inputs.target_lang or "",  # BLEU's, which chooses its tokenizer by it
-        "engine": EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet),
+        "roundtrips": roundtrips,
+        "backtranslator": backtranslator,
+        "pseudo_references": inputs.pseudo_references,
+        "pseudo_filter": PseudoFilter.from_args(args),
+        "engine": engine,
     }
+
+
+def _build(name: str, inputs: Inputs, args: Namespace, context: dict[str, Any]) -> Metric:
+    """Make a metric with its own flags and what its constructor names of the context."""
+    cls = args.table[name.upper()]
+    mend = f"{name}: needs a reference: give -r FILE"
+    if not inputs.references and not issubclass(cls, ContextMetric):
+        raise InputError(mend)
     own = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
     takes = constructor_parameters(cls)
     metric = cls(references=inputs.references, **{key: value for key, value in context.items() if key in takes}, **own)
-    if not inputs.references and not hasattr(metric, "estimator"):  # an estimator's metric knows what its model reads
+    if (
+        not inputs.references and metric.reads_references and not hasattr(metric, "estimator")
+    ):  # an estimator says so itself
         raise InputError(mend)
     return metric
 

@@ -66,6 +66,8 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
         return "no document ids"
     if reads_documents and not judged.complete:
         return "no whole documents: outputs are missing"
+    if "roundtrips" in constructor_parameters(cls):
+        return "no round trips"
     if not judged.references and "sources" not in constructor_parameters(cls):
         return "no references"
     return ""

@@ -71,6 +71,27 @@ class ContextSignature(Signature):
         "ctx": "ctx",
         "torch": "th",
         "tokenizers": "tk",
+        "case": "c",
+        "eff": "e",
+        "tok": "tok",
+        "smooth": "s",
+        "nc": "nc",
+        "nw": "nw",
+        "space": "sp",
+        "beta": "b",
+        "part": "pt",
+        "idf": "idf",
+        "pooling": "pl",
+        "average": "av",
+        "bt": "bt",
+        "pseudo": "ps",
+        "filter": "f",
+        "threshold": "ft",
+        "guard": "g",
+        "vectors": "vec",
+        "fmodel": "fm",
+        "frev": "fr",
+        "fckpt": "fc",
     }
 
     def __init__(self, args: dict):
@@ -117,12 +138,14 @@ class SystemResult:
     counts     what was cut, dropped, empty: shown after the score when not zero
     notices    the same in words, for stderr
     windows    what learned models read as one input, in order; empty for other metrics
+    of_texts   what is to be said of the texts, whatever the metric: said once a run, without the metric's name
     """
 
     rows: list[Row]
     counts: dict[str, Any] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     windows: list[ScoredWindow] = field(default_factory=list)
+    of_texts: list[str] = field(default_factory=list)
 
 
 class ContextMetric(Metric):
@@ -140,6 +163,7 @@ class ContextMetric(Metric):
     _SIGNATURE_TYPE = ContextSignature
     _SCORE_TYPE = ContextScore
     NAME: str
+    reads_references = True  # False where the model, or the metric, compares with the source
 
     def __init__(
         self,
@@ -171,7 +195,8 @@ class ContextMetric(Metric):
         """
         score = super().corpus_score(hypotheses, references, n_bootstrap)
         shown = [f"{name} = {count}" for name, count in self._last.counts.items() if count]
-        score._verbose = f"({' '.join(shown)})" if shown else ""
+        own = [score._verbose] if score._verbose else []
+        score._verbose = " ".join([*own, f"({' '.join(shown)})"] if shown else own)
         return score
 
     def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
@@ -198,14 +223,14 @@ class ContextMetric(Metric):
             return self._last.rows
         if self._ref_cache is None:
             raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
-        key = _digest(hypotheses)
+        key = digest(hypotheses)
         if key not in self._results:
             pending = {key: hypotheses}
             for system in self._systems:
-                if (other := _digest(system)) not in self._results:
+                if (other := digest(system)) not in self._results:
                     pending.setdefault(other, system)
             results = self._score([Corpus(system, self._ref_cache, **self._context) for system in pending.values()])
-            names = {_digest(system): getattr(system, "name", "") for system in self._systems}
+            names = {digest(system): getattr(system, "name", "") for system in self._systems}
             self._announced(results, [names.get(each, "") for each in pending])
             self._results.update(zip(pending, results))
         self._last = self._results[key]
@@ -218,16 +243,21 @@ class ContextMetric(Metric):
         """
         metric, several = self.NAME.lower(), len(results) > 1
         names = [name or f"system {number}" for number, name in enumerate(names, 1)]
-        said: dict[str, list[str]] = {}
+        said: dict[tuple[str, str], list[str]] = {}
         for name, result in zip(names, results):
-            if not any(row[1] for row in result.rows):
+            if not any(map(self._is_scored, result.rows)):
                 where = f"{name}: " if several else ""
                 raise InputError("; ".join([f"{metric}: {where}no segment can be scored", *result.notices]))
-            for text in result.notices:
-                said.setdefault(text, []).append(name)
-        for text, of in said.items():
+            for prefix, texts in ((f"{metric}: ", result.notices), ("", result.of_texts)):
+                for text in texts:
+                    said.setdefault((prefix, text), []).append(name)
+        for (prefix, text), of in said.items():
             where = f"{'every system' if len(of) == len(results) else ', '.join(of)}: " if several else ""
-            notice(f"{metric}: {where}{text}")
+            notice(f"{prefix}{where}{text}")
+
+    def _is_scored(self, row: Row) -> bool:
+        """Whether a row is of a segment that has a score."""
+        return row[1] != 0
 
     def segment_scores(
         self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]] = None
@@ -242,7 +272,7 @@ class ContextMetric(Metric):
         """What was found for each of `systems`, in their order, against the references of the constructor."""
         for system in self._systems:
             self._extract_corpus_statistics(system, None)
-        return [self._results[_digest(system)] for system in self._systems]
+        return [self._results[digest(system)] for system in self._systems]
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_systems": ()}
@@ -285,7 +315,8 @@ def best_reference(values: Sequence[Optional[float]], multiref: str) -> Optional
     return max(given) if multiref == "max" else math.fsum(given) / len(given)
 
 
-def _digest(texts: Sequence[str]) -> str:
+def digest(texts: Sequence[str]) -> str:
+    """A hash of a list of texts: equal for equal lists alone."""
     digest = hashlib.sha256()
     for text in texts:
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else repr(text).encode()

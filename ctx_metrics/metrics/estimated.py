@@ -30,8 +30,6 @@ class EstimatorMetric(ContextMetric):
     load          what else _load_estimator takes
     """
 
-    _reads_references = True
-
     def __init__(
         self,
         references: Optional[Sequence[Sequence[Optional[str]]]],
@@ -58,17 +56,17 @@ class EstimatorMetric(ContextMetric):
             self._guard(())
         check_sources(self.NAME.lower(), self.estimator, sources)
         if "ref" not in self.estimator.inputs:
-            self._reads_references, self.num_refs = False, 0
+            self.reads_references, self.num_refs = False, 0
             self._ref_cache = self._ref_cache or []  # so that references=None needs none kept
         # what was given and this model does not read; the plugin says so
         self.unused_context = () if "src" in self.estimator.inputs else ("sources",)
         self.settings = {**self.estimator.signature(), "long": on_long}
-        if self._reads_references:
+        if self.reads_references:
             self.settings["multiref"] = multiref
 
     def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
         streams = super()._cache_references(references)
-        if not self._reads_references:
+        if not self.reads_references:
             self.num_refs = 0
         return streams
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import signal
@@ -205,10 +206,29 @@ def _comet_among(files: set[str], label: str) -> list[str]:
     raise ModelError(f"{label} is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing")
 
 
+def _translation_among(files: set[str], label: str) -> list[str]:
+    wanted = {"generation_config.json", "source.spm", "target.spm", "target_vocab.json", "spiece.model"} & files
+    return _encoder_among(files, label) + sorted(wanted)
+
+
 def _learned_among(files: set[str], label: str) -> list[str]:
     if wanted := {"config.json", "model.safetensors"} - files:
         raise ModelError(f"{label} is no model that `ctx-metrics train` wrote: {', '.join(sorted(wanted))} is missing")
     return ["config.json", "model.safetensors"]
+
+
+def _sentence_among(files: set[str], label: str) -> list[str]:
+    """The files of a sentence-transformers model, in its root and in its modules' folders (1_Pooling, ...)."""
+    if "modules.json" not in files:
+        raise ModelError(f"{label} is no sentence-transformers model: modules.json is missing; name a folder instead")
+    wanted = []
+    for prefix in sorted({name[: name.rfind("/") + 1] for name in files}):
+        own = {name.removeprefix(prefix) for name in files if name[: name.rfind("/") + 1] == prefix}
+        if re.fullmatch(r"(\d+_\w+/)?", prefix):
+            weights = [] if own.isdisjoint(WEIGHTS) else _weights_among(own, label)
+            wanted += [prefix + name for name in sorted(own) if name.endswith((".json", ".txt", ".model"))]
+            wanted += [prefix + name for name in weights if not name.endswith(".json")]
+    return wanted
 
 
 def _weights_among(files: set[str], label: str) -> list[str]:
@@ -239,6 +259,18 @@ def _is_whole_comet(folder: Path) -> bool:
     return any(all((folder / name).exists() for name in names) for names in (unbabel, ours))
 
 
+def _is_whole_sentence(folder: Path) -> bool:
+    try:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        kinds = {folder / module["path"]: module["type"].rpartition(".")[2] for module in modules}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return False
+    return all(
+        kind == "Normalize" or (_is_whole(path) if kind in ("Transformer", "Dense") else path.is_dir())
+        for path, kind in kinds.items()
+    )
+
+
 ENCODER = HubKind(
     ["config.json"], _encoder_among, _is_whole, "encoder checkpoint: config.json or the weights are missing"
 )
@@ -248,9 +280,13 @@ TOKENIZER = HubKind(
 LEARNED = HubKind(
     ["config.json"], _learned_among, _is_whole, "model that `ctx-metrics train` wrote: one of its files is missing"
 )
+TRANSLATION = HubKind(
+    ["config.json"], _translation_among, _is_whole, "translation model: config.json or the weights are missing"
+)
 COMET = HubKind(
     ["hparams.yaml", "config.json"], _comet_among, _is_whole_comet, "COMET checkpoint: one of its files is missing"
 )
+SENTENCE = HubKind(["modules.json"], _sentence_among, _is_whole_sentence, "sentence model: one of its files is missing")
 
 
 def _network_errors() -> tuple:

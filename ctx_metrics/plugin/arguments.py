@@ -5,6 +5,8 @@ import os
 import sys
 
 from ..errors import CtxMetricsError
+from ..pseudo_references.options import add_pseudo_arguments
+from ..roundtrip.options import add_backtranslation_arguments
 from .capture import Run
 from .registry import MetricTable
 
@@ -67,7 +69,13 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
         name
         for name in names
         if any(
-            arg == name or arg.startswith(f"--{name}-") or (arg.startswith("-") and arg.endswith(name)) for arg in argv
+            arg == name
+            or arg.startswith(f"--{name}-")
+            or (
+                arg.startswith("--") and arg[2:].replace("-", "", 1).startswith(f"{name}-")
+            )  # --rtt-sbert- is rttsbert's
+            or (arg.startswith("-") and arg.endswith(name))
+            for arg in argv
         )
     ]
 
@@ -89,7 +97,22 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)",
     )
+    add_roundtrip_arguments(parser.add_argument_group("Round trips of the rtt metrics (ctx-metrics)"))
+    add_pseudo_arguments(parser.add_argument_group("Pseudo-references of the pr metrics (ctx-metrics)"))
     add_engine_arguments(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"))
+
+
+def add_roundtrip_arguments(group) -> None:
+    """The flags --roundtrip and --rtt-*: where the round trips of a run's systems come from."""
+    group.add_argument(
+        "--roundtrip",
+        nargs="+",
+        type=os.path.expanduser,
+        default=None,
+        metavar="FILE",
+        help="Each system's output translated back into the source language, a file a system in the order of the systems.",
+    )
+    add_backtranslation_arguments(group)
 
 
 def add_engine_arguments(group) -> None:
@@ -166,13 +189,20 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
         raise CtxMetricsError(f"metric {name}: its flags cannot be added: {type(error).__name__}: {error}") from error
     for action in trial._group_actions:
         flags = action.option_strings or [action.dest]
-        if not all(flag.startswith(f"--{name}-") for flag in flags) or not action.dest.startswith(f"{name}_"):
+        if not all(flag.startswith(own_prefixes(name, metric)) for flag in flags) or not action.dest.startswith(
+            f"{name}_"
+        ):
             raise CtxMetricsError(
                 f"metric {name}: its flag {'/'.join(flags)} must begin with --{name}- "
                 f"(and its dest, if it names one, with {name}_)"
             )
     metric.add_arguments(parser.add_argument_group(title))
     return [action.dest for action in trial._group_actions]
+
+
+def own_prefixes(name: str, metric: type) -> tuple[str, ...]:
+    """What a metric's own flags begin with: --NAME-, or what the class names in OTHER_FLAGS."""
+    return (f"--{name}-", *getattr(metric, "OTHER_FLAGS", ()))
 
 
 def positive(text: str) -> int:

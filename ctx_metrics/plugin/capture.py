@@ -9,8 +9,10 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import document_ranges, read_lines
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
-from ..metrics.construct import constructor_parameters
+from ..metrics.construct import Segments, constructor_parameters
 from ..notices import OncePerRun, counted, logger, notice
+from ..pseudo_references.options import PseudoFilter
+from ..roundtrip.options import BackTranslation
 from .registry import MetricTable
 
 
@@ -22,6 +24,7 @@ class Run:
         self.args: Optional[Namespace] = None
         self._own: dict[str, list[str]] = {}
         self._files: dict[str, Optional[list[str]]] = {}
+        self._translated: dict[str, tuple[list[list[str]], str]] = {}
         self.systems: list[Sequence[str]] = []
         self.chosen: list[str] = []
         self.metrics: dict[str, Metric] = {}  # all that were made, by name
@@ -37,9 +40,9 @@ class Run:
         there is nothing to score against.
         """
         self.args, self._own, self.unwritten = args, own, None
-        self.systems, self._files, self.metrics = [], {}, {}
+        self.systems, self._files, self._translated, self.metrics = [], {}, {}, {}
         # context the user gave by a flag, and whether nothing has used it so far
-        self._unused = {name: True for name, flag in (("sources", args.source), ("doc_ids", args.docids)) if flag}
+        self._unused = {key: True for key, (_, given) in self._context_flags().items() if given}
         if "doc_ids" in self._unused and (self.by_document or self.targets):
             self._unused["doc_ids"] = False
         self.chosen = [name for name in dict.fromkeys(args.metrics) if name in self.table.plugins]
@@ -93,7 +96,7 @@ class Run:
         ids = self._stream("doc_ids", self.args.docids, "docid")
         if ids is not None:
             system = self.systems[0]
-            ids = self._picked("doc_ids", ids, len(system), getattr(system, "indices", None))
+            ids = self._picked("--docids", self.args.docids, ids, len(system), getattr(system, "indices", None))
             document_ranges(ids, self.args.docids or f"document ids of {self.args.test_set}")
         elif self.by_document:
             where = f"; {self.args.test_set} has none" if self.args.test_set else ""
@@ -112,7 +115,7 @@ class Run:
             if key in takes and key not in arguments:
                 value = give()
                 if key in ("sources", "doc_ids") and value is not None:
-                    value = self._picked(key, value, len(systems[0]), indices)
+                    value = self._picked(*self._context_flags()[key], value, len(systems[0]), indices)
                 arguments[key] = value
         metric = cls(references=references, **arguments)
         for key in self._unused:
@@ -126,8 +129,18 @@ class Run:
             notice("--ctx-resample document is for --confidence, --paired-bs and --paired-ar, and none is given")
         for key, unused in self._unused.items():
             if unused:
-                flag = {"sources": "--source", "doc_ids": "--docids"}[key]
+                flag = self._context_flags()[key][0]
                 notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
+
+    def _context_flags(self) -> dict[str, tuple[str, Any]]:
+        """The flag that gives each context, and what it was given."""
+        args = self.args
+        return {
+            "sources": ("--source", args.source),
+            "doc_ids": ("--docids", args.docids),
+            "roundtrips": ("--roundtrip", args.roundtrip) if args.roundtrip else ("--rtt-bt", args.rtt_bt),
+            "pseudo_references": ("--pseudo-refs", args.pseudo_refs),
+        }
 
     def _context(self, systems: Sequence[Sequence[str]]) -> dict[str, Any]:
         args, langs = self.args, (self.args.langpair or "").split("-")
@@ -137,10 +150,48 @@ class Run:
             "source_lang": lambda: langs[0] or None,
             "target_lang": lambda: langs[1] if len(langs) > 1 else None,
             "systems": lambda: systems,
+            "roundtrips": lambda: self._round_trips(systems)[0],
+            "backtranslator": lambda: self._round_trips(systems)[1],
+            "pseudo_references": lambda: self._pseudo_references(systems),
+            "pseudo_filter": lambda: PseudoFilter.from_args(args),
             "engine": lambda: EngineOptions(
                 args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet
             ),
         }
+
+    def _round_trips(self, systems: Sequence[Sequence[str]]) -> tuple[Optional[list[Sequence[str]]], Optional[str]]:
+        """The systems' round trips, from the files of --roundtrip or made by --rtt-bt, and what made them; None without."""
+        from ..metrics.base import digest
+
+        args = self.args
+        check_roundtrips(args, len(self.systems))
+        if args.roundtrip:  # --detail asks for rows of the first system
+            return [self._lines_of("--roundtrip", *each) for each in zip(args.roundtrip, systems)], args.rtt_bt_name
+        if not args.rtt_bt:
+            return None, None
+        from ..roundtrip.translate import round_trips
+
+        key = digest([text for system in systems for text in system])
+        if key not in self._translated:
+            context = self._context(systems)
+            languages = context["source_lang"](), context["target_lang"]()
+            self._translated[key] = round_trips(
+                systems, *languages, BackTranslation.from_args(args), context["engine"]()
+            )
+        return self._translated[key]
+
+    def _pseudo_references(self, systems: Sequence[Sequence[str]]) -> Optional[list[Sequence[str]]]:
+        """The lines of the files of --pseudo-refs that belong to the scored segments; None without."""
+        paths = self.args.pseudo_refs
+        return [self._lines_of("--pseudo-refs", path, systems[0]) for path in paths] if paths else None
+
+    def _lines_of(self, flag: str, path: str, system: Sequence[str]) -> Segments:
+        """The lines of a file that belong to the scored segments of a system; they know the file's name."""
+        if path not in self._files:
+            self._files[path] = read_lines(path, self.args.encoding)
+        lines = Segments(self._picked(flag, path, self._files[path], len(system), getattr(system, "indices", None)))
+        lines.name = path
+        return lines
 
     def _stream(self, key: str, path: Optional[str], field: str) -> Optional[list[str]]:
         """Lines of the file that a flag names, else of the test set, else None. Read once."""
@@ -155,11 +206,12 @@ class Run:
                 )
         return self._files[key]
 
-    def _picked(self, key: str, lines: list[str], segments: int, indices: Optional[list[int]]) -> list[str]:
+    def _picked(
+        self, flag: str, path: Optional[str], lines: list[str], segments: int, indices: Optional[list[int]]
+    ) -> list[str]:
         """The lines that belong to the scored segments, after checking that the stream is as long as the whole."""
         whole = segments if indices is None else self.whole_length
         if len(lines) != whole:
-            flag, path = {"sources": ("--source", self.args.source), "doc_ids": ("--docids", self.args.docids)}[key]
             raise InputError(
                 f"{flag} {path or 'of ' + self.args.test_set} has {counted(len(lines), 'line', 'lines')}, "
                 f"but {self.system_name(0)} has {whole}"
@@ -186,6 +238,17 @@ class Run:
         if self.args.input:
             return list(dict.fromkeys(self.args.input))[number]  # sacrebleu skips a file that it has read already
         return "the standard input" if self.columns == 1 else f"column {number + 1} of the standard input"
+
+
+def check_roundtrips(args: Namespace, systems: int) -> None:
+    """Raise InputError where --roundtrip and --rtt-bt contradict each other, or the files are not one a system."""
+    if args.roundtrip and args.rtt_bt:
+        raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
+    if args.roundtrip and len(args.roundtrip) != systems:
+        files = counted(len(args.roundtrip), "file", "files")
+        raise InputError(
+            f"--roundtrip has {files} for {counted(systems, 'system', 'systems')}; give one a system, in their order"
+        )
 
 
 def test_set_lines(test_sets: str, langpair: str, field: str) -> Optional[list[str]]:

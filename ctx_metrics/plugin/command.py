@@ -77,6 +77,8 @@ class CommandTable(dict):
                 f"{name}: the sentences of a window share its score, so intervals and p-values from resampled segments "
                 "are too small; resample whole documents with --ctx-resample document"
             )
+        if run.args.sentence_level and hasattr(metric, "effective_order"):
+            metric.effective_order = True  # as main() sets it for BLEU
         if run.args.sentence_level and type(metric).sentence_score is Metric.sentence_score:
             metric.sentence_score = SentencesInOrder(metric, run.systems[0])
         return metric

@@ -137,7 +137,7 @@ def reference_name(run: Run, metric: Metric) -> str:
 
     mt-metrics-eval cuts the name at its last '-' and at dots, and puts the language pair before a reference's name.
     """
-    if "ref" not in getattr(getattr(metric, "estimator", None), "inputs", "ref"):
+    if not getattr(metric, "reads_references", True):
         return "src"
     names = [re.sub(r"^[a-z]{2,3}-[a-z]{2,3}\.", "", stem(path)) for path in run.args.refs]
     return ".".join(re.sub(r"[-.\s]", "_", name) for name in names) or "ref"

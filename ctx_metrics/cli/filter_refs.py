@@ -1,0 +1,208 @@
+"""Filter pseudo-references: keep those outputs of other systems that paraphrase the references.
+
+Writes, for each pseudo-reference system, a file with what is kept, for tools other than ours. The metrics prsentbleu,
+prbleu and prchrf filter by themselves and need none of it.
+
+In a text file a rejected line is EMPTY, and sacrebleu takes an empty line for a real reference without words, which it
+can prefer for short hypotheses. --format jsonl marks it with null, as our metrics mark it for sacrebleu (None).
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from os.path import expanduser
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional
+
+from ..errors import InputError
+from ..notices import notice
+
+if TYPE_CHECKING:
+    from ..metrics.construct import Segments
+    from ..pseudo_references.selection import Selection
+
+FORMATS = ("text", "jsonl")
+SCORES = "scores.tsv"
+COLUMNS = ("segment", "pseudo-system", "score", "kept")
+DECIMALS = 6
+USAGE = "%(prog)s -r FILE [FILE ...] --pseudo-refs FILE [FILE ...] -o FOLDER [-t FILE ...] [flags]"
+EXAMPLES = """\
+examples:
+  # which lines of two online systems paraphrase the reference?
+  ctx-metrics filter-refs -r ref.txt --pseudo-refs online-a.txt online-b.txt -o filtered
+
+  # by word alignment over GloVe, with the guard's report for three systems under test
+  ctx-metrics filter-refs -r ref.txt --pseudo-refs online-a.txt --pseudo-filter mas \\
+      --pseudo-vectors glove.840B.300d.txt.gz -t a.txt b.txt c.txt -o filtered --format jsonl
+"""
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    from ..plugin.arguments import add_engine_arguments
+    from ..pseudo_references.options import add_pseudo_arguments
+    from .inputs import language_pair
+
+    parser.usage, parser.epilog = USAGE, EXAMPLES
+    group = parser.add_argument_group("inputs")
+    group.add_argument(
+        "-r",
+        "--references",
+        nargs="+",
+        type=expanduser,
+        required=True,
+        metavar="FILE",
+        help="Gold references; of several, being a paraphrase of one is enough.",
+    )
+    group.add_argument(
+        "-t",
+        "--translations",
+        nargs="+",
+        type=expanduser,
+        default=(),
+        metavar="FILE",
+        help="Systems under test: says which pseudo-reference systems are (nearly) one of them. Nothing is left out of "
+        "the files for it.",
+    )
+    group.add_argument(
+        "-l", "--language-pair", type=language_pair, metavar="PAIR", help="Source and target language, such as de-en."
+    )
+    group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
+    group = parser.add_argument_group("pseudo-references")
+    add_pseudo_arguments(group)
+    next(action for action in group._group_actions if action.dest == "pseudo_refs").required = True
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-o", "--output", type=expanduser, required=True, metavar="FOLDER", help="Where to write; made if need be."
+    )
+    group.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        help="text: NAME.filtered.txt, where a rejected line is empty (sacrebleu takes that for a real, empty reference); "
+        f"jsonl: NAME.filtered.jsonl, where it is null, with scores. {SCORES} is written in both. (Default: %(default)s)",
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars.")
+    add_engine_arguments(parser.add_argument_group("engine"))
+
+
+def run(args: Namespace) -> int:
+    from ..engine.options import EngineOptions
+    from ..pseudo_references.guard import near_equal
+    from ..pseudo_references.options import PseudoFilter
+    from ..pseudo_references.selection import select
+    from ..writing import write_whole
+    from .output import check_folder
+
+    options = PseudoFilter.from_args(args)
+    names = file_names(args.pseudo_refs, args.format)
+    golds, pseudo, systems = read(args)
+    check_folder(args.output)
+    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    selection = select(golds, pseudo, options, engine, (args.language_pair or (None, None))[1])
+    for words in selection.notices:
+        notice(words)
+    shares = [[near_equal(system, stream) for stream in pseudo] for system in systems]
+    folder = Path(args.output)
+    for number, name in enumerate(names):
+        write_whole(str(folder / name), filtered(selection, number, pseudo[number], args.format))
+    write_whole(str(folder / SCORES), scores(selection))
+    print(report(selection, systems, shares, options.guard))
+    print(f"Written: {', '.join([*names, SCORES])} in {args.output}")
+    return 0
+
+
+def read(args: Namespace) -> "tuple[list[Segments], list[Segments], list[Segments]]":
+    """References, pseudo-references and systems under test; raises InputError where their lengths differ."""
+    from ..corpus import read_lines
+    from ..metrics.construct import Segments
+    from ..notices import counted
+    from .inputs import system_names
+
+    streams = []
+    for paths in (args.references, args.pseudo_refs, args.translations):
+        of_role = [Segments(read_lines(path, args.encoding)) for path in paths]
+        for segments, name in zip(of_role, paths if paths is args.references else system_names(paths)):
+            segments.name = name
+        streams.append(of_role)
+    first = streams[0][0]
+    if not first:
+        raise InputError(f"{first.name} is empty; it must hold one segment a line")
+    for segments in (each for of_role in streams for each in of_role):
+        if len(segments) != len(first):
+            lines = counted(len(segments), "line", "lines")
+            raise InputError(f"{segments.name} has {lines}, but {first.name} has {len(first)}")
+    return tuple(streams)
+
+
+def file_names(paths: Sequence[str], form: str) -> list[str]:
+    """The name of each pseudo-reference system's output file.
+
+    >>> file_names(["out/a.txt", "out/b.en.gz"], "text"), file_names(["big/a.txt", "small/a.txt"], "jsonl")
+    (['a.filtered.txt', 'b.filtered.txt'], ['big-a.filtered.jsonl', 'small-a.filtered.jsonl'])
+    """
+    from .inputs import system_names
+
+    ending = {"text": "txt", "jsonl": "jsonl"}[form]
+    stems = ["-".join(Path(_stem(name)).parts).lstrip("/-") for name in system_names(paths)]
+    for k, stem in enumerate(stems):
+        if stem in stems[:k]:
+            other = paths[stems.index(stem)]
+            raise InputError(f"{other} and {paths[k]} would both be written to {stem}.filtered.{ending}; rename one")
+    return [f"{stem}.filtered.{ending}" for stem in stems]
+
+
+def filtered(selection: "Selection", number: int, lines: Sequence[str], form: str) -> str:
+    """The text of one pseudo-reference system's file."""
+    from .output import as_json
+
+    kept = selection.streams[number]
+    if form == "text":
+        return "".join((text or "") + "\n" for text in kept)
+    return as_json(
+        [
+            {"segment": segment, "text": text, "pseudo": line, "score": score, "kept": text is not None}
+            for segment, (text, line, score) in enumerate(zip(kept, lines, selection.scores[number]), 1)
+        ],
+        "jsonl",
+        None,
+    )
+
+
+def scores(selection: "Selection") -> str:
+    """The table of all scores: a line a segment and system; kept is 1 or 0, a score that was not asked for is empty."""
+    from .output import tsv
+
+    rows = [
+        (segment + 1, name, of_system[segment], int(stream[segment] is not None))
+        for segment in range(len(selection.streams[0]))
+        for name, of_system, stream in zip(selection.names, selection.scores, selection.streams)
+    ]
+    return tsv(COLUMNS, rows, DECIMALS)
+
+
+def report(
+    selection: "Selection", systems: "Sequence[Segments]", shares: Sequence[Sequence[float]], guard: Optional[float]
+) -> str:
+    """What the command prints: lines kept and dropped, and with systems under test the guard's shares, in per cent."""
+    from .output import table
+
+    counts = [[*map(str, row)] for row in zip(selection.names, selection.kept, selection.dropped)]
+    tables = [table(["Pseudo-references", "Kept", "Dropped"], counts)]
+    if systems:
+        rows = [
+            [system.name, *(f"{100 * share:.1f}{' *' if guard is not None and share > guard else ''}" for share in row)]
+            for system, row in zip(systems, shares)
+        ]
+        tables.append(table(["% near-equal lines", *selection.names], rows))
+        if any(cell.endswith("*") for row in rows for cell in row[1:]):
+            tables.append(
+                "* counts as the system under test: our metrics leave it out for that system (--pseudo-guard)"
+            )
+    return "\n\n".join(tables)
+
+
+def _stem(name: str) -> str:
+    """A file's name without the endings of packing and one more."""
+    path = Path(name)
+    if path.suffix in (".gz", ".xz"):
+        path = path.with_suffix("")
+    return str(path.with_suffix("") if path.suffix else path)

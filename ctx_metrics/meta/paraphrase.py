@@ -1,0 +1,143 @@
+"""How well does a metric tell paraphrases apart? Sentence pairs that people labelled, scored as hypothesis and reference.
+
+Labels that say paraphrase or not (PAWS, MRPC) are measured by the area under the ROC curve; graded ones (STS-B) by
+Spearman's and Pearson's correlation. After Moon, Cho and Park (EAMT 2020), who put similarity metrics to PAWS.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..metrics.construct import constructor_parameters
+from ..notices import notice
+from .evaluation import Significance, evaluate
+from .judged import MetricScores
+from .protocols import CORRELATIONS, Measurement, Protocol, SegmentCorrelation
+from .readers.sentence_pairs import PairSet
+from .report import Report
+from .scoring import MetricSettings, build_metric, lacking, score_set
+
+
+def auc(labels: np.ndarray, scores: np.ndarray) -> float:
+    """Area under the ROC curve: the chance that a paraphrase gets a higher score than a pair that is none; 0 to 1.
+
+        AUC = P(s1 > s0) + P(s1 = s0) / 2 = U / (n1 n0)      U = (sum of the ranks of the n1 paraphrases) - n1 (n1 + 1) / 2
+
+    of n1 paraphrases and n0 other pairs, equal scores sharing their mean rank (Mann and Whitney 1947; Bamber 1975).
+
+    labels    1-D, 1 for a paraphrase and 0 for none
+    scores    1-D, higher for pairs that are more alike; a pair whose score is NaN is left out
+
+    NaN where there are not pairs of both kinds.
+
+    By hand: .9 beats .5 and .1, .5 ties .5 and beats .1, so 3.5 of 4.
+
+    >>> auc(np.array([1, 1, 0, 0]), np.array([0.9, 0.5, 0.5, 0.1]))
+    0.875
+    """
+    there = ~np.isnan(scores)
+    paraphrases = labels[there] == 1
+    n1, n0 = int(paraphrases.sum()), int((~paraphrases).sum())
+    if not n1 or not n0:
+        return float("nan")
+    u = rankdata(scores[there])[paraphrases].sum() - n1 * (n1 + 1) / 2
+    return float(u / (n1 * n0))
+
+
+class AreaUnderCurve(Protocol):
+    """AUC on pairs that are labelled 0 or 1."""
+
+    name, title = "auc", "area under the ROC curve, paraphrases against other pairs"
+    level, unit, test = "segment", "sentence pairs", "bootstrap"
+
+    def lacks(self, judged: PairSet) -> str:
+        return "graded labels" if judged.graded else ""
+
+    def measure(self, judged: PairSet, scores: np.ndarray) -> Measurement:
+        there = ~np.isnan(scores[0])
+        counts = {"paraphrases": int(judged.segment_scores[0, there].sum())}
+        return Measurement(auc(judged.segment_scores[0], scores[0]), int(there.sum()), details=counts)
+
+    def resampled(self, judged: PairSet, scores: np.ndarray, drawn: np.ndarray) -> float:
+        return auc(judged.segment_scores[0, drawn], scores[0, drawn])
+
+
+class GradedCorrelation(SegmentCorrelation):
+    """Correlation with graded labels: kind spearman or pearson."""
+
+    unit, test = "sentence pairs", "bootstrap"
+
+    def __init__(self, kind: str):
+        super().__init__(kind)
+        self.name, self.title = kind, f"{CORRELATIONS[kind]} with people's grades of similarity"
+
+    def lacks(self, judged: PairSet) -> str:
+        return "" if judged.graded else "no graded labels"
+
+
+def paraphrase_check(
+    sets: Sequence[PairSet],
+    metrics: Sequence[MetricSettings],
+    engine: EngineOptions = EngineOptions(),
+    both_directions: bool = False,
+    significance: Significance = Significance("bootstrap", intervals=True),
+) -> Report:
+    """How well metrics tell paraphrases apart: auc on the sets labelled 0 or 1, spearman and pearson on the graded ones.
+
+    both_directions    score each pair both ways round, and take the mean: for metrics that are not symmetric
+
+    Metrics that read documents, sources or round trips are left out, which is said; TER is negated, as is any
+    metric of which less is better. Raises InputError where no metric is left, and what a metric raises.
+
+    >>> from sacrebleu.metrics import CHRF
+    >>> pairs = [("It rains.", "It rains!", 1), ("We left.", "It rains.", 0), ("We left.", "We went.", 0)]
+    >>> one, other, labels = zip(*pairs)
+    >>> toy = PairSet("toy", ["sentence1"], 3, [one], [other], segment_scores=np.array([labels], float))
+    >>> report = paraphrase_check([toy], [MetricSettings("chrf", CHRF)])
+    >>> report.agreements[0].protocol, report.agreements[0].values.tolist(), report.sets
+    ('auc', [[1.0]], {'toy': {'sentence pairs': 3, 'labels': '0 or 1'}})
+    """
+    left_out = {each.name: _lacks(sets[0], each, engine) for each in metrics}
+    said = [f"{name}: left out, sentence pairs have {lack}" for name, lack in left_out.items() if lack]
+    usable = [each for each in metrics if not left_out[each.name]]
+    if not usable:
+        raise InputError("; ".join(["no metric is left", *said]))
+    for each in said:
+        notice(each)
+    scores = {judged.name: _scores(judged, usable, engine, both_directions) for judged in sets}
+    protocols = [AreaUnderCurve(), GradedCorrelation("spearman"), GradedCorrelation("pearson")]
+    protocols = [each for each in protocols if not all(map(each.lacks, sets))]
+    report = evaluate(sets, scores, protocols, significance)
+    report.sets = {
+        judged.name: {"sentence pairs": judged.segments, "labels": "graded" if judged.graded else "0 or 1"}
+        for judged in sets
+    }
+    report.settings["both directions"] = both_directions
+    return report
+
+
+def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> str:
+    """What sentence pairs lack of all that a metric cannot do without, in words; "" if they lack nothing."""
+    what = lacking(judged, settings.cls)
+    if not what and "sources" in constructor_parameters(settings.cls):
+        try:
+            build_metric(judged, settings, [], engine)
+        except InputError:  # of sources, if it can be made with some; else what is wrong besides is raised
+            build_metric(judged, settings, [], engine, sources=judged.references[0])
+            return "no sources"
+    return what
+
+
+def _scores(
+    judged: PairSet, metrics: Sequence[MetricSettings], engine: EngineOptions, both_directions: bool
+) -> list[MetricScores]:
+    found = score_set(judged, metrics, engine)
+    if not both_directions:
+        return found
+    return [
+        MetricScores(one.name, (one.segment_scores + other.segment_scores) / 2, None, one.signature)
+        for one, other in zip(found, score_set(judged.swapped(), metrics, engine))
+    ]

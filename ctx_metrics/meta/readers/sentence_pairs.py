@@ -1,0 +1,164 @@
+"""Sentence pairs that people labelled as paraphrases or not, or graded by how alike they are."""
+
+import ast
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from ...corpus import read_text
+from ...errors import InputError
+from ...notices import counted, notice
+from ..judged import JudgedSet
+from .rows import header_of, number, read_rows, stem
+
+LAYOUTS = (
+    "a TSV whose header names sentence1, sentence2 and label or score (PAWS has it so), MRPC's (Quality, #1 String, "
+    "#2 String), STS-B's without a header (score and sentences in columns 5 to 7)"
+)
+BYTES = re.compile(r"b(['\"]).*\1", re.DOTALL)
+
+
+class _Pair(NamedTuple):
+    """One line: `where` names file and line, `label` is what stands in `column`."""
+
+    where: str
+    one: str
+    other: str
+    label: str
+    column: str
+
+
+@dataclass(frozen=True, eq=False)
+class PairSet(JudgedSet):
+    """Labelled sentence pairs as a judged set of one system, sentence1, with sentence2 as its reference.
+
+    graded    whether the labels are degrees of similarity (higher is more alike), not 1 for a paraphrase and 0 for none
+    """
+
+    graded: bool = False
+
+    def swapped(self) -> "PairSet":
+        """The same pairs with sentence2 as hypothesis and sentence1 as reference."""
+        return replace(self, systems=["sentence2"], hypotheses=[self.references[0]], references=[self.hypotheses[0]])
+
+
+def read_pair_sets(paths: Sequence[str], language: Optional[str] = None) -> list[PairSet]:
+    """Files of sentence pairs, packed or not (.gz, .xz), their layouts recognised by the first line.
+
+    A set's name is its file's without the ending, and with the folder's before it where two files are called alike.
+    `language` is the code of the sentences' language, None where it is unknown.
+
+    Raises InputError for a file that is given twice, and as read_pairs does.
+    """
+    paths = [os.fspath(path) for path in paths]
+    names = [stem(path) for path in paths]
+    if len(set(names)) < len(names):
+        folders = [os.path.basename(os.path.dirname(os.path.abspath(path))) for path in paths]
+        names = [f"{folder}/{name}" if names.count(name) > 1 else name for folder, name in zip(folders, names)]
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InputError(f"two sets are named {name}; leave one out, or rename a file or its folder")
+    return [replace(read_pairs(path), name=name, target_lang=language) for path, name in zip(paths, names)]
+
+
+def read_pairs(path: str) -> PairSet:
+    """The sentence pairs of one file; quotes in it are letters, and cells end at tabs alone.
+
+    Raises InputError, naming file and line, for another layout, a label that is neither 0 nor 1, a score that is no
+    number; and for a file without pairs, or whose labels are all the same.
+    """
+    header, parted = header_of(path)
+    columns = set(header)
+    if not columns - {""}:
+        raise InputError(f"{path}: the file is empty, or its first line is")
+    if {"sentence1", "sentence2"} <= columns and parted == ",":
+        raise InputError(f"{path}: commas part its columns; write it with tabs")
+    if {"sentence1", "sentence2"} <= columns:
+        labels = [name for name in ("label", "score") if name in columns]
+        if len(labels) != 1:
+            raise InputError(f"{path}, line 1: the header must name one of label (0 or 1) and score (graded)")
+        found, graded = _named(path, "sentence1", "sentence2", *labels), labels == ["score"]
+    elif {"Quality", "#1 String", "#2 String"} <= columns:
+        found, graded = _named(path, "#1 String", "#2 String", "Quality"), False
+    elif parted == "\t" and _like_sts(header):
+        found, graded = _sts(path), True
+    else:
+        seen = ", ".join(header[:8])
+        raise InputError(f"{path}: its first line ({seen}) is of no known layout; known are {LAYOUTS}")
+    if not found:
+        raise InputError(f"{path}: there are no sentence pairs in it")
+    texts = _texts(path, found)
+    labels = np.array([[_score(pair) if graded else _label(pair) for pair in found]])
+    if (labels == labels[0, 0]).all():
+        what = "a correlation needs several scores" if graded else "an area under the curve needs both 0 and 1"
+        raise InputError(f"{path}: every pair has the label {labels[0, 0]:g}, and {what}")
+    return PairSet(
+        stem(path),
+        ["sentence1"],
+        len(found),
+        [[one for one, _ in texts]],
+        [[other for _, other in texts]],
+        segment_scores=labels,
+        graded=graded,
+    )
+
+
+def _named(path: str, one: str, other: str, label: str) -> list[_Pair]:
+    _, rows = read_rows(path, [one, other, label])
+    return [_Pair(where, cells[one], cells[other], cells[label], label) for where, cells in rows]
+
+
+def _like_sts(cells: Sequence[str]) -> bool:
+    try:
+        return len(cells) >= 7 and float(cells[4]) >= 0
+    except ValueError:
+        return False
+
+
+def _sts(path: str) -> list[_Pair]:
+    """genre, file, year, number, score, sentence1, sentence2, and in some lines where the two are from."""
+    lines = read_text(path).removesuffix("\n").split("\n")
+    pairs = []
+    for place, line in enumerate(lines, 1):
+        cells = line.removesuffix("\r").split("\t")
+        where = f"{path}, line {place}"
+        if len(cells) < 7:
+            raise InputError(f"{where}: {counted(len(cells), 'column', 'columns')}, and STS-B has at least 7")
+        pairs.append(_Pair(where, cells[5], cells[6], cells[4], "score"))
+    return pairs
+
+
+def _label(pair: _Pair) -> float:
+    if pair.label.strip() not in ("0", "1"):
+        mend = "; name the column score if it holds grades" if pair.column == "label" else ""
+        raise InputError(f"{pair.where}: {pair.column} {pair.label!r} is neither 0 nor 1{mend}")
+    return float(pair.label)
+
+
+def _score(pair: _Pair) -> float:
+    value = number(pair.label, pair.where)
+    if np.isnan(value):
+        raise InputError(f"{pair.where}: the pair has no score; leave the line out")
+    return value
+
+
+def _texts(path: str, pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
+    """The sentences, out of the byte literals (b'...') that the script which makes PAWS-QQP writes under Python 3."""
+    if not all(BYTES.fullmatch(text) for pair in pairs for text in (pair.one, pair.other)):
+        return [(pair.one, pair.other) for pair in pairs]
+    notice(f"{path}: its sentences are byte literals of Python (b'...'); read as what they stand for")
+    texts = []
+    for pair in pairs:
+        try:
+            one, other = (ast.literal_eval(text).decode("utf-8") for text in (pair.one, pair.other))
+        except (SyntaxError, ValueError) as error:  # UnicodeDecodeError is a ValueError
+            raise InputError(
+                f"{pair.where}: no byte literal of UTF-8 text: {error}; write the sentence plainly"
+            ) from error
+        texts.append((one, other))
+    return texts

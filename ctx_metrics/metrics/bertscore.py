@@ -1,0 +1,219 @@
+"""BERTScore: precision, recall and F1 over contextual embeddings (Zhang et al. 2020), equal to the bert-score package."""
+
+from collections.abc import Sequence
+from typing import Optional
+
+import numpy as np
+
+from ..corpus import Corpus
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..notices import notice
+from .base import ContextScore, ContextSignature
+from .token_matching import (
+    Layers,
+    Matching,
+    TokenMatchingMetric,
+    add_encoder_arguments,
+    add_text_arguments,
+    paper_language,
+)
+
+# The layer with the best segment Pearson on WMT15/16 DA into English: docs/bertscore.md shows the choice.
+EMBEDDED_LAYER = "4"
+# bert-score's encoder of each target language, with its layer, in April 2020.
+PAPER_MODELS = {"en": ("FacebookAI/roberta-large", "17"), "zh": ("google-bert/bert-base-chinese", "8")}
+PAPER_MODEL_ELSE = ("google-bert/bert-base-multilingual-cased", "9")
+SCORES = ("p", "r", "f1")
+IDFS = ("none", "plus-one", "paper")
+
+
+class BERTScoreScore(ContextScore):
+    """100 times the mean precision, recall or F1 over segments, in [-100, 100]; identical texts score 100."""
+
+
+class BERTScoreSignature(ContextSignature):
+    """nrefs, model, rev, ckpt, inputs, layers, part (p, r or f1), idf, multiref, dtype, maxlen, long, scale and versions."""
+
+
+class BERTScore(TokenMatchingMetric):
+    """Greedy matching of tokens by cosine, from both sides, weighted by inverse document frequency where asked.
+
+    references    streams of references for scoring with references=None
+    systems       all systems that will be scored against them, so that one pass serves all
+    target_lang   language code of hypotheses and references, where known
+    model         "embedded" (the default), "paper" (bert-score's default for target_lang in April 2020), a folder or a hub
+                  name[@revision]
+    layers        a layer's number (0 is the embedding layer), a list of numbers to average, "mean" of the transformer
+                  layers, or "concat_last4". Default: layer 4 of the embedded encoder, bert-score's layer of "paper",
+                  "mean" of any other
+    score         "p", "r" or "f1"
+    idf           "none"; "plus-one" for bert-score's log((L + 1) / (c + 1)); "paper" for log(L / c) and log L where c is 0:
+                  c of the L references of the run hold the token. Each reference of each segment is a document
+    max_length    tokens kept of each text, specials not counted; default and most: what the encoder can read
+    multiref      "max" takes the best of several references' scores, "mean" their average
+    engine        device, number format, batch size
+    flag          what the flags begin with that messages name
+
+    A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens have no weight, but
+    tokens of the other side can match them, as in bert-score.
+    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
+    ResourceError for a device that is missing or too small.
+
+    >>> round(BERTScore(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
+    100.0
+    """
+
+    NAME = "BERTScore"
+    _SIGNATURE_TYPE = BERTScoreSignature
+    _SCORE_TYPE = BERTScoreScore
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        target_lang: Optional[str] = None,
+        model: Optional[str] = None,
+        layers: Layers = None,
+        score: str = "f1",
+        idf: str = "none",
+        max_length: Optional[int] = None,
+        multiref: str = "max",
+        engine: EngineOptions = EngineOptions(),
+        flag: str = "--bertscore",
+    ):
+        self.flag = flag
+        for setting, value, known in (("score", score, SCORES), ("idf", idf, IDFS)):
+            if value not in known:
+                raise InputError(f"{self.NAME.lower()}: {setting} {value!r} is none of {', '.join(known)}")
+        if model == "paper":
+            language = paper_language(target_lang, self.NAME.lower(), self.flag)
+            model, layer = PAPER_MODELS.get(language, PAPER_MODEL_ELSE)
+            layers = layer if layers is None else layers
+        super().__init__(references, systems, target_lang, model, layers, EMBEDDED_LAYER, max_length, multiref, engine)
+        self.score, self.idf = score, idf
+        self.settings |= {"part": score, "idf": idf}  # "score" is taken in sacrebleu's JSON
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --bertscore-* of the sacrebleu command."""
+        add_model_arguments(group, "bertscore", "--bertscore")
+        group.add_argument(
+            "--bertscore-score",
+            choices=SCORES,
+            default="f1",
+            help="Precision, recall, or their harmonic mean. (Default: %(default)s)",
+        )
+        add_text_arguments(group, "bertscore")
+
+    def _as_read(self, text: str) -> str:
+        # as bert-score has it: no white space around a text, and one space before it where a word's tokens depend on that
+        text = text.strip()
+        return f" {text}" if text and self._byte_level() else text
+
+    def _byte_level(self) -> bool:
+        """Whether the tokenizer is that of RoBERTa, to which a first word without a space is another word."""
+        from tokenizers.pre_tokenizers import ByteLevel
+
+        return isinstance(self.encoder.tokenizer.backend.pre_tokenizer, ByteLevel)
+
+    def _matching(self, corpus: Corpus) -> Matching:
+        weights = self._token_weights(corpus)
+
+        def matching(hypothesis, reference) -> float:
+            return greedy_match(
+                self._states(hypothesis),
+                self._states(reference),
+                text_weights(hypothesis.ids, weights),
+                text_weights(reference.ids, weights),
+            )[SCORES.index(self.score)]
+
+        return matching
+
+    def _token_weights(self, corpus: Corpus) -> np.ndarray:
+        """The weight of each token id, float64 [vocabulary]."""
+        words = self.encoder.config["vocab_size"]
+        documents = [text for stream in corpus.references for text in stream if text is not None]
+        if self.idf == "none" or not documents:
+            return np.ones(words)
+        if len(documents) == 1:
+            notice(f"{self.NAME.lower()}: idf of one reference tells little: none of its tokens is rarer than another")
+        ids = [text.ids for text in self.encoder.tokenize(list(map(self._as_read, documents)), self.max_length)]
+        return inverse_document_frequencies(ids, words, self.idf)
+
+
+def add_model_arguments(group, name: str, flag: str, idf: str = "none") -> None:
+    """The flags FLAG-model, FLAG-layers and FLAG-idf, parsed into NAME_model and so on; `idf` is the default of the last."""
+    layers = f"{EMBEDDED_LAYER} for embedded, bert-score's for paper"
+    add_encoder_arguments(group, name, flag, "bert-score's default of April 2020", layers)
+    group.add_argument(
+        f"{flag}-idf",
+        dest=f"{name}_idf",
+        choices=IDFS,
+        default=idf,
+        help="Weights of tokens: none (all equal), plus-one (bert-score's log((L+1)/(c+1))), or paper (log(L/c)), where c "
+        "of the L texts that are compared with hold the token. (Default: %(default)s)",
+    )
+
+
+def inverse_document_frequencies(documents: Sequence[np.ndarray], words: int, kind: str) -> np.ndarray:
+    """Inverse document frequency of each token id, float64 [at least `words`], at least 0.
+
+    "plus-one" is log((L + 1) / (c + 1)), bert-score's; "paper" is -log(c / L) (Moon, Cho and Park 2020; Zhang et al. 2020),
+    and log L for tokens that no document holds, where it is undefined.
+
+    documents    token ids of each of the L documents, at least one; c of them hold the token
+    words        size of the vocabulary
+
+    >>> inverse_document_frequencies([np.array([0, 2, 2]), np.array([0])], 4, "paper").round(3).tolist()
+    [0.0, 0.693, 0.693, 0.693]
+    >>> inverse_document_frequencies([np.array([0, 2, 2]), np.array([0])], 4, "plus-one").round(3).tolist()
+    [0.0, 1.099, 0.405, 1.099]
+    """
+    count = np.bincount(np.concatenate([np.unique(ids) for ids in documents]), minlength=words)
+    if kind == "plus-one":
+        return np.log((len(documents) + 1) / (count + 1))
+    return np.log(len(documents) / np.maximum(count, 1))
+
+
+def text_weights(ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weights of a text's tokens that sum to 1, float64 [tokens]; 0 for the two special tokens around it.
+
+    Where every token has weight 0, as one that all documents hold, all but the special ones at both ends weigh the same.
+
+    ids        token ids, the first and the last of which are special; these ids weigh 0 within the text too
+    weights    of each id, at least 0
+
+    >>> text_weights(np.array([0, 2, 3, 1]), np.array([5., 5., 1., 3.])).tolist()
+    [0.0, 0.25, 0.75, 0.0]
+    >>> text_weights(np.array([0, 2, 3, 1]), np.zeros(4)).tolist()
+    [0.0, 0.5, 0.5, 0.0]
+    """
+    of_tokens = np.where((ids == ids[0]) | (ids == ids[-1]), 0.0, weights[ids])
+    if not of_tokens.any():
+        of_tokens[1:-1] = 1.0
+    return of_tokens / of_tokens.sum()
+
+
+def greedy_match(hypothesis, reference, hypothesis_weights, reference_weights) -> tuple[float, float, float]:
+    """Precision, recall and F1 of greedy matching (Zhang et al. 2020, section 3).
+
+        P = sum_j w_j max_i cos(r_i, h_j)    R = sum_i w_i max_j cos(r_i, h_j)    F1 = 2 P R / (P + R)
+
+    F1 is 0 where P and R are not both above or both below 0, which have no harmonic mean.
+
+    hypothesis, reference    fp32 tensors [tokens, width]; every token can be matched
+    ..._weights              float64 arrays [tokens] that sum to 1
+
+    >>> import torch
+    >>> hypothesis, reference = torch.tensor([[1., 0.]]), torch.tensor([[2., 0.], [3., 4.]])
+    >>> [round(value, 4) for value in greedy_match(hypothesis, reference, np.ones(1), np.array([.5, .5]))]
+    [1.0, 0.8, 0.8889]
+    """
+    import torch.nn.functional as F
+
+    cosines = (F.normalize(hypothesis, dim=1) @ F.normalize(reference, dim=1).T).numpy()
+    precision = float(hypothesis_weights @ cosines.max(axis=1))
+    recall = float(reference_weights @ cosines.max(axis=0))
+    product = precision * recall
+    return precision, recall, 2 * product / (precision + recall) if product > 0 else 0.0

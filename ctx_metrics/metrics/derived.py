@@ -1,0 +1,126 @@
+"""Metrics whose statistics are another metric's over other texts: round trips, pseudo-references."""
+
+import copy
+import math
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, Optional
+
+from sacrebleu.metrics.base import Metric, Score, Signature
+
+from ..corpus import Corpus
+from .base import ContextMetric, ContextScore, Row, SystemResult
+from .segment_counts import counted_result
+
+
+class Texts(NamedTuple):
+    """What the inner metric compares for one system, and what is to be said of it.
+
+    group    systems of one group share their references, and are scored in one pass
+    """
+
+    hypotheses: Sequence[str]
+    references: Sequence[Sequence[Optional[str]]]
+    counts: dict[str, Any] = {}
+    notices: list[str] = []
+    group: Hashable = None
+
+
+class DerivedMetric(ContextMetric):
+    """An inner metric over texts that subclasses choose in _texts. Corpus scores are computed as the inner metric computes
+    them: BLEU's from n-gram counts of the corpus, a mean of segments from the segments.
+
+    inner         a metric of sacrebleu, or a ContextMetric that was given no references
+    references, systems, context    as ContextMetric takes them
+
+    The rows of a sacrebleu metric are its own statistics and, behind them, 1.0 where the segment has a reference, else 0.0.
+    """
+
+    def __init__(
+        self,
+        inner: Metric,
+        references: Optional[Sequence[Sequence[Optional[str]]]],
+        systems: Sequence[Sequence[str]],
+        **context: Any,
+    ):
+        super().__init__(references, systems, **context)
+        self.inner = inner
+        if isinstance(inner, ContextMetric):
+            inner.NAME = self.NAME
+        self.settings = inner_settings(inner)
+
+    @abstractmethod
+    def _texts(self, corpus: Corpus) -> Texts:
+        """What the inner metric compares for one system."""
+
+    @property
+    def effective_order(self) -> bool:
+        """BLEU's setting for single sentences, where the inner metric is BLEU."""
+        return self.inner.effective_order
+
+    @effective_order.setter
+    def effective_order(self, value: bool) -> None:
+        self.inner = copy.copy(self.inner)
+        self.inner.effective_order = value
+        self.settings = {**self.settings, "eff": "yes" if value else "no"}
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        texts = [self._texts(corpus) for corpus in corpora]
+        results: list[Optional[SystemResult]] = [None] * len(texts)
+        for group in dict.fromkeys(each.group for each in texts):
+            members = [number for number, each in enumerate(texts) if each.group == group]
+            for number, result in zip(members, self._of_inner([texts[number] for number in members])):
+                results[number] = result
+        for each, result in zip(texts, results):
+            result.counts = {**each.counts, **result.counts}
+            result.of_texts = [*each.notices, *result.of_texts]
+        return results
+
+    def _of_inner(self, texts: list[Texts]) -> list[SystemResult]:
+        """The inner metric's results of systems that share their references."""
+        if isinstance(self.inner, ContextMetric):
+            return self.inner._score([Corpus(each.hypotheses, each.references) for each in texts])
+        references = texts[0].references
+        missing = [i for i, of_segment in enumerate(zip(*references)) if all(text is None for text in of_segment)]
+        there = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
+        inner = copy.copy(self.inner)  # keeps the references' n-grams from one system to the next
+        inner._ref_cache = inner._cache_references([[stream[i] for i in there] for stream in references])
+        results = []
+        for each in texts:
+            found = inner._extract_corpus_statistics([each.hypotheses[i] for i in there], None) if there else []
+            rows: list[Row] = [[0.0] * (len(found[0]) + 1 if found else 1) for _ in each.hypotheses]
+            for i, row in zip(there, found):
+                rows[i] = [*row, 1.0]
+            results.append(counted_result(rows, empty=[], unreferenced=missing))
+        return results
+
+    def _is_scored(self, row: Row) -> bool:
+        return row[-1] != 0
+
+    def _aggregate_and_compute(self, stats: Sequence[Row]) -> Score:
+        if isinstance(self.inner, ContextMetric):
+            return super()._aggregate_and_compute(stats)
+        return self._compute_score_from_stats([sum(column) for column in zip(*stats)])
+
+    def _compute_score_from_stats(self, stats: Row) -> Score:
+        if isinstance(self.inner, ContextMetric):
+            return self.inner._compute_score_from_stats(stats)
+        if not stats[-1]:
+            return ContextScore(self.NAME, math.nan)
+        score = self.inner._compute_score_from_stats(stats[:-1])
+        score.name, score.score = self.NAME, float(score.score)
+        return score
+
+
+def inner_settings(inner: Metric) -> dict[str, Any]:
+    """What a metric's signature says of its settings, without what every signature has.
+
+    >>> from sacrebleu.metrics import CHRF
+    >>> inner_settings(CHRF())
+    {'case': 'mixed', 'eff': 'yes', 'nc': 6, 'nw': 0, 'space': 'no'}
+    """
+    if isinstance(inner, ContextMetric):
+        return dict(inner.settings)
+    common = Signature({"num_refs": 1}).info
+    info = inner._SIGNATURE_TYPE({**vars(inner), "num_refs": 1}).info
+    return {key: value for key, value in info.items() if key not in common}

@@ -1,0 +1,107 @@
+"""What the round-trip metrics share (Moon, Cho and Park 2020): the source against what comes back when an output is
+translated into the source language again."""
+
+from collections.abc import Sequence
+from typing import Optional
+
+from sacrebleu.metrics.base import Metric
+
+from ..corpus import Corpus
+from ..errors import InputError
+from ..notices import counted, notice
+from .base import digest
+from .derived import DerivedMetric, Texts
+
+
+class RoundTripMetric(DerivedMetric):
+    """An inner metric with the round trip as hypothesis and the source as reference. References are not read.
+
+    inner            the metric that compares round trip and source
+    references       not read; may be None
+    systems          all systems' outputs
+    sources          source segments
+    roundtrips       each system's round trip, a stream a system in the order of `systems`; without `systems` the one stream
+                     is of whatever hypotheses are scored
+    backtranslator   what made the round trips, for the signature
+
+    Raises InputError where sources or round trips are missing, or their numbers differ.
+    """
+
+    reads_references = False
+
+    def __init__(
+        self,
+        inner: Metric,
+        references: Optional[Sequence[Sequence[Optional[str]]]],
+        systems: Sequence[Sequence[str]],
+        sources: Optional[Sequence[str]],
+        roundtrips: Optional[Sequence[Sequence[str]]],
+        backtranslator: Optional[str],
+    ):
+        super().__init__(inner, references, systems, sources=sources)
+        name = self.NAME.lower()
+        if sources is None:
+            raise InputError(f"{name}: needs the source: give --source FILE, or a test set with -t")
+        if not roundtrips:
+            raise InputError(
+                f"{name}: needs each system's round trip: give --roundtrip FILE ..., a file a system in the order of the "
+                "systems, or --rtt-bt to have it made"
+            )
+        self._ref_cache, self.num_refs = self._ref_cache or [], 0
+        self._roundtrips = self._by_system(systems, roundtrips)
+        self.settings = {**self.settings, "inputs": "src+rtt", "bt": backtranslator or "file"}
+        self.settings.pop("multiref", None)  # there is one source
+        self._warn_of_same_engine(systems, backtranslator)
+
+    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
+        self.num_refs = 0
+        return []
+
+    def _by_system(self, systems, roundtrips) -> dict[str, list[str]]:
+        """Each system's round trip, by the digest of its output; the one there is under "" where no system is known."""
+        name = self.NAME.lower()
+        if not systems and len(roundtrips) == 1:
+            return {"": list(roundtrips[0])}
+        if len(systems) != len(roundtrips):
+            found = counted(len(roundtrips), "round trip", "round trips")
+            raise InputError(
+                f"{name}: {found} for {counted(len(systems), 'system', 'systems')}; give one a system, in order"
+            )
+        of_system: dict[str, list[str]] = {}
+        for number, (system, stream) in enumerate(zip(systems, roundtrips), 1):
+            if len(stream) != len(system):
+                where = getattr(stream, "name", "") or f"round trip {number}"
+                whose = getattr(system, "name", "") or f"system {number}"
+                lines = counted(len(stream), "line", "lines")
+                raise InputError(
+                    f"{where} has {lines}, but {whose} has {len(system)}; a round trip has a line for each"
+                )
+            key = digest(system)
+            if of_system.setdefault(key, list(stream)) != list(stream):
+                whose = getattr(system, "name", "") or f"system {number}"
+                notice(
+                    f"{name}: {whose} equals an earlier system, and its round trip does not; the earlier one is scored"
+                )
+        return of_system
+
+    def _warn_of_same_engine(self, systems, backtranslator: Optional[str]) -> None:
+        from ..roundtrip.guards import same_engine
+
+        for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
+            notice(
+                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
+                "back too well; take another one"
+            )
+
+    def _texts(self, corpus: Corpus) -> Texts:
+        from ..roundtrip.guards import guards
+
+        key = "" if "" in self._roundtrips else digest(corpus.hypotheses)
+        if key not in self._roundtrips:
+            raise InputError(f"{self.NAME.lower()}: no round trip is known of these hypotheses; give them as `systems`")
+        roundtrip = self._roundtrips[key]
+        if len(roundtrip) != len(corpus):
+            raise InputError(
+                f"{self.NAME.lower()}: the round trip has {len(roundtrip)} segments, the system {len(corpus)}"
+            )
+        return Texts(roundtrip, [corpus.sources], *guards(corpus.sources, corpus.hypotheses, roundtrip))

@@ -1,0 +1,91 @@
+"""The contamination guard: is a pseudo-reference system the system that is scored?
+
+At WMT19 the systems whose outputs had served as pseudo-references were scored too, and came out far ahead of all others.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Optional
+
+from ..errors import InputError
+from ..notices import counted
+
+NEAR_CHRF = 95.0
+_ORDERS, _BETA2 = 6, 4  # sacrebleu's chrF2: character n-grams up to 6, recall weighs twice as much
+_BOUNDED_BY = 4  # the order whose n-grams are compared before chrF is computed
+_ROUNDING = 1e-9
+
+
+def near_equal(hypotheses: Sequence[Optional[str]], pseudo: Sequence[Optional[str]]) -> float:
+    """Share of lines, in [0, 1], on which two systems say (nearly) the same: equal texts, or sacrebleu's chrF >= 95.
+
+    White space does not count. chrF is that of the hypothesis against the pseudo-reference. Lines without a
+    pseudo-reference (None, or empty) tell nothing and are left out; where no other is left the share is 0. What was found
+    for two streams is remembered, so that several metrics ask once.
+
+    Raises InputError for streams of different lengths.
+
+    >>> near_equal(["a cat", "a dog", "rain"], ["a  cat", "two mice", None])
+    0.5
+    """
+    if len(hypotheses) != len(pseudo):
+        lines = counted(len(pseudo), "line", "lines")
+        raise InputError(f"pseudo-references: {lines} for {counted(len(hypotheses), 'hypothesis', 'hypotheses')}")
+    return _share(tuple(hypotheses), tuple(pseudo))
+
+
+@lru_cache(maxsize=1024)
+def _share(hypotheses: tuple[Optional[str], ...], pseudo: tuple[Optional[str], ...]) -> float:
+    from sacrebleu.metrics import CHRF
+
+    chrf = CHRF()
+    near = lines = 0
+    for pair in zip(hypotheses, pseudo):
+        hypothesis, reference = ("".join((text or "").split()) for text in pair)
+        if reference:
+            lines += 1
+            near += hypothesis == reference or (
+                chrf_bound(hypothesis, reference) >= NEAR_CHRF
+                and chrf.sentence_score(hypothesis, [reference]).score >= NEAR_CHRF
+            )
+    return near / lines if lines else 0.0
+
+
+def chrf_bound(hypothesis: str, reference: str) -> float:
+    """A number that chrF of two texts without white space cannot exceed, from their lengths and distinct 4-grams.
+
+    An n-gram that the other text lacks is not matched, and every matched longer n-gram begins with a matched 4-gram of its
+    own; shorter ones may all match. F of the bounds on mean precision and mean recall bounds F of the means. Where the
+    lengths alone tell that it is below NEAR_CHRF, the 4-grams are not looked at.
+
+    >>> round(chrf_bound("abcdefg", "abcdefg")), round(chrf_bound("abcdef", "abcdefghijkl"))    # half as long
+    (100, 40)
+    >>> round(chrf_bound("abcdefg", "abcdxyz"))    # 1 of 4, 3 and 2 n-grams: (3 + 1/4 + 1/3 + 1/2) / 6
+    68
+    """
+    if not hypothesis or not reference:
+        return 0.0
+    lengths = len(hypothesis), len(reference)
+    bound = _f_bound(lengths, min(lengths))
+    if bound < NEAR_CHRF:
+        return bound
+    left, right = _ngrams(hypothesis), _ngrams(reference)
+    unmatched = len(left - right), len(right - left)
+    return _f_bound(lengths, min(length - _BOUNDED_BY + 1 - number for length, number in zip(lengths, unmatched)))
+
+
+def _f_bound(lengths: tuple[int, int], matches: int) -> float:
+    """chrF's bound where at most `matches` n-grams of the bounding order or a longer one match."""
+    shorter = min(lengths)
+    orders = range(1, min(_ORDERS, shorter) + 1)  # sacrebleu's means are over the orders that both texts have
+    most = [shorter - n + 1 if n < _BOUNDED_BY else min(matches, shorter - n + 1) for n in orders]
+    precision, recall = (
+        sum(number / (length - n + 1) for n, number in zip(orders, most)) / len(orders) for length in lengths
+    )
+    return 100 * (1 + _BETA2) * precision * recall / (_BETA2 * precision + recall) + _ROUNDING
+
+
+@lru_cache(maxsize=8192)  # one system's lines are compared with several streams
+def _ngrams(text: str) -> frozenset[str]:
+    """The distinct n-grams of the order that bounds chrF."""
+    return frozenset(text[start : start + _BOUNDED_BY] for start in range(len(text) - _BOUNDED_BY + 1))

@@ -1,0 +1,130 @@
+"""How pseudo-references are chosen, as one value that every pr* metric takes, and its flags. It does not import torch."""
+
+import argparse
+import os.path
+from dataclasses import dataclass
+from typing import Optional
+
+from ..errors import InputError
+
+FILTERS = ("bert", "mas", "none")
+PROBABILITY = 0.5  # the paper's, and the authors' --theta
+MAS_OF_VECTORS = 0.8  # the paper's, for GloVe
+MAS_OF_EMBEDDED = 0.74  # the best accuracy on MRPC's training part: docs/pseudo-references.md
+# Unrelated systems of WMT18, 19 and 22 share at most .32 of their lines; one engine under two names .44 to 1.
+GUARD = 0.4
+# where a filter's scores lie; a threshold at the upper end keeps nothing
+_LOWEST = {"bert": 0.0, "mas": -1.0}
+
+
+@dataclass(frozen=True)
+class PseudoFilter:
+    """Which pseudo-references are kept beside the gold references (Yoshimura et al. 2019).
+
+    kind        bert: a paraphrase classifier's probability; mas: word alignment; none: all are kept
+    threshold   a pseudo-reference is kept if its score is above it (not equal). Default: bert .5, mas .8 with a file of
+                vectors and .74 without
+    model       of bert: "embedded" (None too), a folder or a hub name[@revision]
+    vectors     of mas: a GloVe or word2vec text file; None for the embedded encoder's token embeddings
+    guard       share of near-equal lines, in [0, 1), above which a pseudo-reference system counts as the system under
+                test and is left out for it; None turns the guard off
+
+    Raises InputError for settings that contradict each other or are out of range.
+    """
+
+    kind: str = "bert"
+    threshold: Optional[float] = None
+    model: Optional[str] = None
+    vectors: Optional[str] = None
+    guard: Optional[float] = GUARD
+
+    def __post_init__(self):
+        if self.kind not in FILTERS:
+            raise InputError(f"--pseudo-filter: {self.kind!r} is none of {', '.join(FILTERS)}")
+        if self.model is not None and self.kind != "bert":
+            raise InputError(f"--pseudo-model is the classifier of --pseudo-filter bert, and the filter is {self.kind}")
+        if self.vectors is not None and self.kind != "mas":
+            raise InputError(f"--pseudo-vectors are for --pseudo-filter mas, and the filter is {self.kind}")
+        if self.threshold is not None:
+            if self.kind == "none":
+                raise InputError("--pseudo-threshold: --pseudo-filter none keeps all and has no threshold")
+            if not _LOWEST[self.kind] <= self.threshold < 1:
+                lowest = f"{_LOWEST[self.kind]:g}"
+                raise InputError(
+                    f"--pseudo-threshold {self.threshold:g}: scores of {self.kind} lie in {lowest} to 1, and those above "
+                    f"the threshold are kept; give one from {lowest} to below 1"
+                )
+        if self.guard is not None and not 0 <= self.guard < 1:
+            raise InputError(f"--pseudo-guard {self.guard:g} is no share from 0 to below 1, and not off")
+
+    @property
+    def limit(self) -> Optional[float]:
+        """The threshold in force, None where all are kept."""
+        if self.threshold is not None or self.kind == "none":
+            return self.threshold
+        return PROBABILITY if self.kind == "bert" else MAS_OF_EMBEDDED if self.vectors is None else MAS_OF_VECTORS
+
+    def signature(self) -> dict:
+        """The signature's part on the choice: filter, threshold, guard; the filter's own adds its model."""
+        return {"filter": self.kind, "threshold": self.limit, "guard": "off" if self.guard is None else self.guard}
+
+    @classmethod
+    def from_args(cls, args: argparse.Namespace) -> "PseudoFilter":
+        """From what add_pseudo_arguments had parsed; raises InputError for contradictions."""
+        guard = None if args.pseudo_guard == "off" else args.pseudo_guard
+        return cls(args.pseudo_filter, args.pseudo_threshold, args.pseudo_model, args.pseudo_vectors, guard)
+
+
+def add_pseudo_arguments(group) -> None:
+    """The flags --pseudo-*, which the pr* metrics and `ctx-metrics filter-refs` share."""
+    group.add_argument(
+        "--pseudo-refs",
+        nargs="+",
+        type=os.path.expanduser,
+        default=None,
+        metavar="FILE",
+        help="Pseudo-references: other systems' translations of the same source, one file a system.",
+    )
+    group.add_argument(
+        "--pseudo-filter",
+        choices=FILTERS,
+        default="bert",
+        help="What decides which pseudo-references are kept: bert (a classifier takes them for paraphrases of the "
+        "reference), mas (their words align with it), none (all are). (Default: %(default)s)",
+    )
+    group.add_argument(
+        "--pseudo-threshold",
+        type=float,
+        default=None,
+        metavar="X",
+        help=f"Keep a pseudo-reference whose score is above X. (Default: bert {PROBABILITY}; mas {MAS_OF_VECTORS} with "
+        f"--pseudo-vectors, else {MAS_OF_EMBEDDED})",
+    )
+    group.add_argument(
+        "--pseudo-model",
+        default=None,
+        metavar="MODEL",
+        help="Classifier of bert, which reads (pseudo-reference, reference): embedded, a folder, or a hub "
+        "name[@revision]. (Default: embedded, English only)",
+    )
+    group.add_argument(
+        "--pseudo-vectors",
+        type=os.path.expanduser,
+        default=None,
+        metavar="FILE",
+        help="Word vectors of mas: a GloVe or word2vec text file, also .gz or .xz. (Default: the embedded encoder's token "
+        "embeddings, English only)",
+    )
+    group.add_argument(
+        "--pseudo-guard",
+        type=share_or_off,
+        default=GUARD,
+        metavar="SHARE",
+        help="A pseudo-reference system with more than this share of lines (nearly) equal to the system under test is "
+        "left out for it; off keeps it. (Default: %(default)s)",
+    )
+
+
+def share_or_off(text: str):
+    """A number, or the word off, for argparse."""
+    return text if text == "off" else float(text)

@@ -1,0 +1,125 @@
+"""Which pseudo-references stand beside the gold references, line by line, and what is said of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..notices import counted, place
+from .filters import shared_filter
+from .options import PseudoFilter
+
+Stream = Sequence[Optional[str]]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the filter made of each pseudo-reference system; all lists are in the systems' order.
+
+    names      the systems' names
+    streams    their lines, None where rejected
+    scores     the filter's score of each line, None where it was not asked
+    kept, dropped    numbers of lines; their sum is the number of segments
+    notices    what a user must know, one sentence each
+    """
+
+    names: list[str]
+    streams: list[list[Optional[str]]]
+    scores: list[list[Optional[float]]]
+    kept: list[int]
+    dropped: list[int]
+    notices: list[str]
+
+    def words(self) -> list[str]:
+        """The counts of each system in words.
+
+        >>> Selection(["a.txt"], [["x", None]], [[.9, .2]], [1], [1], []).words()
+        ['a.txt: 1 pseudo-reference kept, 1 dropped']
+        """
+        return [
+            f"{name}: {counted(kept, 'pseudo-reference', 'pseudo-references')} kept, {dropped} dropped"
+            for name, kept, dropped in zip(self.names, self.kept, self.dropped)
+        ]
+
+
+def select(
+    golds: Sequence[Stream],
+    pseudo: Sequence[Stream],
+    options: PseudoFilter = PseudoFilter(),
+    engine: EngineOptions = EngineOptions(),
+    target_lang: Optional[str] = None,
+) -> Selection:
+    """Keep a pseudo-reference if the filter's score of it, with any of the line's gold references, is above the threshold.
+
+    golds     streams of gold references; None marks a missing one
+    pseudo    one stream a pseudo-reference system; a stream's attribute `name`, if it has one, names it in messages
+
+    An empty pseudo-reference is rejected whatever the filter. A line without a gold reference, or with empty ones only,
+    has nothing to be a paraphrase of: it is rejected unless the filter is none.
+
+    Raises InputError for streams of different lengths, and what shared_filter raises.
+
+    >>> select([["gold", "two"]], [["other", " "]], PseudoFilter("none")).streams
+    [['other', None]]
+    """
+    names = [getattr(stream, "name", "") or f"pseudo-reference {k}" for k, stream in enumerate(pseudo, 1)]
+    _check_lengths(golds, pseudo, names)
+    of_line = [[gold for gold in line if gold is not None and gold.strip()] for line in zip(*golds)]
+    asked = shared_filter(options, engine, target_lang)
+    keeps_all = options.kind == "none"
+    # all pairs at once: the filter batches them, and reads a file of vectors once
+    pairs = [
+        (text, gold)
+        for stream in pseudo
+        for text, line in zip(stream, of_line)
+        if text and text.strip()
+        for gold in line
+    ]
+    of_pair = {} if keeps_all else dict(zip(pairs, asked.scores(pairs)))
+    streams, scores = [], []
+    for stream in pseudo:
+        best = [
+            max((of_pair[text, gold] for gold in line), default=None)
+            if not keeps_all and text and text.strip()
+            else None
+            for text, line in zip(stream, of_line)
+        ]
+        scores.append(best)
+        streams.append(
+            [
+                text
+                if text and text.strip() and (keeps_all or (score is not None and score > asked.threshold))
+                else None
+                for text, score in zip(stream, best)
+            ]
+        )
+    kept = [sum(text is not None for text in stream) for stream in streams]
+    dropped = [len(stream) - number for stream, number in zip(streams, kept)]
+    return Selection(names, streams, scores, kept, dropped, _notices(names, pseudo, of_line, kept, not keeps_all))
+
+
+def _check_lengths(golds: Sequence[Stream], pseudo: Sequence[Stream], names: list[str]) -> None:
+    if not golds:
+        raise InputError("pseudo-references need gold references to stand beside")
+    for name, stream in [*((f"reference stream {k}", gold) for k, gold in enumerate(golds, 1)), *zip(names, pseudo)]:
+        if len(stream) != len(golds[0]):
+            lines = counted(len(stream), "line", "lines")
+            raise InputError(f"{name}: {lines} for {counted(len(golds[0]), 'reference', 'references')}")
+
+
+def _notices(
+    names: list[str], pseudo: Sequence[Stream], of_line: list[list[str]], kept: list[int], filtered: bool
+) -> list[str]:
+    said = []
+    for name, stream, number in zip(names, pseudo, kept):
+        if empty := [i for i, text in enumerate(stream) if not (text and text.strip())]:
+            are = counted(len(empty), "pseudo-reference is", "pseudo-references are")
+            said.append(f"{name}: {are} empty and left out (segment {place(empty)})")
+        if stream and not number:
+            said.append(f"{name}: none of its {len(stream)} pseudo-references is kept")
+    bare = [i for i, line in enumerate(of_line) if not line]
+    if bare and filtered:
+        have = counted(len(bare), "segment has", "segments have")
+        said.append(f"{have} no reference to filter by, so no pseudo-reference (segment {place(bare)})")
+    return said

@@ -1,0 +1,66 @@
+"""What every back-translator is: an identity, and lines to lines."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional
+
+from ..engine.options import EngineOptions
+
+if TYPE_CHECKING:
+    from .options import BackTranslation
+
+
+class Translation(NamedTuple):
+    """A line's translation.
+
+    input_cut     whether the end of the line was cut off before, as longer than the model reads
+    output_cut    whether the translation reached the greatest length, where it is broken off
+    """
+
+    text: str
+    input_cut: bool = False
+    output_cut: bool = False
+
+
+class BackTranslator(ABC):
+    """Translates outputs into the source language.
+
+    name         its identity for signatures, the same for the same translations; holds nothing secret
+    cache_key    what tells its kept translations from others'
+    """
+
+    name: str
+    cache_key: str
+
+    @abstractmethod
+    def chunks(self, lines: Sequence[str]) -> list[list[str]]:
+        """The lines, in an order that suits it, in the portions that `translate` is given one after another."""
+
+    @abstractmethod
+    def translate(self, lines: Sequence[str]) -> list[Translation]:
+        """The translations of a portion of lines, as many and in their order; no text holds a line end.
+
+        Raises InputError, ModelError or ResourceError where it cannot give them.
+        """
+
+
+def back_translator(
+    options: "BackTranslation",
+    source_lang: Optional[str] = None,
+    target_lang: Optional[str] = None,
+    engine: EngineOptions = EngineOptions(),
+) -> BackTranslator:
+    """The back-translator that the options name.
+
+    source_lang, target_lang    of the run, such as "en" and "de"; outputs are translated from target_lang into source_lang
+    engine                      device, number format and batch size of a model
+
+    Raises ModelError for a model that cannot be used, and InputError where its languages are not clear.
+    """
+    if options.is_command:
+        from .command import CommandTranslator
+
+        return CommandTranslator(options)
+    from .seq2seq import Seq2SeqTranslator
+
+    return Seq2SeqTranslator(options, source_lang, target_lang, engine)

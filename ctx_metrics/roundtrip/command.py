@@ -1,0 +1,79 @@
+"""Back-translation by a command of the user's: lines on its standard input, lines on its standard output."""
+
+import hashlib
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+
+from ..corpus import decode, split_lines
+from ..errors import InputError
+from ..notices import counted
+from .backtranslator import BackTranslator, Translation
+from .options import BATCH_LINES, BackTranslation
+
+SHOWN = 60  # characters of a line, in messages
+SHOWN_ERROR = 200
+LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what many programs, Python's splitlines too, take for one
+
+
+class CommandTranslator(BackTranslator):
+    """Runs a command through the shell, once for each portion of lines, in UTF-8; lines end at "\\n" only."""
+
+    def __init__(self, options: BackTranslation):
+        self.command = options.spec.removeprefix("cmd:")
+        digest = hashlib.sha256(self.command.encode()).hexdigest()[:12]
+        self.name = self.cache_key = f"cmd-{digest}" + (f"-{options.label}" if options.label else "")
+        self.batch_lines = options.batch_lines or BATCH_LINES
+
+    def chunks(self, lines: Sequence[str]) -> list[list[str]]:
+        return [list(lines[k : k + self.batch_lines]) for k in range(0, len(lines), self.batch_lines)]
+
+    def translate(self, lines: Sequence[str]) -> list[Translation]:
+        """Raises InputError where the command fails, or writes another number of lines than it was given."""
+        # a file, and no pipe: a command that stops reading would kill this process where SIGPIPE is not ignored
+        with tempfile.TemporaryFile() as given:
+            given.write("".join(line + "\n" for line in lines).encode())
+            given.seek(0)
+            done = subprocess.run(
+                self.command, shell=True, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
+            )
+        if done.returncode:
+            raise InputError(f"cmd: {self._shown} {_ending(done.returncode)}{_end_of(done.stderr)}")
+        found = split_lines(decode(done.stdout, f"cmd: the output of {self._shown}"))
+        if len(found) != len(lines):
+            raise InputError(
+                f"cmd: line-count drift: {self._shown} was given {counted(len(lines), 'line', 'lines')} from "
+                f"{_short(lines[0])!r} on and wrote {counted(len(found), 'line', 'lines')}; it must write one for each, in "
+                f"their order{_suspect(lines)}{_end_of(done.stderr)}"
+            )
+        return [Translation(text) for text in found]
+
+    @property
+    def _shown(self) -> str:
+        return repr(_short(self.command))
+
+
+def _short(text: str, most: int = SHOWN) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"failed with exit code {code}"
+
+
+def _end_of(stderr: bytes) -> str:
+    """The end of what a command wrote to its standard error, on one line."""
+    text = " ".join(stderr.decode("utf-8", "replace").split())
+    return f"; it says: {text if len(text) <= SHOWN_ERROR else '...' + text[-SHOWN_ERROR:]}" if text else ""
+
+
+def _suspect(lines: Sequence[str]) -> str:
+    """The first line with a character that the command may have taken for a line end."""
+    for line in lines:
+        for character in line:
+            if character in LINE_ENDS:
+                return f"; U+{ord(character):04X} in {_short(line)!r} is no line end, but many programs take it for one"
+    return ""

@@ -1,0 +1,71 @@
+"""All systems' outputs translated back into the source language, each distinct line once."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Optional
+
+from tqdm import tqdm
+
+from ..corpus import Corpus
+from ..engine.options import EngineOptions
+from ..notices import counted, notice
+from .backtranslator import Translation, back_translator
+from .cache import TranslationCache
+from .options import BackTranslation
+
+
+def round_trips(
+    systems: Sequence[Sequence[str]],
+    source_lang: Optional[str],
+    target_lang: Optional[str],
+    options: BackTranslation,
+    engine: EngineOptions = EngineOptions(),
+) -> tuple[list[list[str]], str]:
+    """Each system's round trip, a line for each of its lines, and the back-translator's identity for the signature.
+
+    Lines without text stay empty and are not translated. What the cache holds is not translated again; what is finished
+    when the process is stopped, it holds. Notices say what came from there, and how many lines were cut.
+
+    systems                     outputs in the language `target_lang`, which are translated into `source_lang`
+    source_lang, target_lang    None where unknown
+
+    Raises InputError for texts, settings or a command that cannot be used, and ModelError for such a model.
+    """
+    streams = [[_one_line(text) for text in Corpus(system).hypotheses] for system in systems]
+    translator = back_translator(options, source_lang, target_lang, engine)
+    lines = list(dict.fromkeys(line for stream in streams for line in stream if line))
+    with closing(TranslationCache(options.cache_folder, translator.cache_key)) as cache:
+        known = cache.get(lines)
+        if known:
+            notice(
+                f"round trip: {len(known)} of {counted(len(lines), 'distinct line', 'distinct lines')} from the cache "
+                f"{cache.path}"
+            )
+        missing = [line for line in lines if line not in known]
+        with tqdm(
+            total=len(missing), desc="round trip", unit="line", disable=True if engine.quiet else None, leave=False
+        ) as bar:
+            for chunk in translator.chunks(missing) if missing else ():
+                made = dict(zip(chunk, translator.translate(chunk), strict=True))
+                cache.put(made)
+                known |= made
+                bar.update(len(chunk))
+    _say_cuts([known[line] for line in lines])
+    return [[known[line].text if line else "" for line in stream] for stream in streams], translator.name
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split("\n")) if text.strip() else ""
+
+
+def _say_cuts(translations: Sequence[Translation]) -> None:
+    if cut := sum(each.input_cut for each in translations):
+        notice(
+            f"round trip: {cut} of {counted(len(translations), 'distinct line', 'distinct lines')} too long for the model, "
+            "and cut at the end before they were translated"
+        )
+    if cut := sum(each.output_cut for each in translations):
+        notice(
+            f"round trip: {counted(cut, 'translation', 'translations')} of {len(translations)} reached the greatest length "
+            "and may be broken off; --rtt-max-length raises it"
+        )

@@ -1,0 +1,541 @@
+import math
+import pickle
+import shutil
+import tarfile
+from argparse import ArgumentParser
+from collections import Counter
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine.store import EmbeddingStore
+from ctx_metrics.engine.tokenizer import TokenIds
+from ctx_metrics.errors import InputError
+from ctx_metrics.metrics.bertr import BERTR
+from ctx_metrics.metrics.bertscore import (
+    BERTScore,
+    add_model_arguments,
+    greedy_match,
+    inverse_document_frequencies,
+    text_weights,
+)
+from ctx_metrics.models import hub
+
+HYPOTHESES = [
+    "the cat sat on the mat",
+    "a red bird ran home",
+    "  slow river song\u00a0",
+    "city light and rain",
+    "the dog sat under a tree",
+    "cats [SEP] and dogs </s> run",
+]
+REFERENCES = [
+    "a cat sat on a mat",
+    "the old bird ran fast home ",
+    "the slow rain river",
+    "light of the city",
+    "dogs run, birds sing!",
+    "a cat and a dog",
+]
+OTHERS = ["cats on mats", "a bird", "slow, slow rain", "the city was light", "a dog sat on a mat", "dogs"]
+TOLERANCE = 1e-5  # on bert-score's scale, which ends at 1
+
+
+class StubEncoder:
+    """Context-free: a word's vector is the same wherever it stands, so scores can be worked out by hand."""
+
+    layers, width, required_mixes, max_content = 3, 2, 1, 50
+    VECTORS = {
+        "[": (0, -1),
+        "east": (1, 0),
+        "north": (0, 2),
+        "steep": (3, 4),
+        "flat": (4, 3),
+        "west": (-5, 0),
+        "]": (-1, 0),
+    }
+    config = {"vocab_size": 7}
+    tokenizer = SimpleNamespace(backend=SimpleNamespace(pre_tokenizer=None))
+
+    def __init__(self):
+        self.store = EmbeddingStore(2**20)
+
+    def require(self, mixes):
+        """Every mix is the same here."""
+
+    def progress(self, label, texts):
+        return nullcontext()
+
+    def tokenize(self, texts, max_content):
+        ids = [[list(self.VECTORS).index(word) for word in text.split()] for text in texts]
+        return [TokenIds(np.array([0, *text[:max_content], 6]), max(0, len(text) - max_content)) for text in ids]
+
+    def encode(self, tokens, mixes, unit="segment"):
+        table = torch.tensor(list(self.VECTORS.values()), dtype=torch.float32)
+        return [{mix: table[torch.from_numpy(text.ids)] for mix in mixes} for text in tokens]
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    """A function that makes a BERTScore over the stub."""
+    monkeypatch.setattr(hub, "resolve", lambda name: hub.ResolvedModel("stub", "stub", None, "0" * 12))
+    monkeypatch.setattr("ctx_metrics.engine.encoder.shared_encoder", lambda folder, engine: StubEncoder())
+    return BERTScore
+
+
+@pytest.fixture
+def resolved(tiny_bert, monkeypatch):
+    """The names that were resolved; each gives the tiny BERT, under the embedded model's name."""
+    names = []
+    monkeypatch.setattr(
+        hub,
+        "resolve",
+        lambda name: (
+            names.append(name) or hub.ResolvedModel("tiny", tiny_bert, None, "0" * 12, embedded=name == "embedded")
+        ),
+    )
+    monkeypatch.setattr("ctx_metrics.metrics.bertscore.EMBEDDED_LAYER", "2")
+    monkeypatch.setattr("ctx_metrics.metrics.bertscore.PAPER_MODEL_ELSE", ("multilingual", "3"))
+    monkeypatch.setitem(BERTScore.__init__.__globals__["PAPER_MODELS"], "en", ("english", "1"))
+    return names
+
+
+def values(metric, hypotheses, streams):
+    """Each segment's value on bert-score's scale."""
+    return np.array([score.score / 100 for score in metric.segment_scores(hypotheses, streams)])
+
+
+def theirs(folder, hypotheses, references, layer=2, idf=False, batch_size=1):
+    """bert-score's P, R and F1 of each segment, float [3, segments]; references: a text or a list of texts a segment.
+
+    With several pairs in a batch it takes the maximum with 0 too, which stands in the padding.
+    """
+    bert_score = pytest.importorskip("bert_score")
+    found = bert_score.score(
+        hypotheses,
+        references,
+        model_type=str(folder),
+        num_layers=layer,
+        idf=idf,
+        batch_size=batch_size,
+        device="cpu",
+        nthreads=0,
+    )
+    return torch.stack(found).double().numpy()
+
+
+def ours(folder, hypotheses, streams, layers=2, **settings):
+    """The same of BERTScore."""
+    return np.stack(
+        [
+            values(BERTScore(model=str(folder), layers=layers, score=score, **settings), hypotheses, streams)
+            for score in ("p", "r", "f1")
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "hypothesis, reference, precision, recall",
+    [
+        # cosines: east-north 0, east-steep 3/5, north-steep 4/5, east-flat 4/5, steep-flat 24/25; the special tokens lie at
+        # (0, -1) and (-1, 0): the opposites of north and east
+        ("east", "east", 1, 1),
+        ("east", "east steep", 1, (1 + 3 / 5) / 2),
+        ("east steep", "east", (1 + 3 / 5) / 2, 1),
+        ("east north", "steep", (3 / 5 + 4 / 5) / 2, 4 / 5),
+        ("steep north", "flat flat east", (24 / 25 + 3 / 5) / 2, (24 / 25 + 24 / 25 + 3 / 5) / 3),
+        ("west", "north", 1, 0),  # west is found in the closing token, north in nothing better than at right angles
+        ("west steep", "east east east west", (1 + 3 / 5) / 2, (3 * 3 / 5 + 1) / 4),
+    ],
+)
+def test_golden_values(stub, hypothesis, reference, precision, recall):
+    f1 = 2 * precision * recall / (precision + recall)
+    for score, expected in (("p", precision), ("r", recall), ("f1", f1)):
+        found = stub(score=score).sentence_score(hypothesis, [reference])
+        assert found.score == pytest.approx(100 * expected, abs=1e-4) and found.name == "BERTScore"
+
+
+# Four documents: east is in all of them, north in two, steep in one, flat and west in none.
+DOCUMENTS = ["east north north", "east", "steep east", "north east"]
+
+
+@pytest.mark.parametrize(
+    "idf, hypothesis, reference, precision, recall",
+    [
+        # paper: east log 4/4 = 0, north log 4/2 = log 2, steep log 4/1 = 2 log 2, flat log 4 = 2 log 2
+        ("paper", "north steep", 0, (1 * 1 + 2 * 4 / 5) / 3, 1),
+        ("paper", "east steep", 2, 1, 1),  # east weighs nothing on either side
+        ("paper", "east flat north", 2, (0 + 2 * 24 / 25 + 1 * 4 / 5) / 3, 24 / 25),
+        ("paper", "north", 1, 0, 0),  # the reference's one word weighs 0, so it has all the weight
+        ("paper", "steep", 1, 3 / 5, 3 / 5),
+        ("paper", "east east", 0, 1, 0),  # weights of the hypothesis fall back; north alone weighs in the reference
+        # plus-one: east log 5/5 = 0, north log 5/3, steep log 5/2, flat log 5/1
+        (
+            "plus-one",
+            "north steep",
+            0,
+            (math.log(5 / 3) + math.log(5 / 2) * 4 / 5) / (math.log(5 / 3) + math.log(5 / 2)),
+            1,
+        ),
+        (
+            "plus-one",
+            "east flat north",
+            2,
+            (math.log(5) * 24 / 25 + math.log(5 / 3) * 4 / 5) / (math.log(5) + math.log(5 / 3)),
+            24 / 25,
+        ),
+        ("none", "north steep", 0, (1 + 4 / 5) / 2, (3 / 5 + 1 + 1) / 3),
+    ],
+)
+def test_golden_values_of_idf(stub, idf, hypothesis, reference, precision, recall):
+    # the hypothesis stands beside document `reference`, and the others beside themselves
+    hypotheses = [*DOCUMENTS[:reference], hypothesis, *DOCUMENTS[reference + 1 :]]
+    for score, expected in (("p", precision), ("r", recall)):
+        found = values(stub(score=score, idf=idf), hypotheses, [DOCUMENTS])
+        assert found[reference] == pytest.approx(expected, abs=1e-6)
+        assert np.delete(found, reference) == pytest.approx(1, abs=1e-6)
+
+
+def test_idf_counts_every_reference_as_a_document(stub):
+    # as above, the four documents in two streams with a gap: 4 of them; the empty text of the last test is a fifth
+    streams = [["east north north", "steep east", None], ["east", None, "north east"]]
+    found = values(stub(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
+    assert found[0] == pytest.approx((1 + 2 * 4 / 5) / 3, abs=1e-6)
+    # now north log 5/2, steep log 5
+    streams = [["east north north", "steep east", ""], ["east", None, "north east"]]
+    found = values(stub(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
+    assert found[0] == pytest.approx(
+        (math.log(5 / 2) + math.log(5) * 4 / 5) / (math.log(5 / 2) + math.log(5)), abs=1e-6
+    )
+
+
+def test_idf_does_not_depend_on_systems(stub):
+    systems = [["north steep", "flat", "east"], ["steep", "steep flat", "west"], ["east", "north", "flat steep"]]
+    references = [["steep north", "east", "east flat"]]
+    together = stub(references, systems, idf="plus-one")
+    for system in systems:
+        alone = stub(idf="plus-one").corpus_score(system, references).score
+        assert together.corpus_score(system, None).score == pytest.approx(alone, abs=1e-9)
+
+
+def test_idf_of_one_reference_is_said(stub, caplog):
+    metric = stub(idf="paper")
+    assert metric.sentence_score("steep", ["east"]).score == pytest.approx(60, abs=1e-4)
+    assert caplog.messages == ["bertscore: idf of one reference tells little: none of its tokens is rarer than another"]
+    stub(idf="paper").corpus_score(["steep", "east"], [["east", "steep"]])
+    stub().sentence_score("steep", ["east"])
+    assert len(caplog.messages) == 1
+
+
+def test_greedy_match_agrees_with_loops():
+    generator = np.random.default_rng(3)
+    for hyp, ref in ((1, 1), (1, 5), (4, 3), (9, 12)):
+        h, r = generator.normal(size=(hyp, 6)), generator.normal(size=(ref, 6))
+        wh, wr = generator.dirichlet(np.ones(hyp)), generator.dirichlet(np.ones(ref))
+
+        def cosine(a, b):
+            return sum(x * y for x, y in zip(a, b)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+
+        p = sum(w * max(cosine(a, b) for b in r) for w, a in zip(wh, h))
+        q = sum(w * max(cosine(a, b) for a in h) for w, b in zip(wr, r))
+        found = greedy_match(torch.tensor(h).float(), torch.tensor(r).float(), wh, wr)
+        assert found == pytest.approx((p, q, 2 * p * q / (p + q) if p * q > 0 else 0.0), abs=1e-6)
+
+
+def test_f1_without_a_harmonic_mean():
+    east, west = torch.tensor([[1.0, 0.0]]), torch.tensor([[-1.0, 0.0]])
+    one = np.ones(1)
+    assert greedy_match(east, west, one, one) == (-1, -1, -1)
+    both, weights = torch.cat([east, west]), np.array([0.0, 1.0])
+    # precision: west against east; recall: east against both
+    assert greedy_match(both, east, weights, one) == (-1, 1, 0)
+    assert greedy_match(both, torch.tensor([[0.0, 1.0]]), weights, one) == (0, 0, 0)
+
+
+def test_inverse_document_frequencies_agree_with_counting():
+    generator = np.random.default_rng(5)
+    documents = [generator.integers(0, 30, generator.integers(1, 20)) for _ in range(40)]
+    count = Counter(token for ids in documents for token in set(ids.tolist()))
+    plus_one = [math.log(41 / (count[token] + 1)) for token in range(32)]
+    paper = [-math.log(count[token] / 40) if count[token] else math.log(40) for token in range(32)]
+    assert count[31] == 0 < len(count)
+    assert inverse_document_frequencies(documents, 32, "plus-one") == pytest.approx(plus_one)
+    assert inverse_document_frequencies(documents, 32, "paper") == pytest.approx(paper)
+
+
+def test_special_tokens_weigh_nothing():
+    weights = np.array([5.0, 7.0, 1.0, 2.0])
+    # 0 and 1 stand around the text; the 0 within it is that token written out
+    assert text_weights(np.array([0, 2, 0, 3, 1]), weights).tolist() == pytest.approx([0, 1 / 3, 0, 2 / 3, 0])
+    assert text_weights(np.array([0, 2, 3, 1]), np.zeros(4)).tolist() == [0, 0.5, 0.5, 0]
+
+
+def roberta_with_slow_tokenizer(folder, copy):
+    """bert-score asks for a slow tokenizer, whose files are a vocabulary and merges."""
+    from tokenizers import Tokenizer
+
+    shutil.copytree(folder, copy)
+    Tokenizer.from_file(str(copy / "tokenizer.json")).model.save(str(copy))
+    (copy / "tokenizer_config.json").write_text('{"tokenizer_class": "RobertaTokenizer", "model_max_length": 72}')
+    return copy
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tiny_bert, tiny_xlmr, tiny_roberta, tmp_path_factory):
+    copy = tmp_path_factory.mktemp("bertscore") / "roberta"
+    return {
+        "bert": tiny_bert,
+        "xlmr": tiny_xlmr,
+        "roberta": roberta_with_slow_tokenizer(tiny_roberta, copy),
+    }
+
+
+@pytest.mark.parametrize("idf", ["none", "plus-one"])
+@pytest.mark.parametrize("family", ["bert", "xlmr", "roberta"])
+def test_agrees_with_bert_score(checkpoints, family, idf):
+    utils = pytest.importorskip("bert_score.utils")
+    folder = checkpoints[family]
+    if family == "roberta" and utils.get_tokenizer(str(folder)).is_fast:
+        pytest.skip("this transformers has no slow tokenizers: bert-score then reads the first word without a space")
+    expected = theirs(folder, HYPOTHESES, REFERENCES, idf=idf != "none")
+    found = ours(folder, HYPOTHESES, [REFERENCES], idf=idf)
+    assert np.abs(found - expected).max() < TOLERANCE
+    assert np.ptp(found, axis=1).min() > 0.01
+
+
+def test_idf_matters(tiny_bert):
+    found = [ours(tiny_bert, HYPOTHESES, [REFERENCES], idf=idf) for idf in ("none", "plus-one", "paper")]
+    assert np.abs(found[0] - found[1]).max() > 1e-3 < np.abs(found[1] - found[2]).max()
+
+
+@pytest.mark.parametrize("idf", ["none", "plus-one"])
+def test_several_references_agree_with_bert_score(tiny_bert, idf):
+    streams = [REFERENCES, [OTHERS[0], None, *OTHERS[2:]]]
+    groups = [[text for text in texts if text is not None] for texts in zip(*streams)]
+    expected = theirs(tiny_bert, HYPOTHESES, groups, idf=idf != "none")
+    assert np.abs(ours(tiny_bert, HYPOTHESES, streams, idf=idf) - expected).max() < TOLERANCE
+
+
+def test_mean_of_several_references(tiny_bert):
+    first, second = (ours(tiny_bert, HYPOTHESES, [stream]) for stream in (REFERENCES, OTHERS))
+    found = ours(tiny_bert, HYPOTHESES, [REFERENCES, OTHERS], multiref="mean")
+    assert found == pytest.approx((first + second) / 2, abs=1e-9)
+    assert ours(tiny_bert, HYPOTHESES, [REFERENCES, OTHERS]) == pytest.approx(np.maximum(first, second), abs=1e-9)
+
+
+EMPTY_OR_LONG = (
+    ["the cat sat", "", "a dog", " \t ", "the river " * 60, "rain"],
+    ["the cat", "a bird", "", "", "a slow river", "the old rain " * 40],
+)
+
+
+@pytest.mark.parametrize("idf", ["none", "plus-one"])
+def test_empty_and_long_texts_agree_with_bert_score(tiny_bert, idf):
+    utils = pytest.importorskip("bert_score.utils")
+    if not hasattr(utils.get_tokenizer(str(tiny_bert)), "build_inputs_with_special_tokens"):
+        pytest.skip("with this transformers bert-score fails on empty texts")
+    hypotheses, references = EMPTY_OR_LONG
+    expected = theirs(tiny_bert, hypotheses, references, idf=idf != "none")[2]
+    metric = BERTScore(model=str(tiny_bert), layers=2, idf=idf)
+    assert np.abs(values(metric, hypotheses, [references]) - expected).max() < TOLERANCE
+
+
+def test_empty_and_long_texts_are_said(tiny_bert, caplog):
+    hypotheses, references = EMPTY_OR_LONG
+    score = BERTScore([references], model=str(tiny_bert)).corpus_score(hypotheses, None)
+    assert score._verbose == "(truncated = 2 empty = 3)"
+    assert (values(BERTScore(model=str(tiny_bert)), hypotheses, [references])[1:4] == 0).all()
+    assert caplog.messages[:2] == [
+        "bertscore: 2 segments were cut to 68 tokens a text (segment 5, 6)",
+        "bertscore: 3 segments have an empty hypothesis or reference and score 0 (segment 2, 3, 4)",
+    ]
+
+
+def test_empty_texts_of_roberta(tiny_roberta):
+    """No space is put before them."""
+    metric = BERTScore(model=str(tiny_roberta))
+    assert values(metric, ["", "cat", " "], [["cat", "", ""]]).tolist() == [0, 0, 0]
+    assert metric._last.counts["empty"] == 3
+
+
+def test_cuts_texts_for_idf_too(stub):
+    # cut to one token, the documents are east and north
+    found = values(stub(score="p", idf="paper", max_length=1), ["steep", "north"], [["east north steep", "north"]])
+    assert found == pytest.approx([3 / 5, 1], abs=1e-6)
+    metric = stub(idf="paper", max_length=1)
+    assert metric.settings["maxlen"] == 1
+    table = metric._token_weights(SimpleNamespace(references=[["east north steep", "north"]]))
+    assert table == pytest.approx([0, *[math.log(2)] * 5, 0])
+
+
+def test_an_empty_reference_beside_another_does_not_count(stub):
+    metric = stub()
+    score = metric.corpus_score(["east", "east"], [["", "east"], ["steep", "north"]])
+    # 60 beats the empty one's 0, and 100 beats north's 0
+    assert score.score == pytest.approx(80, abs=1e-4) and score._verbose == ""
+
+
+def test_segments_without_reference(stub, caplog):
+    score = stub(idf="paper").corpus_score(["east", "east"], [["steep", None]])
+    assert score.score == pytest.approx(60, abs=1e-4) and score._verbose == "(unreferenced = 1)"
+    assert "bertscore: 1 segment has no reference and is left out (segment 2)" in caplog.messages
+    for streams in ([[None, None]], []):
+        with pytest.raises(InputError, match="bertscore: no segment can be scored"):
+            stub(idf="paper").corpus_score(["east", "east"], streams)
+
+
+def test_identical_texts_score_100(tiny_bert):
+    assert ours(tiny_bert, REFERENCES, [REFERENCES], idf="plus-one") == pytest.approx(1, abs=1e-6)
+
+
+def test_swapping_the_sides_swaps_precision_and_recall(tiny_bert):
+    there, back = ours(tiny_bert, HYPOTHESES, [REFERENCES]), ours(tiny_bert, REFERENCES, [HYPOTHESES])
+    assert there == pytest.approx(back[[1, 0, 2]], abs=1e-6)
+
+
+def test_scores_do_not_depend_on_batches_or_order(tiny_bert):
+    order = [4, 2, 5, 0, 3, 1]
+    once = ours(tiny_bert, HYPOTHESES, [REFERENCES], idf="plus-one")
+    again = ours(
+        tiny_bert,
+        [HYPOTHESES[i] for i in order],
+        [[REFERENCES[i] for i in order]],
+        idf="plus-one",
+        engine=EngineOptions(batch_tokens=16, store_mb=1),
+    )
+    assert again == pytest.approx(once[:, order], abs=1e-6)
+
+
+@pytest.mark.parametrize("layers", ["mean", "1,3", "concat_last4", 0])
+def test_layers_are_those_of_bertr(tiny_bert, layers):
+    """BERTR's recall over the same states, but for the special tokens, which hold no best match here."""
+    recall = values(BERTR(model=str(tiny_bert), layers=layers), HYPOTHESES[:2], [REFERENCES[:2]])
+    found = BERTScore(model=str(tiny_bert), layers=layers, score="r")
+    assert found.mixes == BERTR(model=str(tiny_bert), layers=layers).mixes
+    assert values(found, HYPOTHESES[:2], [REFERENCES[:2]]) == pytest.approx(recall, abs=0.05)
+    assert (values(found, HYPOTHESES[:2], [REFERENCES[:2]]) >= recall - 1e-6).all()
+
+
+def test_one_pass_serves_bertr_too(tiny_bert, monkeypatch):
+    from ctx_metrics.engine import encoder
+
+    monkeypatch.setattr(encoder, "_encoders", {})
+    started = []
+    start = encoder.TextEncoder._start
+    monkeypatch.setattr(
+        encoder.TextEncoder, "_start", lambda self, texts, *rest: started.extend(texts) or start(self, texts, *rest)
+    )
+    metrics = [cls([REFERENCES], [OTHERS], model=str(tiny_bert), layers=2) for cls in (BERTR, BERTScore)]
+    for metric in metrics:
+        metric.corpus_score(OTHERS, None)
+    assert metrics[0].encoder is metrics[1].encoder
+    assert len(started) == len({text.key for text in started}) == len(REFERENCES) + len(OTHERS)
+
+
+@pytest.mark.parametrize(
+    "settings, names, layers",
+    [
+        ({}, ["embedded"], "2"),
+        ({"layers": "1,3"}, ["embedded"], "1,3"),
+        ({"model": "owner/name"}, ["owner/name"], "mean"),
+        ({"model": "paper", "target_lang": "en_GB"}, ["english"], "1"),
+        ({"model": "paper", "target_lang": "de"}, ["multilingual"], "3"),
+        ({"model": "paper", "target_lang": "en", "layers": 0}, ["english"], "0"),
+    ],
+)
+def test_models_and_default_layers(resolved, settings, names, layers):
+    assert BERTScore(**settings).settings["layers"] == layers
+    assert resolved == names
+
+
+def test_the_papers_models():
+    from ctx_metrics.metrics.bertscore import PAPER_MODEL_ELSE, PAPER_MODELS
+
+    # bert-score's tables, with the names that the hub has given them since
+    utils = pytest.importorskip("bert_score.utils")
+    for language, (model, layer) in {**PAPER_MODELS, "de": PAPER_MODEL_ELSE}.items():
+        assert utils.lang2model[language] == model.split("/")[1]
+        assert utils.model2layers[utils.lang2model[language]] == int(layer)
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"score": "f"}, "bertscore: score 'f' is none of p, r, f1"),
+        ({"idf": "yes"}, "bertscore: idf 'yes' is none of none, plus-one, paper"),
+        ({"multiref": "best"}, "bertscore: multiref 'best' is neither max nor mean"),
+        ({"layers": "9"}, "bertscore: layers 9 are not all in 0..3, which this encoder has"),
+        ({"max_length": 0}, "bertscore: a maximum length of 0 tokens leaves nothing to compare"),
+        ({"model": "paper"}, "bertscore: --bertscore-model paper depends on the target language"),
+        ({"model": "paper", "flag": "--rtt"}, "bertscore: --rtt-model paper depends on the target language"),
+        ({"target_lang": "de"}, "bertscore: .* the language is 'de'; name another with --bertscore-model"),
+        ({"target_lang": "de", "flag": "--rtt"}, "the language is 'de'; name another with --rtt-model"),
+    ],
+)
+def test_settings_that_cannot_be(resolved, settings, message):
+    with pytest.raises(InputError, match=message):
+        BERTScore(**settings)
+
+
+def test_signature(tiny_bert):
+    metric = BERTScore([REFERENCES], model=str(tiny_bert), layers="1,3", score="r", idf="paper")
+    metric.corpus_score(HYPOTHESES, None)
+    parts = metric.get_signature().format().split("|")
+    expected = "nrefs:1 model:bert inputs:mt+ref layers:1,3 multiref:max maxlen:68 part:r idf:paper scale:100"
+    assert set(expected.split()) <= set(parts)
+    short = [part.split(":")[0] for part in metric.get_signature().format(short=True).split("|")]
+    assert len(short) == len(set(short)) == len(parts)
+
+
+def test_can_be_pickled(tiny_bert):
+    metric = BERTScore([REFERENCES], [HYPOTHESES], model=str(tiny_bert), idf="paper")
+    score = metric.corpus_score(HYPOTHESES, None).score
+    assert pickle.loads(pickle.dumps(metric)).corpus_score(HYPOTHESES, None).score == score
+
+
+def test_flags():
+    parser = ArgumentParser()
+    BERTScore.add_arguments(parser.add_argument_group("own"))
+    args = parser.parse_args(["--bertscore-idf", "paper", "--bertscore-layers", "3,4", "--bertscore-score", "p"])
+    assert vars(args) == {
+        "bertscore_model": None,
+        "bertscore_layers": "3,4",
+        "bertscore_idf": "paper",
+        "bertscore_score": "p",
+        "bertscore_max_length": None,
+        "bertscore_multiref": "max",
+    }
+    parser.format_help()  # raises for a % in a text
+    other = ArgumentParser()
+    add_model_arguments(other, "name", "--other-flag", idf="plus-one")
+    args = vars(other.parse_args(["--other-flag-model", "m"]))
+    assert args == {"name_model": "m", "name_layers": None, "name_idf": "plus-one"}
+
+
+@pytest.fixture(scope="module")
+def wmt22(shared_data):
+    """500 segments of WMT22, Chinese to English: hypotheses, and two references."""
+    with tarfile.open(shared_data / "wmt22_mqm" / "wmt22_mqm.tar.xz") as tar:
+
+        def lines(path: str) -> list[str]:
+            return tar.extractfile(f"wmt22_mqm/zh-en/{path}").read().decode().split("\n")[:500]
+
+        names = ("system-outputs/Online-A", "references/zh-en.refA", "references/zh-en.refB")
+        return [lines(f"{name}.txt") for name in names]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("idf", ["none", "plus-one"])
+def test_real_pairs_agree_with_bert_score(wmt22, idf):
+    folder = hub.resolve("embedded").folder
+    hypotheses, first, second = wmt22
+    expected = theirs(folder, hypotheses, first, 4, idf != "none", batch_size=64)
+    assert np.abs(ours(folder, hypotheses, [first], layers=4, idf=idf) - expected).max() < TOLERANCE
+    groups = [list(texts) for texts in zip(first, second)][:100]
+    expected = theirs(folder, hypotheses[:100], groups, 4, idf != "none", batch_size=64)
+    found = ours(folder, hypotheses[:100], [first[:100], second[:100]], layers=4, idf=idf)
+    assert np.abs(found - expected).max() < TOLERANCE

@@ -1,0 +1,175 @@
+"""`ctx-metrics roundtrip`: outputs to files of round trips."""
+
+import gzip
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import toy_translation as toys
+
+from ctx_metrics.cli import main
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, capfd):
+    """run("-t", ...) gives exit code, standard output and standard error, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+
+    def call(*argv):
+        capfd.readouterr()
+        try:
+            code = main(["roundtrip", *map(str, argv)])
+        except SystemExit as error:
+            code = error.code
+        return (code, *capfd.readouterr())
+
+    return call
+
+
+def write(path, *lines):
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path.name
+
+
+def test_a_command_from_end_to_end(run, tmp_path):
+    write(tmp_path / "a.de.txt", "eins", "", "zwei \r drei")
+    with gzip.open(tmp_path / "b.txt.gz", "wt") as file:
+        file.write("eins\nvier\neins\n")
+    code, out, err = run("-t", "a.de.txt", "b.txt.gz", "--rtt-bt", "cmd:sed 's/^/> /'", "-o", "new/rtt")
+    assert (code, err) == (0, "ctx-metrics: a.de.txt: 1 output is empty, and so is the round trip (segment 2)\n")
+    assert (tmp_path / "new/rtt/a.de.rtt.txt").read_bytes() == b"> eins\n\n> zwei \r drei\n"
+    assert (tmp_path / "new/rtt/b.rtt.txt").read_bytes() == b"> eins\n> vier\n> eins\n"
+    assert len(list((tmp_path / "new/rtt").iterdir())) == 2
+    assert "Back-translator: cmd-" in out and "new/rtt/a.de.rtt.txt" in out and "Copies" not in out
+
+
+def test_a_model_from_end_to_end_with_guards(run, tmp_path):
+    toy, lines = toys.trained_marian(), toys.lines(30, seed=11)
+    write(tmp_path / "src.txt", *(toy.expected(line) for line in lines))
+    write(tmp_path / "a.txt", *lines)
+    write(tmp_path / "b.txt", toy.expected(lines[0]), "", *lines[2:])
+    flags = ["-t", "a.txt", "b.txt", "-l", "en-de", "--bt", f"hf:{toy.folder}", "-s", "src.txt", "--ctx-device", "cpu"]
+    code, out, err = run(*flags, "--rtt-beams", "2")
+    assert code == 0
+    assert (tmp_path / "a.rtt.txt").read_text() == (tmp_path / "src.txt").read_text()
+    expected = [toy.expected(toy.expected(lines[0])), "", *(toy.expected(line) for line in lines[2:])]
+    assert (tmp_path / "b.rtt.txt").read_text().split("\n") == [*expected, ""]
+    rows = [line.strip("│").split("│") for line in out.splitlines() if ".txt" in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["a.txt", "30", "0", "0", "0", "a.rtt.txt"],
+        ["b.txt", "30", "1", "1", "0", "b.rtt.txt"],
+    ]
+    assert err.splitlines() == [
+        "ctx-metrics: b.txt: 1 output copies the source, which a round trip does not tell (segment 1)",
+        "ctx-metrics: b.txt: 1 output is empty, and so is the round trip (segment 2)",
+    ]
+    assert f"Back-translator: hf-{toy.folder.name}-" in out and out.endswith("-beams2\n")
+
+
+def test_a_failure_writes_no_file_and_the_next_run_goes_on(run, tmp_path):
+    write(tmp_path / "a.txt", *"abcd")
+    write(tmp_path / "a.rtt.txt", "of an earlier run")
+    flags = [
+        "-t",
+        "a.txt",
+        "--rtt-batch-lines",
+        "2",
+        "--rtt-bt",
+        'cmd:tee -a asked | sed "$(test -e mended || echo /c/d)"',
+    ]
+    code, out, err = run(*flags)
+    assert (
+        (code, out) == (1, "")
+        and err.startswith("ctx-metrics: error: cmd: line-count drift: ")
+        and err.count("\n") == 1
+    )
+    assert (tmp_path / "a.rtt.txt").read_text() == "of an earlier run\n"
+    write(tmp_path / "mended")
+    code, out, err = run(*flags)
+    assert code == 0 and err.startswith("ctx-metrics: round trip: 2 of 4 distinct lines from the cache ")
+    assert (tmp_path / "a.rtt.txt").read_text() == "a\nb\nc\nd\n"
+    assert (tmp_path / "asked").read_text() == "a\nb\nc\nd\nc\nd\n"
+
+
+def test_the_system_named_as_the_back_translator_is_said(run, tmp_path):
+    write(tmp_path / "google.txt", "eins")
+    write(tmp_path / "ours.txt", "eins")
+    _, _, err = run("-t", "google.txt", "ours.txt", "--rtt-bt", "cmd:cat", "--rtt-bt-name", "google-2026")
+    assert "seems to be the system google.txt: its round trips come back too well" in err and "ours" not in err
+
+
+def test_wrong_usage(run, tmp_path):
+    write(tmp_path / "a.txt", "eins")
+    assert run("-t", "a.txt")[0] == 2
+    assert "the back-translator is missing: name it with --rtt-bt" in run("-t", "a.txt")[2]
+    assert "'opus' is no back-translator: name hf:MODEL" in run("-t", "a.txt", "--rtt-bt", "opus")[2]
+    assert run("--rtt-bt", "cmd:cat")[0] == 2
+    assert "no language pair" in run("-t", "a.txt", "--rtt-bt", "cmd:cat", "-l", "de")[2]
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [
+        (["-t", "none.txt"], "cannot read none.txt: No such file"),
+        (["-t", "a.txt", "-s", "two.txt"], "a.txt has 1 line, and the source two.txt has 2"),
+        (["-t", "empty.txt"], "empty.txt is empty"),
+        (["-t", "a.txt", "a.txt"], "a.txt and a.txt would both become a.rtt.txt"),
+        (
+            ["-t", "a.txt", "in/a.txt"],
+            "a.txt and in/a.txt would both become a.rtt.txt; translate one of them with another -o",
+        ),
+        (["-t", "a.txt", "-o", "two.txt"], "cannot write into two.txt: two.txt is a file, and a folder must be there"),
+        (["-t", "b.txt"], "cannot write b.rtt.txt: it is a folder"),
+        (["-t", "a.txt", "--rtt-beams", "2"], "--rtt-beams is for hf: back-translators"),
+        (["-t", "a.txt", "--rtt-cache", "two.txt"], "the kept round trips in two.txt/cmd-"),
+        (["-t", "latin.txt"], "latin.txt, line 1: byte 2 (0xe4) is not utf-8"),
+    ],
+)
+def test_faults_are_one_line_and_no_command_is_started(run, tmp_path, flags, said):
+    write(tmp_path / "a.txt", "eins")
+    write(tmp_path / "b.txt", "eins")
+    write(tmp_path / "two.txt", "one", "two")
+    write(tmp_path / "empty.txt")
+    write(tmp_path / "in/a.txt", "eins")
+    (tmp_path / "b.rtt.txt").mkdir()
+    (tmp_path / "latin.txt").write_bytes(b"h\xe4tte\n")
+    code, out, err = run(*flags, "--rtt-bt", "cmd:touch started; cat")
+    assert (code, out) == (1, "") and err.startswith(f"ctx-metrics: error: {said}") and err.count("\n") == 1
+    assert not (tmp_path / "started").exists()
+
+
+STOPPED = """
+import signal, sys
+from ctx_metrics import cli
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
+sys.exit(cli.main(["roundtrip", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.parametrize(
+    "cache, said",
+    [([], "is kept in .*, and the same command goes on where it was"), (["--rtt-cache", "none"], "nothing is")],
+)
+def test_ctrl_c(run, tmp_path, cache, said):
+    """Stopped in the second portion: exit code 130, and what is kept is said."""
+    write(tmp_path / "a.txt", *"abcd")
+    command = "cmd:cat > portion; grep -q c portion && touch waiting && exec sleep 60; cat portion"
+    flags = ["-t", "a.txt", "--rtt-batch-lines", "2", "--rtt-bt", command, *cache]
+    with open(tmp_path / "err", "wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", STOPPED, *flags], stderr=errors, cwd=tmp_path, start_new_session=True, env=os.environ
+        )
+        while not (tmp_path / "waiting").exists() and process.poll() is None:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it, to the command too
+        assert process.wait(60) == 130
+    [line] = (tmp_path / "err").read_text().splitlines()
+    assert line.startswith("ctx-metrics: stopped; ")
+    assert re.search(said, line)
+    assert not (tmp_path / "a.rtt.txt").exists()

@@ -1,0 +1,391 @@
+"""The laws of tests/test_laws.py for metrics that compare other texts than hypotheses and references: round trips with the
+source, hypotheses with gold and pseudo-references."""
+
+import json
+import math
+import pickle
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sacrebleu.metrics import METRICS
+from sacrebleu.significance import PairedTest
+
+from ctx_metrics import InputError, read_lines
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.metrics.construct import Segments, constructor_parameters
+from ctx_metrics.metrics.resample import DocumentPairedTest, resample_documents
+from ctx_metrics.pseudo_references.options import PseudoFilter
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+ROUNDTRIP = ("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore")
+PSEUDO = ("prsentbleu", "prbleu", "prchrf")
+# whether the corpus score is the mean of the segments', and whether no model takes part
+MEANS = ("rttsentbleu", "rttsbert", "rttbertscore", "prsentbleu")
+OUTPUT_LINES = [f"Satz {number}: eine Ausgabe des Systems" for number in range(1, 60)]
+ODD = ["", " ", "\u200b", "a\0b", "🙂 👍🏽", "\u2028", "-", "x " * 400, "Ünïcödé ﬁ ①", "[SEP] [CLS]", "日本語"]
+
+
+def lines(name: str) -> list[str]:
+    return read_lines(str(EXAMPLES / name))
+
+
+REFERENCES, DOC_IDS = lines("ref.en.txt"), lines("docids.txt")
+SYSTEMS = {letter: lines(f"system_{letter}.en.txt") for letter in "abc"}
+
+
+def named(text: list, name: str) -> Segments:
+    segments = Segments(text)
+    segments.name = name
+    return segments
+
+
+def roundtrip_metric(name: str, outputs, sources, roundtrips, **settings):
+    cls = METRICS[name.upper()]
+    languages = {"source_lang": "en"} if "source_lang" in constructor_parameters(cls) else {}
+    return cls(None, outputs, sources=sources, roundtrips=roundtrips, **languages, **settings)
+
+
+def make(name: str, systems: list, truth: list, **settings):
+    """A metric, and what it scores as hypotheses so that `systems` are compared with `truth`."""
+    if name in ROUNDTRIP:
+        outputs = [[f"{number} {line}" for line in OUTPUT_LINES[:1] * len(each)] for number, each in enumerate(systems)]
+        return roundtrip_metric(name, outputs, truth, systems, backtranslator="toy", **settings), outputs
+    settings.setdefault("pseudo_filter", PseudoFilter("mas", guard=None))
+    pseudo = [named([f"{line} again" for line in truth], "again.txt")]
+    metric = METRICS[name.upper()]([truth], systems, "en", **{"pseudo_references": pseudo, **settings})
+    return metric, systems
+
+
+def score(name: str, system: list, truth: list, **settings) -> float:
+    metric, [hypotheses] = make(name, [system], truth, **settings)
+    return metric.corpus_score(hypotheses, None).score
+
+
+def segment_scores(name: str, systems: list, truth: list, **settings) -> list[list[float]]:
+    metric, scored = make(name, systems, truth, **settings)
+    return [[each.score for each in metric.segment_scores(hypotheses, None)] for hypotheses in scored]
+
+
+@pytest.fixture(params=[*ROUNDTRIP, *PSEUDO])
+def name(request) -> str:
+    return request.param
+
+
+@pytest.fixture(params=ROUNDTRIP)
+def roundtrip(request) -> str:
+    return request.param
+
+
+@pytest.fixture(params=PSEUDO)
+def pseudo(request) -> str:
+    return request.param
+
+
+def test_order_and_company(name):
+    """A segment's score depends neither on the order nor on the other systems nor on the batch."""
+    settings = {"idf": "none"} if name == "rttbertscore" else {}  # idf is of the whole source
+    [base] = segment_scores(name, [SYSTEMS["b"]], REFERENCES, **settings)
+    order = random.Random(3).sample(range(len(base)), len(base))
+    truth = [REFERENCES[i] for i in order]
+    [shuffled] = segment_scores(name, [[SYSTEMS["b"][i] for i in order]], truth, **settings)
+    assert [shuffled[order.index(i)] for i in range(len(base))] == pytest.approx(base, abs=1e-3)
+    together = segment_scores(name, list(SYSTEMS.values()), REFERENCES, **settings)[1]
+    assert together == pytest.approx(base, abs=1e-3)
+    if name in ("rttsbert", "rttbertscore") or name in PSEUDO:
+        engine = EngineOptions(batch_tokens=100, store_mb=1)
+        [small] = segment_scores(name, [SYSTEMS["b"]], REFERENCES, engine=engine, **settings)
+        assert small == pytest.approx(base, abs=1e-3)
+
+
+def test_identity(name):
+    same = score(name, REFERENCES, REFERENCES)
+    assert same == pytest.approx(100, abs=1e-3)
+    assert max(score(name, system, REFERENCES) for system in SYSTEMS.values()) < same - 1
+
+
+def test_corpus_score_of_means(name):
+    if name not in MEANS:
+        pytest.skip("the corpus score is made of the corpus' counts")
+    [scores] = segment_scores(name, [SYSTEMS["b"]], REFERENCES)
+    assert score(name, SYSTEMS["b"], REFERENCES) == pytest.approx(sum(scores) / len(scores), abs=1e-6)
+
+
+def test_odd_lines(name):
+    for hypotheses, truth in (
+        (ODD, ["A plain line."] * len(ODD)),
+        (["A plain line."] * len(ODD), ODD),
+        (ODD, ODD[::-1]),
+    ):
+        [scores] = segment_scores(name, [hypotheses], truth)
+        assert len(scores) == len(ODD) and all(map(math.isfinite, scores))
+        assert all(-100.001 <= each <= 100.001 for each in scores)
+
+
+def test_lengths_must_agree(name):
+    with pytest.raises(InputError, match="2.*3|3.*2"):
+        score(name, ["a", "b"], ["a", "b", "c"])
+
+
+def test_signature(name):
+    metric, [hypotheses] = make(name, [SYSTEMS["a"]], REFERENCES)
+    whole = metric.corpus_score(hypotheses, None)
+    long, short = metric.get_signature().format(), metric.get_signature().format(short=True)
+    result = json.loads(whole.format(1, False, long, True))
+    assert result["name"] == metric.NAME and metric.NAME.lower() == name and result["scale"] == "100"
+    assert len(short) < len(long) and short.count(":") == long.count(":")
+    if name in ROUNDTRIP:
+        assert result["nrefs"] == "0" and result["bt"] == "toy" and result["inputs"] == "src+rtt"
+    else:
+        assert result["nrefs"] == "1" and result["pseudo"] == "1" and result["filter"] == "mas"
+
+
+def test_bootstrap(name):
+    metric, [hypotheses] = make(name, [SYSTEMS["b"]], REFERENCES)
+    whole = metric.corpus_score(hypotheses, None, n_bootstrap=200)
+    assert 0 < whole._ci < 20 and abs(whole._mean - whole.score) < 3
+    assert "±" in whole.format()
+
+
+@pytest.mark.parametrize("kind", ["bs", "ar"])
+def test_paired(name, kind):
+    """Two worker processes give what one gives, and the systems differ."""
+    results = []
+    for jobs in (1, 2):
+        metric, [b, c] = make(name, [SYSTEMS["b"], SYSTEMS["c"]], REFERENCES)
+        systems = [("c", c), ("b", b)]
+        _, scores = PairedTest(systems, {metric.NAME: metric}, None, kind, n_samples=200, n_jobs=jobs)()
+        results.append([(each.score, each.p_value) for each in scores[metric.NAME]])
+    assert results[0] == results[1]
+    assert results[0][1][1] < 0.1
+
+
+def test_documents(name):
+    """Documents can be resampled, and the score stays."""
+    before = score(name, SYSTEMS["b"], REFERENCES)
+    metric, [b, c] = make(name, [SYSTEMS["b"], SYSTEMS["c"]], REFERENCES)
+    resample_documents(metric, DOC_IDS)
+    assert metric.corpus_score(b, None, n_bootstrap=50).score == pytest.approx(before, abs=1e-6)
+    _, scores = DocumentPairedTest([("b", b), ("c", c)], {metric.NAME: metric}, None, "bs", 50, 1)()
+    assert scores[metric.NAME][0].score == pytest.approx(before, abs=1e-6)
+
+
+def test_pickling(name):
+    metric, [hypotheses] = make(name, [SYSTEMS["a"]], REFERENCES)
+    before = metric.corpus_score(hypotheses, None).score
+    again = pickle.loads(pickle.dumps(metric))
+    assert again.corpus_score(hypotheses, None).score == before
+
+
+def test_a_source_and_round_trips_are_needed(roundtrip):
+    cls = METRICS[roundtrip.upper()]
+    with pytest.raises(InputError, match=f"{roundtrip}: needs the source"):
+        cls(roundtrips=[["a"]])
+    with pytest.raises(InputError, match=f"{roundtrip}: needs each system's round trip"):
+        cls(sources=["a"])
+    with pytest.raises(InputError, match="1 round trip for 2 systems"):
+        cls(systems=[["a"], ["b"]], sources=["a"], roundtrips=[["a"]])
+    with pytest.raises(InputError, match="round trip 1 has 1 line, but system 1 has 2"):
+        cls(systems=[["a", "b"]], sources=["a", "b"], roundtrips=[["a"]])
+
+
+def test_one_stream_serves_where_no_systems_are_named(roundtrip):
+    metric = roundtrip_metric(roundtrip, (), ["The cat sat down."], [["The cat sat down."]])
+    assert metric.corpus_score(["Die Katze setzte sich."], None).score == pytest.approx(100, abs=1e-3)
+    with pytest.raises(InputError, match="sources: 1 segment for 2"):
+        metric.corpus_score(["Die Katze", "Der Hund"], None)
+
+
+def test_unknown_hypotheses_are_refused(roundtrip):
+    metric, _ = make(roundtrip, [SYSTEMS["a"]], REFERENCES)
+    with pytest.raises(InputError, match="no round trip is known"):
+        metric.corpus_score(SYSTEMS["a"], None)
+
+
+def test_copies_and_empty_lines_are_counted(roundtrip):
+    sources = ["The old man went home.", "It rained all day long.", "A dog barked at us.", "We left."]
+    outputs = ["The old man went home.", "Es regnete den ganzen Tag.", "", "Wir gingen."]
+    metric = roundtrip_metric(roundtrip, [outputs], sources, [[sources[0], sources[1], "", ""]])
+    text = metric.corpus_score(outputs, None).format()
+    assert "source_copies = 1" in text and "empty_outputs = 1" in text and "empty_roundtrips = 1" in text
+
+
+def test_equal_systems_with_unequal_round_trips_are_said(roundtrip, caplog):
+    roundtrip_metric(roundtrip, [["x"], ["x"]], ["a"], [["a"], ["b"]])
+    assert "equals an earlier system" in caplog.text
+
+
+def test_the_back_translator_under_test_is_said(roundtrip, caplog):
+    roundtrip_metric(roundtrip, [named(["x"], "out/opus-mt.txt")], ["a"], [["a"]], backtranslator="opus-mt")
+    assert "seems to be the system under test, out/opus-mt.txt" in caplog.text
+
+
+def test_without_pseudo_references_gold_alone(pseudo, caplog):
+    metric = METRICS[pseudo.upper()]([REFERENCES], target_lang="en")
+    plain = metric.corpus_score(SYSTEMS["b"], None)
+    assert "no pseudo-references" in caplog.text and "pseudo:0" in str(metric.get_signature())
+    if pseudo == "prsentbleu":
+        from ctx_metrics.metrics.sentence_bleu import SentenceBLEU
+
+        other = SentenceBLEU([REFERENCES])
+    else:
+        other = METRICS[pseudo.removeprefix("pr").upper()](references=[REFERENCES])
+    assert plain.score == pytest.approx(other.corpus_score(SYSTEMS["b"], None).score, abs=1e-9)
+
+
+def test_kept_pseudo_references_are_further_references(pseudo):
+    """With filter none and no guard, pseudo-references are references."""
+    every = PseudoFilter("none", guard=None)
+    with_pseudo = METRICS[pseudo.upper()](
+        [REFERENCES], target_lang="en", pseudo_references=[SYSTEMS["a"]], pseudo_filter=every
+    ).corpus_score(SYSTEMS["b"], None)
+    if pseudo == "prsentbleu":
+        from ctx_metrics.metrics.sentence_bleu import SentenceBLEU
+
+        other = SentenceBLEU([REFERENCES, SYSTEMS["a"]])
+    else:
+        other = METRICS[pseudo.removeprefix("pr").upper()](references=[REFERENCES, SYSTEMS["a"]])
+    assert with_pseudo.score == pytest.approx(other.corpus_score(SYSTEMS["b"], None).score, abs=1e-9)
+
+
+def test_the_guard_leaves_the_system_itself_out(pseudo):
+    """Each system's score is the one with the other pseudo-references alone, and that is said."""
+    streams = [named(SYSTEMS["a"], "a.txt"), named(SYSTEMS["b"], "b.txt")]
+    every = PseudoFilter("none")
+    metric = METRICS[pseudo.upper()](
+        [REFERENCES], list(SYSTEMS.values()), "en", pseudo_references=streams, pseudo_filter=every
+    )
+    guarded = metric.corpus_score(SYSTEMS["a"], None)
+    assert "left_out[a.txt] = 59" in guarded.format() and "kept[b.txt] = 59" in guarded.format()
+    alone = METRICS[pseudo.upper()]([REFERENCES], target_lang="en", pseudo_references=streams[1:], pseudo_filter=every)
+    assert guarded.score == pytest.approx(alone.corpus_score(SYSTEMS["a"], None).score, abs=1e-9)
+    off = METRICS[pseudo.upper()](
+        [REFERENCES], target_lang="en", pseudo_references=streams, pseudo_filter=PseudoFilter("none", guard=None)
+    )
+    assert off.corpus_score(SYSTEMS["a"], None).score == pytest.approx(100, abs=1e-3)
+
+
+def test_rejected_ones_are_none_and_not_empty(pseudo):
+    """A rejected pseudo-reference of length 0 would be the closest length of a short hypothesis."""
+    truth, hypotheses = ["The committee met on Monday in the old town hall."], ["The committee met then"]
+    every, none = PseudoFilter("none", guard=None), PseudoFilter("mas", threshold=0.999, guard=None)
+    rejected = METRICS[pseudo.upper()](
+        [truth], target_lang="en", pseudo_references=[["Bananas!"]], pseudo_filter=none
+    ).corpus_score(hypotheses, None)
+    gold = METRICS[pseudo.upper()]([truth], target_lang="en").corpus_score(hypotheses, None)
+    kept = METRICS[pseudo.upper()](
+        [truth], target_lang="en", pseudo_references=[["The committee met then"]], pseudo_filter=every
+    ).corpus_score(hypotheses, None)
+    assert rejected.score == gold.score < kept.score
+
+
+def test_gold_that_is_missing(pseudo):
+    """A segment without gold reference has the pseudo-references that pass without one; without any it is left out."""
+    gold = [None, *REFERENCES[1:]]
+    metric = METRICS[pseudo.upper()](
+        [gold], target_lang="en", pseudo_references=[SYSTEMS["a"]], pseudo_filter=PseudoFilter("mas", guard=None)
+    )
+    found = metric.corpus_score(SYSTEMS["b"], None)
+    assert "unreferenced = 1" in found.format()
+    assert math.isnan(metric.segment_scores(SYSTEMS["b"], None)[0].score)
+
+
+def test_command(name):
+    """--sentence-level agrees with the rows, and every format prints."""
+    command = [
+        str(Path(sys.executable).with_name("sacrebleu")),
+        str(EXAMPLES / "ref.en.txt"),
+        "-m",
+        name,
+        "-q",
+        "-w",
+        "4",
+    ]
+    command += ["-l", "en-de" if name in ROUNDTRIP else "de-en"]
+    b, c = (str(EXAMPLES / f"system_{letter}.en.txt") for letter in "bc")
+    if name in ROUNDTRIP:
+        command += ["--source", str(EXAMPLES / "ref.en.txt")]
+        one, two = ["--roundtrip", b], ["--roundtrip", b, c]
+    else:
+        one = two = ["--pseudo-refs", str(EXAMPLES / "system_a.en.txt"), "--pseudo-filter", "mas"]
+
+    def run(*more):
+        return subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout
+
+    corpus = json.loads(run("-i", b, *one))["score"]
+    sentences = [float(line) for line in run("-i", b, *one, "-sl", "-b").split()]
+    assert len(sentences) == 59
+    if name in MEANS:
+        assert corpus == pytest.approx(sum(sentences) / 59, abs=1e-3)
+    table = run("-i", b, c, *two, "-f", "text", "--paired-bs", "--paired-bs-n", "50")
+    assert METRICS[name.upper()].NAME in table and f"{corpus:.4f}" in table
+    assert run("-i", b, c, *two, "-f", "latex", "--paired-ar", "--paired-ar-n", "20").count(r"\\") >= 2
+
+
+EVERY_FLAG = """
+    --source ref.en.txt --roundtrip system_a.en.txt system_b.en.txt system_c.en.txt --rtt-bt-name toy-engine
+    --rtt-sbert-model embedded --rtt-bertscore-model embedded --rtt-bertscore-layers 3,4 --rtt-bertscore-idf paper
+    --pseudo-refs system_b.en.txt system_c.en.txt --pseudo-filter mas --pseudo-threshold 0.7 --pseudo-guard 0.5
+    --prsentbleu-tokenize intl --prsentbleu-lowercase
+    --bertscore-model embedded --bertscore-layers mean --bertscore-score r --bertscore-idf plus-one
+    --bertscore-max-length 100 --bertscore-multiref mean
+    --bertr-model embedded --bertr-layers 4 --bertr-max-length 100 --bertr-multiref mean
+    --ctx-device cpu --ctx-dtype fp32 --ctx-batch-tokens 4000 --ctx-store-mb 100
+""".split()
+TOGETHER = ["bleu", "prsentbleu", "rttsbert", "rttbertscore", "bertscore", "bertr"]
+TESTS = [
+    [
+        "-f",
+        "json",
+        "--paired-bs",
+        "--paired-bs-n",
+        "30",
+        "-j",
+        "2",
+        "--docids",
+        "docids.txt",
+        "--ctx-resample",
+        "document",
+    ],
+    ["-f", "text", "--paired-ar", "--paired-ar-n", "30"],
+    ["-f", "latex", "--short", "-w", "3"],
+]
+
+
+@pytest.mark.parametrize("more", TESTS, ids=["json", "text", "latex"])
+def test_every_flag_in_one_run(more, tmp_path):
+    command = [
+        str(Path(sys.executable).with_name("sacrebleu")),
+        "ref.en.txt",
+        "-i",
+        *(f"system_{x}.en.txt" for x in "abc"),
+    ]
+    command += ["-m", *TOGETHER, *EVERY_FLAG, *more, "--ctx-seg-scores", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    for name in TOGETHER:
+        title = METRICS[name.upper()].NAME if name != "bleu" else "BLEU"
+        assert title in done.stdout, title
+        assert (
+            len((tmp_path / f"{name}-{'src' if name in ROUNDTRIP else 'ref_en'}.seg.score").read_text().split("\n"))
+            == 178
+        )
+    assert "pseudo-references of system_b.en.txt are left out" in done.stderr
+    assert done.stderr.count("pseudo-references of system_b.en.txt are left out") == 1
+    if more[1] == "json":
+        rows = json.loads(done.stdout)
+        assert len(rows) == 3 and all(len(row) == 7 for row in rows)
+        assert all({"score", "p_value", "mean", "ci"} == set(row["RTTSBERT"]) for row in rows[1:])
+
+
+def test_every_flag_of_ctx_metrics_score(tmp_path):
+    out = tmp_path / "scores.json"
+    command = [str(Path(sys.executable).with_name("ctx-metrics")), "score", "-r", "ref.en.txt"]
+    command += ["-t", *(f"system_{x}.en.txt" for x in "abc"), "-m", *TOGETHER, *EVERY_FLAG, "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES)
+    assert done.returncode == 0, done.stderr
+    text = out.read_text(encoding="utf-8")
+    assert all(f'"{name}"' in text for name in TOGETHER) and "kept[system_c.en.txt]" in text and "bt:toy-engine" in text

@@ -1,0 +1,427 @@
+"""`ctx-metrics meta paraphrase`: sentence pairs are read as they stand, and AUC and correlations are worked by hand."""
+
+import gzip
+import json
+import logging
+import lzma
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from sacrebleu.metrics import BLEU, CHRF, TER
+from scipy.stats import mannwhitneyu
+
+from ctx_metrics import BERTR, SLIDE, InputError
+from ctx_metrics.meta.evaluation import Significance
+from ctx_metrics.meta.paraphrase import auc, paraphrase_check
+from ctx_metrics.meta.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
+from ctx_metrics.meta.scoring import MetricSettings
+
+PAWS = 'id\tsentence1\tsentence2\tlabel\n1\tDogs bite men .\tMen bite dogs .\t0\n2\tHe ran .\t"He" ran .\t1\n'
+MRPC = (
+    "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
+    '1\t11\t12\t"We won," he said.\tHe said: "We won".\r\n0\t13\t14\tIt rains.\tShe "left.\r\n'
+)
+STS = (
+    "main\tMSRvid\t2012test\t0001\t0.000\tA man runs.\tA man is running.\n"
+    'main\tnews\t2016\t0002\t0.8\t"Then he left.\tIt rains.\thttp://one\thttp://other\n'
+)
+PLAIN = "score\tsentence2\tnote\tsentence1\n2.5\tb\tx\ta\n-1\td\t\tc\n"
+QUICK = ["--resamples", "20", "-q"]
+
+
+class Written(CHRF):
+    """A metric whose score is the number that is the hypothesis, less ten times the reference's; NaN for "none"."""
+
+    def _extract_corpus_statistics(self, hypotheses, references):
+        [stream] = self._written
+        return [[float(one.replace("none", "nan")) - 10 * float(other)] for one, other in zip(hypotheses, stream)]
+
+    def _aggregate_and_compute(self, rows):
+        return SimpleNamespace(score=float(np.mean(rows)))
+
+    def __init__(self, references):
+        super().__init__(references=references)
+        self._written = references
+
+
+class OfSources(CHRF):
+    def __init__(self, references=None, sources=None, wrong=False):
+        super().__init__(references=references)
+        if sources is None:
+            raise InputError("ofsources: needs the sources: give --source FILE")
+        if wrong:
+            raise InputError("ofsources: cannot be made at all")
+
+
+class OfRoundTrips(CHRF):
+    def __init__(self, references=None, sources=None, roundtrips=None):
+        raise AssertionError("it is not made, since that may load a model")
+
+
+def written(labels, scores, name="toy", others=None, graded=False) -> PairSet:
+    hypotheses = ["none" if np.isnan(score) else repr(float(score)) for score in scores]
+    others = ["0"] * len(labels) if others is None else [repr(float(other)) for other in others]
+    labels = np.array([labels], float)
+    return PairSet(name, ["sentence1"], len(hypotheses), [hypotheses], [others], segment_scores=labels, graded=graded)
+
+
+def check(*sets, cls=Written, resamples=20, **options):
+    significance = Significance("bootstrap", resamples=resamples, intervals=True)
+    return paraphrase_check(sets, [MetricSettings("written", cls)], significance=significance, **options)
+
+
+def values(report) -> dict[str, list[float]]:
+    return {each.protocol: each.values[0].tolist() for each in report.agreements}
+
+
+def write(path, text: str):
+    opened = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    with opened(path, "wb") as file:
+        file.write(text.encode())
+    return path
+
+
+def error(done) -> str:
+    """The one line of a failed run."""
+    assert (done.code, done.out) == (1, "") and done.err.count("\n") == 1, done
+    return done.err.removeprefix("ctx-metrics: error: ").rstrip("\n")
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".xz"])
+@pytest.mark.parametrize(
+    "text, one, other, labels, graded",
+    [
+        (PAWS, ["Dogs bite men .", "He ran ."], ["Men bite dogs .", '"He" ran .'], [0, 1], False),
+        (PAWS.replace("\n", "\r\n"), ["Dogs bite men .", "He ran ."], ["Men bite dogs .", '"He" ran .'], [0, 1], False),
+        (MRPC, ['"We won," he said.', "It rains."], ['He said: "We won".', 'She "left.'], [1, 0], False),
+        (
+            STS.replace("\n", "\r\n"),
+            ["A man runs.", '"Then he left.'],
+            ["A man is running.", "It rains."],
+            [0, 0.8],
+            True,
+        ),
+        (STS, ["A man runs.", '"Then he left.'], ["A man is running.", "It rains."], [0, 0.8], True),
+        (
+            "\ufeff" + STS.rstrip("\n"),
+            ["A man runs.", '"Then he left.'],
+            ["A man is running.", "It rains."],
+            [0, 0.8],
+            True,
+        ),
+        (PLAIN, ["a", "c"], ["b", "d"], [2.5, -1], True),
+    ],
+    ids=["paws", "crlf", "mrpc", "sts-crlf", "sts", "bom", "plain"],
+)
+def test_layouts(tmp_path, packed, text, one, other, labels, graded):
+    pairs = read_pairs(str(write(tmp_path / f"some.pairs.txt{packed}", text)))
+    assert (pairs.hypotheses, pairs.references) == ([one], [[*other]])
+    assert pairs.segment_scores.tolist() == [labels] and pairs.segment_scores.dtype == np.float64
+    assert (pairs.name, pairs.graded, pairs.segments, pairs.systems) == ("some.pairs", graded, 2, ["sentence1"])
+
+
+def test_byte_literals(tmp_path, caplog):
+    """As bytes are written under Python 3: é is c3 a9 in UTF-8, and text with an apostrophe is in double quotes."""
+    rows = [r"b'caf\xc3\xa9 ?'", 'b"it \'s"', r"b'a\\b'", r"b'say \'so\' \"'"]
+    text = f"id\tsentence1\tsentence2\tlabel\n1\t{rows[0]}\t{rows[1]}\t0\n2\t{rows[2]}\t{rows[3]}\t1\n"
+    path = write(tmp_path / "paws.tsv", text)
+    with caplog.at_level(logging.WARNING, "ctx_metrics"):
+        pairs = read_pairs(str(path))
+    assert pairs.hypotheses + pairs.references == [["café ?", "a\\b"], ["it 's", "say 'so' \""]]
+    assert caplog.messages == [
+        f"{path}: its sentences are byte literals of Python (b'...'); read as what they stand for"
+    ]
+    plain = read_pairs(str(write(tmp_path / "mixed.tsv", text.replace('b"it \'s"', "it 's"))))
+    assert plain.hypotheses == [[rows[0], rows[2]]] and len(caplog.messages) == 1
+    for wrong in (r"b'\xff'", "b'é'", "b'a'b'", r"b'\'"):
+        path = write(tmp_path / "wrong.tsv", text.replace(rows[2], wrong))
+        with pytest.raises(
+            InputError, match=r"wrong\.tsv, line 3: no byte literal of UTF-8 text: .*; write the sentence"
+        ):
+            read_pairs(str(path))
+
+
+HEADER = "sentence1\tsentence2\tlabel\n"
+SCORES = HEADER.replace("label", "score")
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("", ": the file is empty, or its first line is"),
+        ("\n" + PAWS, ": the file is empty, or its first line is"),
+        ("mt\tref\tscore\na\tb\t1\n", ": its first line (mt, ref, score) is of no known layout; known are a TSV whose"),
+        ("sentence1,sentence2,label\na,b,1\n", ": commas part its columns; write it with tabs"),
+        ("a,b,c,d,5.0,e,f\n", ": its first line (a, b, c, d, 5.0, e, f) is of no known layout"),
+        ("a\tb\tc\td\tx\te\tf\n", ": its first line (a, b, c, d, x, e, f) is of no known layout"),
+        ("sentence1\tsentence2\na\tb\n", ", line 1: the header must name one of label (0 or 1) and score (graded)"),
+        ("label\t" + SCORES, ", line 1: the header must name one of label (0 or 1) and score (graded)"),
+        (HEADER, ": there are no sentence pairs in it"),
+        (
+            HEADER + "a\tb\t1\nc\t0\n",
+            ", line 3: 2 columns, and the header names 3; a text must not hold a tab or a line",
+        ),
+        (
+            HEADER + "a\tb\t1\nc\td\t2\n",
+            ", line 3: label '2' is neither 0 nor 1; name the column score if it holds grades",
+        ),
+        (HEADER + "a\tb\t0.0\n", ", line 2: label '0.0' is neither 0 nor 1; name the column score if it holds grades"),
+        (HEADER + "a\tb\t\n", ", line 2: label '' is neither 0 nor 1; name the column score if it holds grades"),
+        (MRPC.replace("\n0\t", "\n-1\t"), ", line 3: Quality '-1' is neither 0 nor 1"),
+        (HEADER + "a\tb\t1\nc\td\t1\n", ": every pair has the label 1, and an area under the curve needs both 0 and 1"),
+        (SCORES + "a\tb\t2.5\nc\td\t2.50\n", ": every pair has the label 2.5, and a correlation needs several scores"),
+        (SCORES + "a\tb\tlow\n", ", line 2: 'low' is no score; write a number, or None where there is none"),
+        (SCORES + "a\tb\t1\nc\td\tNone\n", ", line 3: the pair has no score; leave the line out"),
+        (STS + "main\tMSRvid\t2012test\t3\t1.0\ta\n", ", line 3: 6 columns, and STS-B has at least 7"),
+    ],
+)
+def test_what_cannot_be_read(ctx, tmp_path, text, said):  # noqa: F811
+    path = write(tmp_path / "pairs.tsv", text)
+    assert error(ctx("meta", "paraphrase", path, "-m", "chrf", *QUICK)).startswith(f"{path}{said}")
+
+
+def test_a_file_that_is_not_there(ctx, tmp_path):  # noqa: F811
+    for path in (tmp_path / "absent.tsv", tmp_path):
+        assert error(ctx("meta", "paraphrase", path, "-m", "chrf")).startswith(f"cannot read {path}: ")
+
+
+def test_names_of_sets(tmp_path):
+    for folder in ("wiki", "qqp"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "dev.tsv", PAWS)
+    write(tmp_path / "other.tsv.gz", PAWS)
+    paths = [tmp_path / "wiki" / "dev.tsv", tmp_path / "other.tsv.gz", tmp_path / "qqp" / "dev.tsv"]
+    sets = read_pair_sets(paths, "de")
+    assert [each.name for each in sets] == ["wiki/dev", "other", "qqp/dev"] and {each.target_lang for each in sets} == {
+        "de"
+    }
+    assert [each.name for each in read_pair_sets(paths[:2])] == ["dev", "other"]
+    with pytest.raises(InputError, match="two sets are named qqp/dev; leave one out, or rename a file or its folder"):
+        read_pair_sets([*paths, paths[-1]])
+
+
+def test_auc_by_hand():
+    # pairs of a paraphrase and none: 3 > 2, 3 > 1, 3 > 0; 1 < 2, 1 = 1, 1 > 0: (3 + .5 + 1) / 6
+    labels, scores = np.array([1, 0, 0, 1, 0]), np.array([3.0, 2, 1, 1, 0])
+    assert auc(labels, scores) == 4.5 / 6
+    assert auc(labels, -scores) == 1.5 / 6
+    assert auc(labels, 0 * scores) == 0.5
+    # without the 2: 3 > 1, 3 > 0, 1 = 1, 1 > 0
+    assert auc(labels, np.array([3.0, np.nan, 1, 1, 0])) == 3.5 / 4
+    assert np.isnan(auc(labels, np.array([np.nan, 2, 1, np.nan, 0]))) and np.isnan(auc(labels[:1], scores[:1]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auc_against_others(seed):
+    random = np.random.default_rng(seed)
+    labels, scores = random.integers(2, size=60), random.integers(12, size=60).astype(float)  # many ties
+    one, none = scores[labels == 1], scores[labels == 0]
+    brute = np.mean([(a > b) + (a == b) / 2 for a in one for b in none])
+    assert auc(labels, scores) == pytest.approx(brute, abs=1e-12)
+    u = mannwhitneyu(one, none, method="asymptotic").statistic
+    assert auc(labels, scores) == pytest.approx(u / (len(one) * len(none)), abs=1e-12)
+    sklearn = pytest.importorskip("sklearn.metrics")
+    assert auc(labels, scores) == pytest.approx(sklearn.roc_auc_score(labels, scores), abs=1e-12)
+
+
+def test_the_check_by_hand():
+    """The graded scores' ranks are 1 to 4 and the metric's 1, 2.5, 2.5, 4: rho = 4.5 / sqrt(5 * 4.5), as
+    deviations are (-1.5, -.5, .5, 1.5) and (-1.5, 0, 0, 1.5). Pearson: grades' deviations (-2, -1, 0, 3), the metric's
+    (-3, -2, -2, 7): (6 + 2 + 0 + 21) / sqrt(14 * 66)."""
+    report = check(
+        written([1, 0, 0, 1, 0], [3, 2, 1, 1, 0], "labels"),
+        written([1, 1, 0, 0], [0.9, 0.5, 0.5, 0.1], "others"),
+        written([0, 1, 2, 5], [1, 2, 2, 11], "grades", graded=True),
+    )
+    assert values(report) == {
+        "auc": pytest.approx([0.75, 0.875]),
+        "spearman": pytest.approx([4.5 / np.sqrt(5 * 4.5)]),
+        "pearson": pytest.approx([29 / np.sqrt(14 * 66)]),
+    }
+    of_auc, of_spearman, _ = report.agreements
+    assert of_auc.overall.tolist() == pytest.approx([0.8125])
+    assert (of_auc.sets, of_auc.sizes, of_spearman.sets) == (["labels", "others"], [5, 4], ["grades"])
+    assert {each.unit for each in report.agreements} == {"sentence pairs"}
+    assert of_auc.details["written"] == {"labels": {"paraphrases": 2}, "others": {"paraphrases": 2}}
+    assert report.sets == {
+        "labels": {"sentence pairs": 5, "labels": "0 or 1"},
+        "others": {"sentence pairs": 4, "labels": "0 or 1"},
+        "grades": {"sentence pairs": 4, "labels": "graded"},
+    }
+
+
+def test_grades_of_0_and_1_are_grades():
+    assert set(values(check(written([0, 1, 1], [1, 2, 3], graded=True)))) == {"spearman", "pearson"}
+
+
+def test_less_is_better():
+    class Errors(Written):
+        higher_is_better = False
+
+    pairs = written([1, 0, 0, 1, 0], [3, 2, 1, 1, 0])
+    assert values(check(pairs, cls=Errors)) == {"auc": [pytest.approx(0.25)]}
+    texts = ["A man runs.", "It rains."], ["A man is running.", "We went home early."]
+    toy = PairSet("toy", ["sentence1"], 2, [texts[0]], [texts[1]], segment_scores=np.array([[1.0, 0.0]]))
+    assert {values(check(toy, cls=cls))["auc"][0] for cls in (TER, CHRF, BLEU)} == {1.0}
+
+
+def test_both_directions():
+    """One way round the scores are (1 - 20, 2 - 10, 3 - 50): the paraphrase, the second pair, is above both others. The
+    other way (2 - 10, 1 - 20, 5 - 30): above one. Means (-13.5, -13.5, -36): above one, and a tie."""
+    pairs = written([0, 1, 0], [1, 2, 3], others=[2, 1, 5])
+    assert values(check(pairs)) == {"auc": [1]}
+    assert values(check(pairs.swapped())) == {"auc": [0.5]}
+    assert values(check(pairs, both_directions=True)) == {"auc": [0.75]}
+    settings = [check(pairs, both_directions=both).settings["both directions"] for both in (True, False)]
+    assert settings == [True, False]
+
+
+def test_pairs_without_a_score_stay_out(caplog):
+    with caplog.at_level(logging.WARNING, "ctx_metrics"):
+        report = check(written([1, 0, 0, 1, 0], [3, np.nan, 1, 1, 0], "labels"))
+    assert values(report) == {"auc": [3.5 / 4]} and report.agreements[0].sizes == [4]
+    assert caplog.messages == ["written: 1 output has no score on labels"]
+
+
+def test_intervals_draw_pairs():
+    random = np.random.default_rng(3)
+    labels, scores = np.array([0, 1] * 15), random.normal(size=30) + np.array([0, 0.5] * 15)
+    [of_auc] = check(written(labels, scores), resamples=200).agreements
+    drawn = np.random.default_rng([0, 0]).integers(30, size=(200, 30))
+    replicates = [
+        np.mean([(a > b) for a in scores[r][labels[r] == 1] for b in scores[r][labels[r] == 0]]) for r in drawn
+    ]
+    assert of_auc.intervals[0].tolist() == pytest.approx(np.quantile(replicates, [0.025, 0.975]).tolist())
+    [of_auc] = check(written([0, 1] * 15, [0, 1] * 15)).agreements
+    assert (of_auc.intervals[0].tolist(), of_auc.ranks, of_auc.test) == ([1, 1], [1], "paired bootstrap")
+    for each in check(written(range(30), range(30), graded=True)).agreements:
+        assert each.intervals[0].tolist() == pytest.approx([1, 1]) and each.test == "paired bootstrap"
+
+
+def test_what_sentence_pairs_lack(caplog):
+    pairs = written([1, 0], [1, 0])
+    named = [MetricSettings(cls.__name__.lower(), cls) for cls in (CHRF, SLIDE, OfSources, OfRoundTrips, BERTR)]
+    with caplog.at_level(logging.WARNING, "ctx_metrics"):
+        report = paraphrase_check([pairs], named, significance=Significance("none"))
+    assert sorted(report.agreements[0].metrics) == ["bertr", "chrf"]
+    left_out = [message for message in caplog.messages if "left out" in message]
+    assert left_out == [
+        "slide: left out, sentence pairs have no document ids",
+        "ofsources: left out, sentence pairs have no sources",
+        "ofroundtrips: left out, sentence pairs have no round trips",
+    ]
+    with pytest.raises(InputError, match="no metric is left; slide: left out, sentence pairs have no document ids"):
+        paraphrase_check([pairs], named[1:2])
+    with pytest.raises(InputError, match="ofsources: cannot be made at all"):
+        paraphrase_check([pairs], [*named[:2], MetricSettings("ofsources", OfSources, {"wrong": True})])
+
+
+@pytest.fixture
+def files(tmp_path) -> list:
+    """Twelve pairs with labels, and twelve with grades."""
+    words = "one two three four five six seven eight nine ten eleven twelve".split()
+    labels = [(f"{word} {word} {i}", f"{word} {i % 5}", i % 2) for i, word in enumerate(words)]
+    grades = [(f"{word} is here", "we " + " ".join(words[: i % 4]), i % 3) for i, word in enumerate(words)]
+    rows = [["\t".join(map(str, row)) for row in of_file] for of_file in (labels, grades)]
+    return [
+        write(tmp_path / "labels.tsv", HEADER + "\n".join(rows[0]) + "\n"),
+        write(tmp_path / "grades.tsv", SCORES + "\n".join(rows[1]) + "\n"),
+    ]
+
+
+def test_the_command(ctx, files):  # noqa: F811
+    done = ctx("meta", "paraphrase", *files, "-m", "chrf", "ter", "chrf", "--ter-no-punct", *QUICK)
+    assert (done.code, done.err) == (0, "")
+    for text in (
+        "Area under the ROC curve, paraphrases against other pairs (auc): 12 sentence pairs in labels",
+        "Spearman's rho with people's grades of similarity (spearman): 12 sentence pairs in grades",
+        "Pearson's r with people's grades of similarity (pearson): 12 sentence pairs in grades",
+        "95 % interval",
+        "alpha 0.05, resamples 20, seed 0",
+        " - ter  nrefs:1|case:lc|tok:tercom|norm:no|punct:no",
+    ):
+        assert text in done.out, text
+    assert "both directions" not in done.out
+    assert "both directions" in ctx("meta", "paraphrase", *files, "-m", "chrf", "--both-directions", *QUICK).out
+
+
+def test_all_formats_say_the_same(ctx, files, tmp_path):  # noqa: F811
+    argv = ["meta", "paraphrase", *files, "-m", "chrf", "bertr", "--seed", "3", "--alpha", "0.2", *QUICK]
+    whole = json.loads(ctx(*argv, "--format", "json").out)
+    assert (whole["settings"]["alpha"], whole["settings"]["resamples"]) == (0.2, 20)
+    assert [each["protocol"] for each in whole["agreements"]] == ["auc", "spearman", "pearson"]
+    of_json = {(each["protocol"], m["metric"]): m["overall"] for each in whole["agreements"] for m in each["metrics"]}
+    rows = [row for row in ctx(*argv, "--format", "tsv").rows() if row["set"] == "overall"]
+    assert {(row["protocol"], row["metric"]): float(row["value"]) for row in rows} == pytest.approx(of_json, abs=1e-6)
+    sets = read_pair_sets(files)
+    metrics = [MetricSettings("chrf", CHRF), MetricSettings("bertr", BERTR)]
+    report = paraphrase_check(
+        sets, metrics, significance=Significance("bootstrap", resamples=20, seed=3, intervals=True)
+    )
+    expected = {(each.protocol, name): v for each in report.agreements for name, v in zip(each.metrics, each.overall)}
+    assert of_json == pytest.approx(expected, abs=1e-12)
+    bounds = [{m["metric"]: m["interval"] for m in each["metrics"]} for each in whole["agreements"]]
+    for each, of_protocol in zip(report.agreements, bounds):
+        assert [of_protocol[name] for name in each.metrics] == each.intervals.tolist()
+    shown = f"{of_json['auc', 'chrf']:.4f}".removeprefix("0")
+    for ending, mark in (("tex", r"\toprule"), ("md", "|--"), ("txt", "╒")):
+        path = tmp_path / "new" / f"report.{ending}"
+        assert ctx(*argv, "-w", "4", "-o", path).code == 0
+        assert mark in path.read_text(encoding="utf-8") and shown in path.read_text(encoding="utf-8")
+
+
+def test_what_is_left_out_is_said(ctx, files):  # noqa: F811
+    done = ctx("meta", "paraphrase", files[0], "-m", "chrf", "slide", *QUICK)
+    assert (done.code, done.err) == (0, "ctx-metrics: slide: left out, sentence pairs have no document ids\n")
+    found = error(ctx("meta", "paraphrase", files[0], "-m", "slide", *QUICK))
+    assert found == "no metric is left; slide: left out, sentence pairs have no document ids"
+
+
+def test_the_language_reaches_the_metrics(ctx, files):  # noqa: F811
+    said = "bertr: the model reads English only, and the language is 'de'; name another with --bertr-model"
+    assert error(ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "de")) == said
+    assert ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "en", *QUICK).code == 0
+
+
+def test_wrong_usage(ctx, files):  # noqa: F811
+    for argv, said in (
+        ([files[0]], "the following arguments are required: -m/--metrics"),
+        (["-m", "chrf"], "the following arguments are required: DATA"),
+        ([files[0], "-m", "chrf", "--bertr-layers", "3"], "--bertr-layers is a flag of bertr, which -m does not name"),
+        ([files[0], "-m", "chrf", "--ter-no-punct"], "--ter-no-punct is a flag of ter, which -m does not name"),
+        ([files[0], "-m", "nosuch"], "invalid choice: 'nosuch'"),
+        ([files[0], "-m", "chrf", "-p", "sys-acc"], "unrecognized arguments: -p sys-acc"),
+    ):
+        done = ctx("meta", "paraphrase", *argv)
+        assert done.code == 2 and said in done.err, done
+
+
+def test_help(ctx):  # noqa: F811
+    done = ctx("meta", "paraphrase", "-m", "bertr", "--help")
+    assert done.code == 0 and "--bertr-model" in done.out and "ctx-metrics meta paraphrase DATA" in done.out
+    assert "--slide-grid" not in done.out and "--plot" not in done.out
+    assert "ctx-metrics meta paraphrase --help" in ctx("meta", "--help").out
+
+
+def test_a_file_of_that_name_is_judged_data(ctx, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "paraphrase", "mt\tref\tsystem\tscore\na b\ta c\tA\t1\na c\ta c\tA\t2\nx\ta d\tA\t0\n")
+    done = ctx("meta", "./paraphrase", "-m", "chrf", "--test", "none", "--format", "tsv", "-q")
+    assert done.code == 0 and {row["protocol"] for row in done.rows()} == {"seg-pearson"}
+
+
+@pytest.mark.slow
+def test_real_pairs(shared_data):
+    """chrF with sacrebleu 2.6.0's defaults; counts are the data sets' own."""
+    names = ("paws_qqp/dev_and_test.tsv.xz", "paraphrase/msr_paraphrase_test.txt.xz", "paraphrase/sts-test.csv.xz")
+    sets = read_pair_sets([shared_data / name for name in names])
+    assert [(each.segments, each.graded) for each in sets] == [(677, False), (1725, False), (1379, True)]
+    assert [int(each.segment_scores.sum()) for each in sets[:2]] == [191, 1147]
+    report = paraphrase_check(sets, [MetricSettings("chrf", CHRF)], significance=Significance("none"))
+    assert values(report) == {
+        "auc": pytest.approx([0.617, 0.736], abs=0.001),
+        "spearman": pytest.approx([0.598], abs=0.001),
+        "pearson": pytest.approx([0.604], abs=0.001),
+    }

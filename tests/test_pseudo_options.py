@@ -1,0 +1,81 @@
+"""The flags --pseudo-* and what they come to."""
+
+import argparse
+import subprocess
+import sys
+
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.pseudo_references.options import PseudoFilter, add_pseudo_arguments
+
+
+def parsed(*argv: str) -> PseudoFilter:
+    parser = argparse.ArgumentParser()
+    add_pseudo_arguments(parser.add_argument_group())
+    return PseudoFilter.from_args(parser.parse_args(argv))
+
+
+def test_defaults():
+    assert parsed() == PseudoFilter("bert", None, None, None, 0.4)
+    assert PseudoFilter().limit == 0.5
+    assert PseudoFilter("mas").limit == 0.74 and PseudoFilter("mas", vectors="glove.txt").limit == 0.8
+    assert PseudoFilter("none").limit is None
+
+
+def test_flags_reach_the_filter():
+    assert parsed("--pseudo-filter", "mas", "--pseudo-threshold", "-0.5", "--pseudo-vectors", "v.txt") == PseudoFilter(
+        "mas", -0.5, None, "v.txt"
+    )
+    assert parsed("--pseudo-model", "embedded", "--pseudo-guard", "0.25") == PseudoFilter(model="embedded", guard=0.25)
+    assert parsed("--pseudo-guard", "off").guard is None
+    assert PseudoFilter("mas", -0.5).limit == -0.5
+
+
+def test_files_and_home(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("USERPROFILE", "/home/me")
+    parser = argparse.ArgumentParser()
+    add_pseudo_arguments(parser)
+    args = parser.parse_args(["--pseudo-refs", "~/a", "b", "--pseudo-vectors", "~/v"])
+    assert (args.pseudo_refs, args.pseudo_vectors) == (["/home/me/a", "b"], "/home/me/v")
+    assert parser.parse_args([]).pseudo_refs is None
+
+
+def test_signature():
+    assert PseudoFilter().signature() == {"filter": "bert", "threshold": 0.5, "guard": 0.4}
+    assert PseudoFilter("none", guard=None).signature() == {"filter": "none", "threshold": None, "guard": "off"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--pseudo-vectors", "v.txt"], "--pseudo-vectors are for --pseudo-filter mas, and the filter is bert"),
+        (["--pseudo-filter", "mas", "--pseudo-model", "m"], "--pseudo-model is the classifier of --pseudo-filter bert"),
+        (["--pseudo-filter", "none", "--pseudo-threshold", "0.5"], "none keeps all and has no threshold"),
+        (["--pseudo-threshold", "1"], "--pseudo-threshold 1: scores of bert lie in 0 to 1"),
+        (["--pseudo-threshold", "-0.1"], "give one from 0 to below 1"),
+        (["--pseudo-threshold", "nan"], "--pseudo-threshold nan"),
+        (["--pseudo-filter", "mas", "--pseudo-threshold", "-1.1"], "give one from -1 to below 1"),
+        (["--pseudo-guard", "1"], "--pseudo-guard 1 is no share from 0 to below 1, and not off"),
+        (["--pseudo-guard", "-0.1"], "--pseudo-guard -0.1 is no share"),
+        (["--pseudo-guard", "nan"], "--pseudo-guard nan is no share"),
+    ],
+)
+def test_contradictions(argv, words):
+    with pytest.raises(InputError) as error:
+        parsed(*argv)
+    assert words in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_unknown_filter():
+    with pytest.raises(InputError, match="'glove' is none of bert, mas, none"):
+        PseudoFilter("glove")
+
+
+def test_the_flags_do_without_torch_and_numpy():
+    code = (
+        "import sys, ctx_metrics.pseudo_references.options; print([m for m in ('torch', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

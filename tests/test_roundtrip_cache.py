@@ -1,0 +1,108 @@
+"""Kept translations: back as they were put, whole or not at all, for several processes at a time."""
+
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.roundtrip.backtranslator import Translation
+from ctx_metrics.roundtrip.cache import TranslationCache, file_stem
+
+ODD = {
+    "tab\there": Translation("\u2028 and \r in it", True, False),
+    "ein Hund": Translation("", False, True),
+    "猫 \0": Translation("a cat \U0001f600"),
+}
+
+
+def test_what_is_put_comes_back_in_another_process_too(tmp_path):
+    cache = TranslationCache(tmp_path / "new" / "folder", "key")
+    cache.put(ODD)
+    assert cache.get([*ODD, "unknown"]) == ODD
+    cache.close()
+    again = TranslationCache(tmp_path / "new" / "folder", "key")
+    assert again.get(["unknown", *ODD]) == ODD
+    assert list(again.get(reversed(list(ODD)))) == list(reversed(list(ODD)))
+    again.close()
+
+
+def test_each_key_has_its_own_file(tmp_path):
+    first, second = (TranslationCache(tmp_path, key) for key in ("a/b", "a_b"))
+    first.put({"x": Translation("one")})
+    assert second.get(["x"]) == {} and first.path != second.path
+    assert {path.suffix for path in tmp_path.iterdir()} == {".sqlite3"}
+    assert len(file_stem("x" * 500)) < 120
+
+
+def test_in_memory():
+    cache = TranslationCache(None, "key")
+    cache.put(ODD)
+    assert cache.path is None and cache.get(ODD) == ODD
+
+
+def test_the_first_of_two_translations_stays(tmp_path):
+    cache = TranslationCache(tmp_path, "key")
+    cache.put({"x": Translation("one")})
+    cache.put({"x": Translation("two"), "y": Translation("three")})
+    assert cache.get(["x", "y"]) == {"x": Translation("one"), "y": Translation("three")}
+
+
+def test_a_chunk_is_kept_whole_or_not_at_all(tmp_path):
+    cache = TranslationCache(tmp_path, "key")
+    with pytest.raises(InputError, match="NOT NULL"):
+        cache.put({"x": Translation("one"), "y": Translation(None)})
+    assert cache.get(["x", "y"]) == {}
+
+
+def test_a_broken_file_is_one_line(tmp_path):
+    path = TranslationCache(tmp_path, "key").path
+    path.write_bytes(b"no database " * 100)
+    with pytest.raises(InputError, match="cannot be used: file is not a database; .*delete the file") as error:
+        TranslationCache(tmp_path, "key")
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="--rtt-cache"):
+        TranslationCache(tmp_path / "file" / "below", "key")
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from ctx_metrics.roundtrip.backtranslator import Translation
+from ctx_metrics.roundtrip.cache import TranslationCache
+cache = TranslationCache(Path(sys.argv[1]), "key")
+print("ready", flush=True)
+sys.stdin.readline()
+for k in range(40):
+    cache.put({f"{sys.argv[2]}-{k}": Translation(str(k)), f"both-{k}": Translation("same")})
+"""
+
+
+def test_two_processes_write_at_once(tmp_path):
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in "ab"
+    ]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0
+    lines = [f"{name}-{k}" for name in ("a", "b", "both") for k in range(40)]
+    cache = TranslationCache(tmp_path, "key")
+    assert len(cache.get(lines)) == 120
+    with sqlite3.connect(cache.path) as database:
+        assert database.execute("SELECT count(*) FROM translations").fetchone() == (120,)

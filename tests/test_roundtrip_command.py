@@ -1,0 +1,86 @@
+"""A command as back-translator: lines to lines, and one line for whatever goes wrong."""
+
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.roundtrip.backtranslator import back_translator
+from ctx_metrics.roundtrip.command import CommandTranslator
+from ctx_metrics.roundtrip.options import BackTranslation
+
+ODD = ["tab\there", "a lone \r inside", "\u2028 \u0085 \x0c inside", "猫 😀", " 'quotes' \"$HOME\" \\n", "\0 nul", "-e"]
+
+
+def command(text: str, **settings) -> CommandTranslator:
+    return CommandTranslator(BackTranslation(f"cmd:{text}", **settings))
+
+
+def texts(translator, lines) -> list[str]:
+    return [made.text for made in translator.translate(lines)]
+
+
+def test_lines_go_through_as_they_are():
+    assert texts(command("cat"), ODD) == ODD
+    assert not any(made.input_cut or made.output_cut for made in command("cat").translate(ODD))
+
+
+def test_the_shell_runs_it():
+    assert texts(command("sed 's/^/x: /' | tr a-z A-Z"), ["one", "two"]) == ["X: ONE", "X: TWO"]
+
+
+def test_white_space_at_the_end_goes_and_empty_lines_stay():
+    assert texts(command("printf 'one \\r\\n\\n'"), ["1", "2"]) == ["one", ""]
+    assert texts(command("printf 'one\\ntwo'"), ["1", "2"]) == ["one", "two"]  # no end of the last line
+
+
+def test_portions():
+    lines = [str(k) for k in range(5)]
+    assert command("cat", batch_lines=2).chunks(lines) == [["0", "1"], ["2", "3"], ["4"]]
+    assert [len(chunk) for chunk in command("cat").chunks(["x"] * 1200)] == [500, 500, 200]
+    assert command("cat").chunks([]) == []
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("head -n 1", "was given 3 lines from 'one' on and wrote 1 line;"),  # which stops reading too
+        ("sed p", "was given 3 lines from 'one' on and wrote 6 lines;"),
+        ("true", "wrote 0 lines"),
+        ("cat; echo careful >&2; echo", "wrote 4 lines; .* it says: careful"),
+    ],
+)
+def test_another_number_of_lines(text, said):
+    with pytest.raises(InputError, match=f"line-count drift: .*{said}") as error:
+        command(text).translate(["one", "two", "three"])
+    assert "\n" not in str(error.value)
+
+
+def test_a_line_that_the_command_takes_for_two_is_shown():
+    with pytest.raises(InputError, match="wrote 3 lines; .*U\\+000D in 'two\\\\rhalves' is no line end"):
+        command("tr '\\r' '\\n'").translate(["one", "two\rhalves"])
+
+
+def test_a_command_that_fails():
+    with pytest.raises(InputError, match="failed with exit code 3; it says: no such model") as error:
+        command("cat; echo 'no such' >&2; echo model >&2; exit 3").translate(["one"])
+    assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="failed with exit code 127"):
+        command("no-such-command-at-all").translate(["one"])
+    with pytest.raises(InputError, match="was killed by SIGKILL"):
+        command("kill -9 $$").translate(["one"])
+    with pytest.raises(InputError) as error:
+        command("printf '%5000d' 7 | tr ' ' x >&2; exit 1").translate(["one"])
+    assert len(str(error.value)) < 350 and str(error.value).endswith("xxx7")
+
+
+def test_output_that_is_no_text():
+    with pytest.raises(InputError, match="line 2: byte 2 .*0xff.* is not utf-8"):
+        command("printf 'one\\na\\377\\n'").translate(["1", "2"])
+
+
+def test_identity():
+    """First 12 hex digits of the sha256 of the command: echo -n cat | sha256sum."""
+    assert command("cat").name == command("cat").cache_key == "cmd-77af778b51ab"
+    assert command("cat", label="google-2026").name == "cmd-77af778b51ab-google-2026"
+    assert command("cat ").name != command("cat").name
+    assert "secret" not in command("translate --key secret").name
+    assert isinstance(back_translator(BackTranslation("cmd:cat")), CommandTranslator)

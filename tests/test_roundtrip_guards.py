@@ -1,0 +1,92 @@
+"""Guards: outputs that copy the source, empty ones, and a back-translator that is the system under test."""
+
+import random
+
+import pytest
+from sacrebleu.metrics import CHRF
+
+from ctx_metrics.roundtrip.guards import copies, guards, same_engine
+
+PLAN = "Der Plan wurde am Montag vom Rat der Stadt angenommen ."
+
+
+def test_counts_and_notices():
+    sources = ["Hallo Welt", "Guten Tag", "ja", "", "nein", "eins zwei"]
+    outputs = ["hallo  welt ", "", "yes", "", "no", "\t"]
+    trips = ["hallo welt", "", "ja", "", " ", ""]
+    counts, said = guards(sources, outputs, trips)
+    assert counts == {"source_copies": 1, "empty_outputs": 3, "empty_roundtrips": 1}
+    assert said == [
+        "1 output copies the source, which a round trip does not tell (segment 1)",
+        "3 outputs are empty, and so is the round trip (segment 2, 4, 6)",
+        "1 round trip is empty, though there was text to translate (segment 5)",
+    ]
+
+
+def test_nothing_to_say():
+    assert guards(["eins"], ["one"], ["eins"]) == ({"source_copies": 0, "empty_outputs": 0, "empty_roundtrips": 0}, [])
+
+
+def test_unequal_lengths_are_refused():
+    with pytest.raises(ValueError):
+        guards(["a"], ["a", "b"], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "source, output, copied",
+    [
+        ("STRASSE", "straße", True),  # casefold, beyond lower
+        ("a b", "ab", False),
+        ("", "", False),
+        ("  ", "", False),
+        (PLAN, PLAN.replace(" .", "."), True),  # chrF takes no white space
+        (PLAN, PLAN.replace("Montag", "Monday"), False),
+        ("Der Plan gilt", "Der Plan gilt.", False),  # 3 words: a near copy counts from 4 on
+        (PLAN, "The plan was adopted by the city council on Monday .", False),
+    ],
+)
+def test_copies(source, output, copied):
+    assert copies(source, output) is copied
+
+
+def test_near_copies_are_those_of_the_whole_rule():
+    """Against the rule without its shortcut, on texts with some changed letters and words."""
+    drawn, chrf, near = random.Random(1), CHRF(), 0
+    words = "stadt rat plan montag angenommen wurde haushalt donaudampfschifffahrt der am".split()
+    for _ in range(400):
+        source = drawn.choices(words, k=drawn.randint(4, 30))
+        output = list(source)
+        for _ in range(drawn.randint(0, 4)):
+            k = drawn.randrange(len(output))
+            word = output[k]
+            output[k] = drawn.choice([word + "s", word[:-1] or "x", word.upper(), drawn.choice(words)])
+        source, output = " ".join(source), " ".join(output)
+        whole = source.casefold() == output.casefold() or chrf.sentence_score(output, [source]).score >= 95
+        near += whole
+        assert copies(source, output) == whole, (source, output)
+    assert 50 < near < 350
+
+
+OPUS = "hf-Helsinki-NLP/opus-mt-de-en@0123456789ab-0123456789ab-beams6"
+
+
+@pytest.mark.parametrize(
+    "identity, name, same",
+    [
+        (OPUS, "out/opus-mt-en-de.txt", True),
+        (OPUS, "opus.de", True),
+        (OPUS, "out/google.en-de.txt", False),
+        ("hf-facebook/nllb-200-distilled-600M@0123456789ab-0123456789ab-deu_Latn-eng_Latn-beams5", "nllb.txt", True),
+        ("hf-facebook/nllb-200-distilled-600M-0123456789ab-deu_Latn-eng_Latn-beams5", "distilled.txt", False),
+        ("hf-facebook/wmt19-de-en-0123456789ab-beams5", "newstest2019.wmt19.txt", False),  # names of test sets
+        ("cmd-0123456789ab-google-2026", "newstest2019.Google.0.en-de", True),
+        ("cmd-0123456789ab-google-2026", "newstest2019.2026.en-de", False),
+        ("cmd-0123456789ab", "cmd.txt", False),  # without a label it has no name
+        ("google", "google.txt", True),
+        ("google", "", False),
+        ("", "google.txt", False),
+        ("", "", False),
+    ],
+)
+def test_same_engine(identity, name, same):
+    assert same_engine(identity, ["other.txt", name]) == [name] * same

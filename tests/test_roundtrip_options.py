@@ -1,0 +1,119 @@
+"""The flags --rtt-* and the settings that they give."""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.roundtrip.language_codes import own_code
+from ctx_metrics.roundtrip.options import BackTranslation, add_backtranslation_arguments
+
+
+def parsed(*argv: str) -> BackTranslation:
+    parser = argparse.ArgumentParser()
+    add_backtranslation_arguments(parser.add_argument_group("x"))
+    return BackTranslation.from_args(parser.parse_args(argv))
+
+
+def test_flags():
+    model = (
+        "--rtt-bt hf:me/nllb@main --rtt-bt-name mine --rtt-bt-from deu_Latn --rtt-bt-to eng_Latn --rtt-beams 4".split()
+    )
+    assert parsed(*model, "--rtt-max-length", "99", "--rtt-cache", "none") == BackTranslation(
+        "hf:me/nllb@main", "mine", "deu_Latn", "eng_Latn", 4, 99, "none"
+    )
+    assert parsed("--rtt-bt", "cmd:a b", "--rtt-batch-lines", "7") == BackTranslation("cmd:a b", batch_lines=7)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--rtt-bt", "me/model"],
+        ["--rtt-bt", "hf:"],
+        ["--rtt-bt", "cmd: "],
+        ["--rtt-bt", "ft:x"],
+        ["--rtt-bt", "hf:x", "--rtt-bt-name", "two words"],
+        ["--rtt-bt", "hf:x", "--rtt-bt-name", "a|b"],
+        ["--rtt-bt", "hf:x", "--rtt-beams", "0"],
+    ],
+)
+def test_wrong_values_are_wrong_usage(flags):
+    with pytest.raises(SystemExit) as error:
+        parsed(*flags)
+    assert error.value.code == 2
+
+
+@pytest.mark.parametrize(
+    "settings, said",
+    [
+        ({"spec": "x"}, "'x' is no back-translator"),
+        ({"spec": "cmd:cat", "label": ""}, "is no name of a back-translator"),
+        ({"spec": "cmd:cat", "beams": 2}, "--rtt-beams is for hf:"),
+        ({"spec": "cmd:cat", "max_length": 2}, "--rtt-max-length is for hf:"),
+        ({"spec": "cmd:cat", "source_code": "de"}, "--rtt-bt-from is for hf:"),
+        ({"spec": "cmd:cat", "target_code": "en"}, "--rtt-bt-to is for hf:"),
+        ({"spec": "hf:x", "batch_lines": 2}, "--rtt-batch-lines is for cmd:"),
+    ],
+)
+def test_settings_that_do_not_go_together(settings, said):
+    with pytest.raises(InputError, match=said):
+        BackTranslation(**settings)
+
+
+def test_cache_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert BackTranslation("cmd:cat").cache_folder == tmp_path / "xdg" / "ctx-metrics" / "roundtrip"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # which the XDG specification wants ignored
+    assert BackTranslation("cmd:cat").cache_folder == tmp_path / ".cache" / "ctx-metrics" / "roundtrip"
+    assert BackTranslation("cmd:cat", cache="~/mine").cache_folder == tmp_path / "mine"
+    assert BackTranslation("cmd:cat", cache="here").cache_folder == Path("here")
+    assert BackTranslation("cmd:cat", cache="none").cache_folder is None
+
+
+def test_importing_the_options_imports_no_torch():
+    code = "import sys, ctx_metrics.roundtrip.options, ctx_metrics.cli.roundtrip; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+NLLB = ["deu_Latn", "eng_Latn", "est_Latn", "spa_Latn", "zho_Hans", "zho_Hant"]
+MBART = ["de_DE", "en_XX", "zh_CN"]
+
+
+@pytest.mark.parametrize(
+    "language, codes, code",
+    [
+        ("de", ["de", "en"], "de"),
+        ("DE", ["de", "en"], "de"),
+        ("de-AT", ["de", "en"], "de"),
+        ("de", MBART, "de_DE"),
+        ("zh_CN", [*MBART, "zh_TW"], "zh_CN"),
+        ("deu", NLLB, "deu_Latn"),
+        ("zho-hant", NLLB, "zho_Hant"),
+    ],
+)
+def test_a_language_that_can_mean_one_code(language, codes, code):
+    assert own_code(language, None, codes, "--flag", "model") == code
+
+
+@pytest.mark.parametrize(
+    "language, given, codes, said",
+    [
+        ("zho", None, NLLB, "'zho' can be several languages of model: name one with --flag: zho_Hans, zho_Hant"),
+        ("es", None, NLLB, "model has no code 'es'; name its code with --flag; near it: est_Latn"),  # which is Estonian
+        ("de", None, NLLB, "near it: deu_Latn$"),
+        ("xx", None, NLLB, "it has deu_Latn, eng_Latn, est_Latn, spa_Latn, zho_Hans, zho_Hant$"),
+        (None, None, NLLB, "name the language pair with -l, or the model's code with --flag"),
+        ("de", "deu", NLLB, "--flag deu: model has no such code; near it: deu_Latn"),
+    ],
+)
+def test_a_language_that_means_no_code(language, given, codes, said):
+    with pytest.raises(InputError, match=said):
+        own_code(language, given, codes, "--flag", "model")
+
+
+def test_the_given_code_counts():
+    assert own_code("de", "eng_Latn", NLLB, "--flag", "model") == "eng_Latn"

@@ -1,0 +1,260 @@
+"""The back-translation step: distinct lines once, what is finished is kept, and nothing of what failed."""
+
+import subprocess
+import sys
+
+import pytest
+import toy_translation as toys
+
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import InputError, ResourceError
+from ctx_metrics.roundtrip import seq2seq
+from ctx_metrics.roundtrip.backtranslator import back_translator
+from ctx_metrics.roundtrip.options import BackTranslation
+from ctx_metrics.roundtrip.translate import round_trips
+
+CPU = EngineOptions(device="cpu", quiet=True)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def by_command(systems, command, **settings):
+    return round_trips(systems, "en", "de", BackTranslation(f"cmd:{command}", **settings), CPU)
+
+
+# each start of it notes the lines that it was asked for
+ASKED = "tee -a asked | sed 's/^/> /'"
+
+
+def asked(folder) -> list[str]:
+    return (folder / "asked").read_text().split("\n")[:-1]
+
+
+def test_distinct_lines_once_and_empty_ones_never(own_cache):
+    streams, name = by_command([["a", "", "b", "a"], ["b", " \t", "c"]], ASKED)
+    assert streams == [["> a", "", "> b", "> a"], ["> b", "", "> c"]]
+    assert asked(own_cache) == ["a", "b", "c"] and name.startswith("cmd-")
+
+
+def test_a_line_end_within_a_text_is_a_blank(own_cache):
+    assert by_command([["one\ntwo"]], ASKED)[0] == [["> one two"]]
+
+
+def test_systems_without_any_text_start_no_command():
+    assert by_command([["", " "]], "exit 1")[0] == [["", ""]]
+
+
+def test_the_second_run_asks_for_what_is_new_alone(own_cache, caplog):
+    by_command([["a", "b"]], ASKED)
+    assert caplog.messages == []
+    assert by_command([["b", "c"], ["a"]], ASKED)[0] == [["> b", "> c"], ["> a"]]
+    assert asked(own_cache) == ["a", "b", "c"]
+    [said] = caplog.messages
+    assert said.startswith("round trip: 2 of 3 distinct lines from the cache ") and "ctx-metrics/roundtrip/cmd-" in said
+
+
+def test_another_label_asks_again_and_without_a_cache_all_is_asked(own_cache):
+    by_command([["a"]], ASKED)
+    by_command([["a"]], ASKED, label="newer")
+    by_command([["a"]], ASKED, cache="none")
+    by_command([["a"]], ASKED, cache="none")
+    assert asked(own_cache) == ["a"] * 4
+    assert len(list((own_cache / "xdg/ctx-metrics/roundtrip").iterdir())) == 2
+
+
+def test_nothing_of_a_failed_portion_is_kept(own_cache):
+    """The second of three portions fails; then only it and the third are asked again."""
+    drops = "tee -a asked | sed -e 's/^/> /' -e \"$(test -e mended || echo '/ d$/d')\""
+    with pytest.raises(InputError, match="was given 2 lines from 'c' on and wrote 1 line;"):
+        by_command([list("abcdef")], drops, batch_lines=2)
+    assert asked(own_cache) == list("abcd")
+    (own_cache / "mended").write_text("")
+    assert by_command([list("abcdef")], drops, batch_lines=2)[0] == [[f"> {line}" for line in "abcdef"]]
+    assert asked(own_cache) == list("abcdcdef")
+
+
+KILLED = """
+import sys
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.roundtrip.options import BackTranslation
+from ctx_metrics.roundtrip.translate import round_trips
+round_trips([sys.argv[2].split()], "en", "de", BackTranslation(sys.argv[1], batch_lines=2), EngineOptions(quiet=True))
+"""
+
+
+def test_killed_in_the_middle_it_goes_on_without_repeating_finished_lines(own_cache):
+    """The command kills the process that runs it when it is asked for "e" the first time."""
+    (own_cache / "bt.sh").write_text(
+        'cat > portion; cat portion >> asked\nif grep -q e portion && ! test -e once; then touch once; kill -9 "$1"; fi\n'
+        "sed 's/^/> /' portion\n"
+    )
+    command = "sh bt.sh $PPID"
+    done = subprocess.run([sys.executable, "-c", KILLED, f"cmd:{command}", " ".join("abcdefgh")])
+    assert done.returncode == -9
+    assert asked(own_cache) == list("abcdef")
+    assert by_command([list("abcdefgh")], command, batch_lines=2)[0] == [[f"> {line}" for line in "abcdefgh"]]
+    assert asked(own_cache) == list("abcdefefgh")
+
+
+# a model
+
+
+def by_model(systems, folder, languages=("en", "de"), engine=CPU, **settings):
+    return round_trips(systems, *languages, BackTranslation(f"hf:{folder}", **settings), engine)
+
+
+def test_a_model_translates_every_line_by_itself():
+    toy, lines = toys.trained_marian(), toys.lines(40, seed=1)
+    systems = [lines, ["", *lines[::-1]]]
+    streams, name = by_model(systems, toy.folder)
+    expected = [toy.expected(line) for line in lines]
+    assert streams == [expected, ["", *expected[::-1]]]
+    assert name.startswith(f"hf-{toy.folder.name}-") and name.endswith("-beams1")
+
+
+def test_the_identity_names_what_changes_a_translation():
+    names = [
+        by_model([["cat"]], toys.random_nllb(), ("eng", "deu"), max_length=5, **settings)[1]
+        for settings in ({}, {"beams": 2}, {"label": "mine"}, {"source_code": "est_Latn"})
+    ]
+    start = names[0].removesuffix("-deu_Latn-eng_Latn-beams1-max5")
+    assert names[1:] == [
+        f"{start}-deu_Latn-eng_Latn-beams2-max5",
+        f"{start}-deu_Latn-eng_Latn-beams1-max5-mine",
+        f"{start}-est_Latn-eng_Latn-beams1-max5",
+    ]
+    half = by_model([["cat"]], toys.trained_marian().folder, engine=EngineOptions("cpu", "bf16", quiet=True))[1]
+    assert half.endswith("-beams1-bf16")
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    """The token sequences that models were asked to translate; the third batch is interrupted."""
+    sent = []
+    generate = seq2seq.TranslationModel.generate
+
+    def interrupted(self, tokens):
+        if len(sent) == 2:
+            sent.append(None)
+            raise KeyboardInterrupt
+        sent.append(tokens)
+        return generate(self, tokens)
+
+    monkeypatch.setattr(seq2seq.TranslationModel, "generate", interrupted)
+    return sent
+
+
+def test_interrupted_a_model_goes_on_without_repeating_finished_lines(counting):
+    toy, lines = toys.trained_marian(), toys.lines(20, seed=4)
+    engine = EngineOptions("cpu", batch_tokens=25, quiet=True)
+    with pytest.raises(KeyboardInterrupt):
+        by_model([lines], toy.folder, engine=engine)
+    finished = [tuple(line) for batch in counting[:2] for line in batch]
+    assert len(finished) >= 4
+    assert by_model([lines], toy.folder, engine=engine)[0] == [[toy.expected(line) for line in lines]]
+    later = [tuple(line) for batch in counting[3:] for line in batch]
+    assert not set(finished) & set(later) and len(finished) + len(later) == 20
+
+
+def test_batches_keep_to_the_budget_and_the_longest_come_first(counting):
+    counting += [None, None, None]  # past the interruption
+    lines, engine = toys.lines(20, seed=4), EngineOptions("cpu", batch_tokens=40, quiet=True)
+    by_model([lines], toys.trained_marian().folder, engine=engine, beams=2)
+    batches = counting[3:]
+    translator = back_translator(BackTranslation(f"hf:{toys.trained_marian().folder}", beams=2), engine=engine)
+    assert [len(chunk) for chunk in translator.chunks(lines)] == [
+        len(batch) for batch in batches
+    ]  # none was split later
+    assert all(2 * sum(map(len, batch)) <= 40 for batch in batches) and len(batches) > 2
+    lengths = [len(line) for batch in batches for line in batch]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_out_of_memory_halves_the_batch(monkeypatch, caplog):
+    toy, lines = toys.trained_marian(), toys.lines(12, seed=9)
+    generate = seq2seq.TranslationModel.generate
+
+    def small(self, tokens):
+        if len(tokens) > 4:
+            raise RuntimeError("CUDA out of memory")
+        return generate(self, tokens)
+
+    monkeypatch.setattr(seq2seq.TranslationModel, "generate", small)
+    assert by_model([lines], toy.folder, cache="none")[0] == [[toy.expected(line) for line in lines]]
+    assert caplog.messages[0].startswith("out of memory on cpu with ")
+    monkeypatch.setattr(seq2seq.TranslationModel, "generate", lambda *_: small(None, range(9)))
+    with pytest.raises(
+        ResourceError, match="too little memory for one line of 2 tokens with 1 beams; try --rtt-beams 1"
+    ):
+        by_model([["cat"]], toy.folder, cache="none")
+
+
+def test_other_errors_of_a_model_are_not_swallowed(monkeypatch):
+    def fails(*_):
+        raise RuntimeError("some other fault")
+
+    monkeypatch.setattr(seq2seq.TranslationModel, "generate", fails)
+    with pytest.raises(RuntimeError, match="some other fault"):
+        by_model([["cat"]], toys.trained_marian().folder)
+
+
+def test_cuts_are_counted_also_when_they_come_from_the_cache(caplog):
+    systems = [["the " * 30, "cat dog red old", "cat"]]
+    for _ in range(2):
+        caplog.clear()
+        by_model(systems, toys.trained_marian().folder, max_length=3)
+        said = [message for message in caplog.messages if "from the cache" not in message]
+        assert said == [
+            "round trip: 1 of 3 distinct lines too long for the model, and cut at the end before they were translated",
+            "round trip: 2 translations of 3 reached the greatest length and may be broken off; --rtt-max-length raises it",
+        ]
+
+
+def test_a_model_of_the_systems_own_direction_is_refused():
+    folder = toys.trained_marian().folder  # from de into en
+    with pytest.raises(
+        InputError, match="from de into en, as the systems did; back-translation needs a model from en into de"
+    ):
+        by_model([["cat"]], folder, ("de", "en"))
+    by_model([["cat"]], folder, ("fr", "en"))  # nothing known of these
+    by_model([["cat"]], folder, (None, None))
+
+
+@pytest.mark.parametrize(
+    "model, languages, settings, said",
+    [
+        (toys.random_nllb, ("eng", "de"), {}, "has no code 'de'; name its code with --rtt-bt-from; near it: deu_Latn"),
+        (toys.random_nllb, ("zho", "deu"), {}, "name one with --rtt-bt-to: zho_Hans, zho_Hant"),
+        (toys.random_nllb, (None, None), {}, "name the language pair with -l"),
+        (toys.random_marian, ("en", "de"), {}, "no code 'en'; name its code with --rtt-bt-to; near it: eng"),
+        (
+            toys.random_marian,
+            ("eng", "de"),
+            {"source_code": "deu"},
+            "--rtt-bt-from deu: .* no code for the language it transl",
+        ),
+        (
+            lambda: toys.trained_marian().folder,
+            ("en", "de"),
+            {"target_code": "en"},
+            "--rtt-bt-to en: .* without a code",
+        ),
+    ],
+)
+def test_languages_that_are_not_clear(model, languages, settings, said):
+    with pytest.raises(InputError, match=said):
+        by_model([["cat"]], model(), languages, **settings)
+
+
+def test_the_run_s_languages_are_those_of_the_outputs_and_the_source():
+    """M2M-100: the outputs' language, the run's target, stands before the text; the run's source is written."""
+    [[one]], name = by_model([["cat dog"]], toys.random_m2m(), ("en", "de"), max_length=9)
+    assert "-de-en-beams1" in name
+    [[other]], _ = by_model([["cat dog"]], toys.random_m2m(), ("de", "en"), max_length=9)
+    given = by_model([["cat dog"]], toys.random_m2m(), ("fr", "fr"), max_length=9, source_code="de", target_code="en")
+    assert given == ([[one]], name) and one != other

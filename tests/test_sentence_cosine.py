@@ -1,0 +1,222 @@
+import pickle
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from ctx_metrics.corpus import Corpus, read_lines
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine.pairs import PairResult
+from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.metrics.sentence_cosine import SentenceCosine
+from ctx_metrics.models import hub
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+HYPOTHESES = ["the cat sat on the mat", "a red bird ran home", "", "dog"]
+REFERENCES = ["a cat sat on a mat", "the old bird ran fast home", "x", ""]
+QUIET = EngineOptions(quiet=True)
+ODD = ["a", " ", "Ünïcödé 猫 \u200b", "[CLS] [PAD] [MASK]", "tab\tand \u2028 line", "word " * 400, "🎉" * 5, "A. B? C!"]
+
+
+def library_cosines(hypotheses, references) -> list[float]:
+    """What sentence_transformers gives for the embedded encoder, with nothing of ours but its folder."""
+    from sentence_transformers import SentenceTransformer, util
+
+    model = SentenceTransformer(str(hub.resolve("embedded").folder), device="cpu")
+    return util.pairwise_cos_sim(model.encode(hypotheses), model.encode(references)).tolist()
+
+
+class StubEncoder:
+    """Cosines that are given, by pair; "" has no tokens, and texts of more than two words are cut."""
+
+    max_tokens, pooling = 4, "stub"
+    VALUES = {("a", "b"): 0.5, ("a", "c"): 0.9, ("b", "b"): 1.0, ("a b c", "b"): -0.25}
+
+    def __init__(self):
+        self.asked = []
+
+    def cosines(self, pairs, label):
+        self.asked.append((pairs, label))
+        return [
+            PairResult(
+                self.VALUES[pair] if all(pair) else None,
+                tuple(len(text.split()) > 2 for text in pair),
+                tuple(not text for text in pair),
+            )
+            for pair in pairs
+        ]
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    encoder = StubEncoder()
+    monkeypatch.setattr("ctx_metrics.models.sentence.shared_sentence_encoder", lambda model, engine: encoder)
+    return encoder
+
+
+def test_golden_values(stub, caplog):
+    """Rows by hand: the best of .5 and .9; -.25 of a cut text; nothing; empty sides against "b" and of "a"; .5 and empty."""
+    hypotheses = ["a", "a b c", "a", "", "a", "a"]
+    streams = [["b", "b", None, "b", "", "b"], ["c", None, None, None, None, ""]]
+    metric = SentenceCosine(streams, [hypotheses], target_lang="en")
+    score = metric.corpus_score(hypotheses, None)
+    [result] = metric.system_results()
+    assert result.rows == [[0.9, 1.0], [-0.25, 1.0], [0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.5, 1.0]]
+    assert score.score == pytest.approx(100 * (0.9 - 0.25 + 0.5) / 5)
+    assert "(truncated = 1 empty = 2 unreferenced = 1)" in str(score)
+    assert caplog.messages == [
+        "sentencecosine: 1 segment was cut to 4 tokens a text (segment 2)",
+        "sentencecosine: 2 segments have an empty hypothesis or reference and score 0 (segment 4, 5)",
+        "sentencecosine: 1 segment has no reference and is left out (segment 3)",
+    ]
+    mean = SentenceCosine(streams, [hypotheses], target_lang="en", multiref="mean")
+    assert mean.segment_scores(hypotheses)[0].score == pytest.approx(70)
+
+
+def test_all_systems_in_one_pass(stub):
+    systems = [["a", "b"], ["b", "a"]]
+    metric = SentenceCosine([["b", "b"]], systems, target_lang="en")
+    assert [metric.corpus_score(system, None).score for system in systems] == [75, 75]
+    assert [s.score for s in metric.segment_scores(systems[1])] == [100, 50]
+    [(pairs, label)] = stub.asked
+    assert sorted(pairs) == [("a", "b"), ("a", "b"), ("b", "b"), ("b", "b")] and label == "sentencecosine"
+
+
+def test_each_corpus_has_its_own_references(stub):
+    metric = SentenceCosine(target_lang="en")
+    results = metric._score([Corpus(["a"], [["b"]]), Corpus(["a"], [["c"]])])
+    assert [result.rows for result in results] == [[[0.5, 1.0]], [[0.9, 1.0]]]
+
+
+def test_agrees_with_sentence_transformers_on_the_example_files():
+    references, *systems = (
+        read_lines(str(EXAMPLES / f"{name}.en.txt"))[:12] for name in ("ref", "system_a", "system_b")
+    )
+    metric = SentenceCosine([references], systems, target_lang="en", engine=QUIET)
+    for system in systems:
+        found = [s.score / 100 for s in metric.segment_scores(system)]
+        assert found == pytest.approx(library_cosines(system, references), abs=1e-5)
+
+
+def test_agrees_with_sentence_transformers_on_odd_texts():
+    texts = [text for text in ODD if text.strip()]
+    pairs = [(left, right) for left in texts for right in texts[:3]]
+    metric = SentenceCosine(engine=QUIET, target_lang="en")
+    found = [metric.sentence_score(left, [right]).score / 100 for left, right in pairs]
+    assert found == pytest.approx(library_cosines(*map(list, zip(*pairs))), abs=1e-5)
+
+
+def test_identical_texts_score_100():
+    scores = SentenceCosine(engine=QUIET, target_lang="en").segment_scores(ODD, [ODD])
+    assert [s.score for s in scores] == pytest.approx([0 if not text.strip() else 100 for text in ODD], abs=1e-9)
+    assert max(s.score for s in scores) <= 100
+
+
+def test_empty_sides_score_0(tiny_bert):
+    metric = SentenceCosine(model=str(tiny_bert), engine=QUIET)
+    scores = [s.score for s in metric.segment_scores(HYPOTHESES, [REFERENCES])]
+    assert scores[2:] == [0, 0] and min(map(abs, scores[:2])) > 1
+
+
+def test_pickled_metric_scores_on(tiny_bert):
+    metric = SentenceCosine([REFERENCES], [HYPOTHESES], model=str(tiny_bert), engine=QUIET)
+    expected = metric.corpus_score(HYPOTHESES, None).score
+    again = pickle.loads(pickle.dumps(metric))
+    assert again.corpus_score(HYPOTHESES, None).score == expected
+    assert again.corpus_score(HYPOTHESES[::-1], [REFERENCES[::-1]]).score == pytest.approx(expected)
+
+
+def test_signature(tiny_bert):
+    metric = SentenceCosine([REFERENCES], model=str(tiny_bert), multiref="mean", engine=QUIET)
+    info = metric.get_signature().info
+    assert {key: info[key] for key in ("nrefs", "model", "pooling", "multiref", "dtype", "maxlen", "long")} == {
+        "nrefs": 1,
+        "model": tiny_bert.name,
+        "pooling": "mean",
+        "multiref": "mean",
+        "dtype": "fp32",
+        "maxlen": 70,
+        "long": "truncate",
+    }
+    assert "pl:mean" in metric.get_signature().format(short=True)
+    info = SentenceCosine([REFERENCES], target_lang="en").get_signature().info
+    assert (info["model"], info["ckpt"], info["maxlen"]) == ("embedded-all-MiniLM-L6-v2", "53aa51172d14", 256)
+
+
+def test_settings_that_cannot_be():
+    with pytest.raises(InputError, match="^rttsbert: multiref 'best' is neither max nor mean"):
+        SentenceCosine(multiref="best", flag="--rtt-sbert")
+    with pytest.raises(ModelError, match="no model folder '/no/such'"):
+        SentenceCosine(model="/no/such")
+
+
+# the embedded encoder reads English
+
+
+def test_another_language_is_refused_unasked(stub):
+    with pytest.raises(InputError, match="^rttsbert: .* the language is 'de'; name another with --rtt-sbert-model"):
+        SentenceCosine(target_lang="de", flag="--rtt-sbert")
+
+
+def test_another_language_is_said_when_asked(stub, caplog):
+    SentenceCosine(target_lang="de", model="embedded")
+    [said] = caplog.messages
+    assert said.endswith("the language is 'de'; scored all the same, since --sentencecosine-model asks for it")
+
+
+def test_text_of_unknown_language_is_looked_at(stub, caplog):
+    german = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 4
+    stub.VALUES = {(german[0], german[0]): 1.0}
+    SentenceCosine().corpus_score(german, [german])
+    assert "does not look English" in caplog.text
+
+
+def test_english_and_other_models_pass_in_silence(stub, caplog, tiny_bert):
+    german = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 4
+    english = ["the old dog sits under the red tree and looks at the river that it has seen"] * 4
+    stub.VALUES = {(text, text): 1.0 for text in (german[0], english[0])}
+    SentenceCosine(target_lang="en")._score([Corpus(german, [german])])
+    SentenceCosine(model=str(tiny_bert), target_lang="de")._score([Corpus(german, [german])])
+    SentenceCosine(model=str(tiny_bert))._score([Corpus(german, [german])])
+    SentenceCosine()._score([Corpus(english, [english])])
+    assert caplog.messages == []
+
+
+def test_the_name_is_the_derived_metrics(stub, caplog):
+    metric = SentenceCosine(target_lang="en", flag="--rtt-sbert")
+    metric.NAME = "RTTSBERT"
+    assert metric.corpus_score(["a", "a"], [["b", None]]).name == "RTTSBERT"
+    assert caplog.messages == ["rttsbert: 1 segment has no reference and is left out (segment 2)"]
+    assert stub.asked[0][1] == "rttsbert"
+
+
+def test_importing_it_imports_no_torch():
+    code = "import sys, ctx_metrics.metrics.sentence_cosine; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_library_is_not_imported_for_packed_models(tiny_bert):
+    code = f"""
+import sys
+from ctx_metrics.metrics.sentence_cosine import SentenceCosine
+SentenceCosine(model={str(tiny_bert)!r}).corpus_score(["a dog"], [["a cat"]])
+assert "sentence_transformers" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.slow
+def test_agrees_with_sentence_transformers_on_real_pairs(shared_data):
+    """500 segments of a system of WMT22, Chinese to English."""
+    with tarfile.open(shared_data / "wmt22_mqm" / "wmt22_mqm.tar.xz") as tar:
+        hypotheses, references = (
+            tar.extractfile(f"wmt22_mqm/zh-en/{name}.txt").read().decode().split("\n")[:500]
+            for name in ("system-outputs/Online-A", "references/zh-en.refA")
+        )
+    assert all(text.strip() for text in hypotheses + references)
+    found = SentenceCosine(engine=QUIET, target_lang="en").segment_scores(hypotheses, [references])
+    expected = library_cosines(hypotheses, references)
+    assert [s.score / 100 for s in found] == pytest.approx(expected, abs=1e-5)
+    assert min(expected) < 0.6
