@@ -98,23 +98,38 @@ def by_item(human: np.ndarray, scores: np.ndarray) -> float:
     return float(np.nanmean([kendall(human[:, i], scores[:, i]) for i in range(human.shape[1])]))
 
 
-def wmt19(folder: Path, darr: Optional[Path]) -> "tuple[list[list], list[list]]":
-    """System Pearson a pair, and tau of the pairs whose preferences are in `darr`."""
-    of_systems: dict[tuple, list] = {}
+def wmt19(folder: Path, darr: Optional[Path]) -> "tuple[list[str], list[str]]":
+    """Tables of system Pearson a pair, with all systems and without the pseudo-reference systems, and of the tau of the
+    preferences that are in `darr`."""
+    of_all: dict[tuple, list] = {}
+    of_others: dict[tuple, list] = {}
     of_segments: dict[tuple, list] = {}
+    pairs, judged_pairs = [], []
     for judged in read_judged(str(folder)):
         if judged.target_lang != "en" or not (pseudo := online(judged.systems)):
             continue
         pair = f"{judged.source_lang}-{judged.target_lang}"
+        pairs.append(pair)
+        others = [number for number in range(len(judged.systems)) if number not in pseudo]
         preferences = darr and (darr / f"{pair}.tsv.xz")
+        if preferences and preferences.is_file():
+            judged_pairs += [pair, "kept"]
         for key, (scores, kept) in variants(outputs_of(judged, pseudo)).items():
-            cells = of_systems.setdefault(key, [*key])
-            cells += [pearson(judged.system_scores, scores.mean(axis=1))]
+            systems = scores.mean(axis=1)
+            of_all.setdefault(key, [*key]).append(pearson(judged.system_scores, systems))
+            of_others.setdefault(key, [*key]).append(pearson(judged.system_scores[others], systems[others]))
             if preferences and preferences.is_file():
-                cells = of_segments.setdefault(key, [*key])
-                cells += [kept, darr_tau(preferences, judged, scores)]
+                of_segments.setdefault(key, [*key]).extend([darr_tau(preferences, judged, scores), kept])
         print(pair, "pseudo-references:", ", ".join(judged.systems[i] for i in pseudo), flush=True)
-    return list(of_systems.values()), list(of_segments.values())
+    show = {"tablefmt": "pipe", "floatfmt": ".3f"}
+    head = ["references", "guard"]
+    without = [
+        row for row in of_others.values() if row[1] != "on"
+    ]  # the guard concerns the systems that are left out here
+    return (
+        [tabulate(of_all.values(), [*head, *pairs], **show), tabulate(without, [*head, *pairs], **show)],
+        [tabulate(of_segments.values(), [*head, *judged_pairs], **show)],
+    )
 
 
 def darr_tau(path: Path, judged: JudgedSet, scores: np.ndarray) -> float:
@@ -141,9 +156,9 @@ def main() -> None:
         header = ["references", "guard", "kept", "r", "tau by segment", "r, others", "tau, others"]
         print("WMT22 zh-en\n\n" + tabulate(wmt22(args.wmt22), header, **show) + "\n", flush=True)
     if args.wmt19:
-        systems, preferences = wmt19(args.wmt19, args.darr)
-        print("\nWMT19 into English, system level\n\n" + tabulate(systems, **show) + "\n")
-        print("WMT19 DARR, tau\n\n" + tabulate(preferences, **show))
+        (with_all, without), preferences = wmt19(args.wmt19, args.darr)
+        print(f"\nWMT19 into English, system level\n\n{with_all}\n\nwithout the online systems\n\n{without}\n")
+        print("WMT19 DARR, tau\n\n" + "\n".join(preferences))
 
 
 if __name__ == "__main__":

@@ -45,11 +45,19 @@ def looks_english(texts: Iterable[Optional[str]]) -> bool:
     return sum(word in FUNCTION_WORDS for word in words) / len(words) >= MIN_SHARE
 
 
-def guard_english(metric: str, flag: str, asked: bool, language: Optional[str], texts: Iterable[Optional[str]]) -> None:
+def guard_english(
+    metric: str,
+    flag: str,
+    asked: bool,
+    language: Optional[str],
+    texts: Iterable[Optional[str]],
+    mend: str = "name another model, or the language pair with -l",
+) -> None:
     """Stop or warn when the embedded English encoder is about to read another language.
 
     asked       whether the user named the embedded model; then a known other language is only said
     language    code of the texts that the model reads, such as "de" or "en_GB", or None where unknown
+    mend        what to do about texts that do not look English, for commands without -l
     """
     known = language.lower().replace("_", "-").split("-")[0] if language else None
     if known in ("en", "eng"):
@@ -60,7 +68,4 @@ def guard_english(metric: str, flag: str, asked: bool, language: Optional[str], 
             raise InputError(f"{message}; name another with {flag}")
         notice(f"{message}; scored all the same, since {flag} asks for it")
     elif not looks_english(texts):
-        notice(
-            "the embedded models read English only, and the text does not look English; "
-            "name another model, or the language pair with -l"
-        )
+        notice(f"the embedded models read English only, and the text does not look English; {mend}")

@@ -1,6 +1,9 @@
 """The `ctx-metrics` command and its small subcommands: help, doctor, cite, convert."""
 
+import json
+import os
 import re
+import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -13,6 +16,8 @@ from plugin_conftest import python, run
 from ctx_metrics.cli import SUBCOMMANDS, doctor
 from ctx_metrics.cli.cite import PAPERS, bibliography
 from ctx_metrics.errors import ModelError
+from ctx_metrics.models import estimator
+from ctx_metrics.models.estimator import EMBEDDED_FOLDER
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 
@@ -139,7 +144,10 @@ def test_doctor_finds_nothing_broken_here():
         "HF_HUB_OFFLINE             on",
     ):
         assert text in done.stdout, text
-    assert done.stdout.count("the hash is right") == 2
+    assert done.stdout.count("the hash is right") == 6
+    names = {path.name for path in EMBEDDED_FOLDER.parent.iterdir() if (path / "model.safetensors").exists()}
+    assert names == set(doctor.EMBEDDED_MODELS)
+    assert all(re.search(rf"^  {name} +[0-9a-f]{{12}}, the hash is right$", done.stdout, re.M) for name in names)
 
 
 def test_doctor_says_that_the_hook_is_turned_off():
@@ -162,6 +170,52 @@ def test_doctor_exits_with_1_and_names_the_mend(ctx, monkeypatch):  # noqa: F811
     assert "BROKEN: safetensors: not installed" in done.out and 'pip install "safetensors>=' in done.out
     assert "1.0 is installed, but >=2.4.0 is needed" in done.out
     assert "the weights hash to" in done.out
+
+
+def test_doctor_checks_each_embedded_model(ctx, monkeypatch, tmp_path):  # noqa: F811
+    root = shutil.copytree(EMBEDDED_FOLDER.parent, tmp_path / "embedded")
+    monkeypatch.setattr(estimator, "EMBEDDED_FOLDER", root / "regressor")
+    for name in ("regressor", "esim"):
+        config = json.loads((root / name / "config.json").read_text())
+        (root / name / "config.json").write_text(json.dumps({**config, "weights_sha256": "0" * 64}))
+    (root / "bilstm" / "model.safetensors").write_bytes(b"other")
+    (root / "bilstmatt" / "model.safetensors").unlink()
+    (root / "paraphrase" / "config.json").write_text("{")
+    done = ctx("doctor")
+    assert done.code == 1 and "5 broken" in done.out
+    for name in ("regressor", "esim"):
+        assert re.search(
+            rf"^BROKEN: {name}: the weights hash to [0-9a-f]{{12}}, not 000000000000\n  mend: pip", done.out, re.M
+        )
+    # sha256 of b"other"
+    assert "BROKEN: bilstm: the weights hash to d9298a10d1b0, not 60745650925d" in done.out
+    assert re.search(r"^BROKEN: bilstmatt: cannot read .*: No such file or directory", done.out, re.M)
+    assert re.search(r"^BROKEN: paraphrase: .* holds no readable config.json", done.out, re.M)
+
+
+def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch, tmp_path):  # noqa: F811
+    def found(cache: Path) -> str:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+        folder, files = [str(finding.text) for finding in doctor.round_trips()]
+        assert folder == str(cache / "ctx-metrics" / "roundtrip")
+        return files
+
+    assert found(tmp_path / "new") == "none; the folder does not exist yet, and can be written"
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("")
+    (tmp_path / "file").chmod(0o755)
+    no = f"cannot be written (look at {tmp_path / 'file'}); name another with --rtt-cache, or none"
+    assert found(tmp_path / "file") == f"none; the folder does not exist yet, and {no}"
+    folder = tmp_path / "ctx-metrics" / "roundtrip"
+    folder.mkdir(parents=True)
+    assert found(tmp_path) == "0 files; the folder can be written"
+    for name in ("one.sqlite3", "two.sqlite3", "two.sqlite3-journal"):
+        (folder / name).write_text("")
+    assert found(tmp_path) == "2 files; the folder can be written"
+    monkeypatch.setattr(os, "access", lambda path, mode: not (str(path) == str(folder) and mode & os.W_OK))
+    no = f"cannot be written (look at {folder}); name another with --rtt-cache, or none"
+    assert found(tmp_path) == f"2 files; the folder {no}"
+    assert "Round trips that are kept" in ctx("doctor").out
 
 
 def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):  # noqa: F811

@@ -113,6 +113,7 @@ def test_several_files_and_a_model_that_is_replaced(train, tmp_path):
         (["--rank", "49"], "rank 49 is more than the encoder's width, 48; choose a lower one"),
         (["--ctx-device", "tpu"], "unknown device 'tpu'"),
         (["--dev", "0.001"], "--dev 0.001 of 24 pairs leaves one part empty"),
+        (["--max-length", "4"], "--max-length 4 leaves no token of each sentence beside the 3 special ones; give at"),
         (["--dev", "gone.tsv"], "cannot read gone.tsv: No such file or directory"),
     ],
 )
@@ -125,7 +126,7 @@ def test_training_that_cannot_be(train, tmp_path, more, said):
 def test_faults_of_the_data_name_file_and_line(train, tmp_path):
     bad = write_pairs(tmp_path / "bad.tsv", 3, bad="the cat\tthe dog\tmaybe")
     done = train(data=bad)
-    assert done.code == 1 and f"{bad}, line 5: label 'maybe' is neither 0 nor 1" in done.err
+    assert done.code == 1 and f"{bad}, line 5: label 'maybe' is neither 0 nor 1; write 0 or 1\n" in done.err
     assert len(done.err.splitlines()) == 1
     short = write_pairs(tmp_path / "short.tsv", 3, bad="the cat\tthe dog")
     done = train(data=short)
@@ -155,7 +156,9 @@ def test_scores_of_labelled_pairs(command, tmp_path, bert):
     right = sum((value > 0.5) == label for value, label in zip(wanted, labels)) / len(labels)
     figures, signature = done.err.splitlines()
     assert figures.startswith(f"ctx-metrics: {data}: 12 pairs; accuracy {right:.4f}, f1 ")
-    assert signature == f"ctx-metrics: paraphrase|model:bert|ckpt:{checkpoint_hash(bert)}|maxlen:128|dtype:fp32"
+    assert (
+        signature == f"ctx-metrics: paraphrase|model:bert|ckpt:{checkpoint_hash(bert)}|maxlen:70|dtype:fp32"
+    )  # all it reads
 
 
 def test_scores_without_labels_and_of_two_files(command, tmp_path, bert):
@@ -178,11 +181,77 @@ def test_scores_without_labels_and_of_two_files(command, tmp_path, bert):
     assert three.code == 2 and three.err.endswith("error: name one file of pairs, or two of sentences\n")
 
 
+def test_the_tokens_that_are_kept(command, tmp_path, bert, tiny_roberta):
+    data = write_pairs(tmp_path / "pairs.tsv", 12, "sentence1\tsentence2")
+
+    def signature(*more, model=bert):
+        done = command("score", data, "--model", model, *more)
+        return re.search(r"maxlen:\d+", done.err)[0], done.err.count("\n"), done.out
+
+    whole = signature()
+    assert whole[:2] == ("maxlen:70", 1)
+    assert signature("--max-length", 70) == whole
+    assert signature("--max-length", 71) == ("maxlen:70", 2, whole[2])
+    done = command("score", data, "--model", bert, "--max-length", 1000)
+    assert done.err.startswith("ctx-metrics: --max-length 1000: the model reads 70 tokens at most, which are kept\n")
+    least = signature("--max-length", 5)
+    assert least[:2] == ("maxlen:5", 2) and least[2] != whole[2]
+    roberta = write_classifier(tmp_path / "roberta", tiny_roberta)  # <s> one </s></s> other </s>
+    assert signature("--max-length", 6, model=roberta)[0] == "maxlen:6"
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    for of_pairs, model, given, special in (
+        ([data], bert, 2, 3),
+        ([data], bert, 4, 3),
+        ([data], roberta, 5, 4),
+        ([empty, empty], bert, 1, 3),
+    ):
+        done = command("score", *of_pairs, "--model", model, "--max-length", given)
+        assert (done.code, done.out) == (1, "") and done.err == (
+            f"ctx-metrics: error: --max-length {given} leaves no token of each sentence beside the {special} special ones; "
+            f"give at least {special + 2}\n"
+        )
+
+
+def test_labels_that_are_all_alike_are_scored(command, tmp_path, bert):
+    """Without paraphrases, and with none called one, there is no F1 either; of ones alone, F1 is 2 c / (c + n)."""
+    rows = write_pairs(tmp_path / "pairs.tsv", 12, "sentence1\tsentence2").read_text().splitlines()
+    done = command("score", tmp_path / "pairs.tsv", "--model", bert, "--quiet")
+    called = sum(float(line) > 0.5 for line in done.out.splitlines())
+    data = tmp_path / "alike.tsv"
+    for label, right, f1 in (("1.0", called, 2 * called / (called + 12)), ("0", 12 - called, 0 if called else "-")):
+        data.write_text("\n".join([rows[0] + "\tlabel", *(f"{row}\t{label}" for row in rows[1:])]) + "\n")
+        found = command("score", data, "--model", bert, "--quiet")
+        said = f1 if f1 == "-" else f"{f1:.4f}"
+        assert (found.code, found.out) == (0, done.out)
+        assert found.err == f"ctx-metrics: {data}: 12 pairs; accuracy {right / 12:.4f}, f1 {said}, auc -\n"
+
+
+def test_empty_sentences_are_said_once(command, tmp_path, bert):
+    one, two, pairs = tmp_path / "one.txt", tmp_path / "two.txt", tmp_path / "pairs.tsv"
+    one.write_text("the cat\n\nthe dog\n")
+    two.write_text("a cat\na dog\n  \n")
+    pairs.write_text("sentence1\tsentence2\nthe cat\ta cat\n\ta dog\nthe dog\t  \n")
+    labelled = tmp_path / "labelled.tsv"
+    labelled.write_text("sentence1\tsentence2\tlabel\nthe cat\ta cat\t1\n\ta dog\t0\nthe dog\t  \t0\n")
+    for files, name in (([one, two], f"{one} and {two}"), ([pairs], pairs), ([labelled], labelled)):
+        done = command("score", *files, "--model", bert, "--quiet")
+        said = f"ctx-metrics: {name}: 2 pairs have an empty sentence (segment 2, 3); kept as they are"
+        assert done.code == 0 and len(done.out.splitlines()) == 3 and done.err.splitlines()[0] == said
+        assert len(done.err.splitlines()) == 1 + (files == [labelled])
+
+
 def test_faults_of_scoring(command, tmp_path, bert, tiny_bert):
     other = tmp_path / "other.tsv"
     other.write_text("mt\tref\na\tb\n")
     done = command("score", other, "--model", bert)
-    assert done.code == 1 and str(other) in done.err and len(done.err.splitlines()) == 1
+    assert done.code == 1 and done.err.startswith(
+        f"ctx-metrics: error: {other}: its first line (mt, ref) is of no known"
+    )
+    assert done.err.endswith("; or name two files of sentences, a line each\n") and len(done.err.splitlines()) == 1
+    other.write_text("sentence1,sentence2\na,b\n")
+    done = command("score", other, "--model", bert)
+    assert done.err == f"ctx-metrics: error: {other}: commas part its columns; write it with tabs\n"
     done = command("score", write_pairs(tmp_path / "p.tsv", 12), "--model", tiny_bert)
     assert done.code == 1 and "is no sequence classifier: classifier.bias is not among its weights" in done.err
 
@@ -192,7 +261,8 @@ def test_the_embedded_one_minds_its_language(command, tmp_path):
     rows = ["Die Katze saß auf der Matte und wartete nicht auf die Maus\tDie Katze wartet nicht auf eine Maus"] * 4
     german.write_text("\n".join(["sentence1\tsentence2", *rows]) + "\n")
     done = command("score", german)
-    assert done.code == 0 and "the text does not look English" in done.err
+    mend = "the text does not look English; name a model of its language with --model\n"
+    assert done.code == 0 and mend in done.err
     assert "paraphrase|model:embedded-paraphrase|ckpt:" in done.err
 
 

@@ -65,9 +65,12 @@ def test_a_model_from_end_to_end_with_guards(run, tmp_path):
         ["a.txt", "30", "0", "0", "0", "a.rtt.txt"],
         ["b.txt", "30", "1", "1", "0", "b.rtt.txt"],
     ]
+    equal = "round trips equal the source, so perhaps the source was given for the round trip (segment"
     assert err.splitlines() == [
+        f"ctx-metrics: a.txt: 30 {equal} 1, 2, 3, 4, 5, ...)",
         "ctx-metrics: b.txt: 1 output copies the source, which a round trip does not tell (segment 1)",
         "ctx-metrics: b.txt: 1 output is empty, and so is the round trip (segment 2)",
+        f"ctx-metrics: b.txt: 28 {equal} 3, 4, 5, 6, 7, ...)",
     ]
     assert f"Back-translator: hf-{toy.folder.name}-" in out and out.endswith("-beams2\n")
 
@@ -81,7 +84,7 @@ def test_a_failure_writes_no_file_and_the_next_run_goes_on(run, tmp_path):
         "--rtt-batch-lines",
         "2",
         "--rtt-bt",
-        'cmd:tee -a asked | sed "$(test -e mended || echo /c/d)"',
+        'cmd:tee -a asked | sed "$(ls | grep -q mend || echo /c/d)"',
     ]
     code, out, err = run(*flags)
     assert (
@@ -100,7 +103,7 @@ def test_a_failure_writes_no_file_and_the_next_run_goes_on(run, tmp_path):
 def test_the_system_named_as_the_back_translator_is_said(run, tmp_path):
     write(tmp_path / "google.txt", "eins")
     write(tmp_path / "ours.txt", "eins")
-    _, _, err = run("-t", "google.txt", "ours.txt", "--rtt-bt", "cmd:cat", "--rtt-bt-name", "google-2026")
+    _, _, err = run("-t", "google.txt", "ours.txt", "--rtt-bt", "cmd:sed s/ei/i/", "--rtt-bt-name", "google-2026")
     assert "seems to be the system google.txt: its round trips come back too well" in err and "ours" not in err
 
 
@@ -154,12 +157,19 @@ sys.exit(cli.main(["roundtrip", *sys.argv[1:]]))
 
 @pytest.mark.parametrize(
     "cache, said",
-    [([], "is kept in .*, and the same command goes on where it was"), (["--rtt-cache", "none"], "nothing is")],
+    [
+        (
+            [],
+            "2 of 4 distinct lines are kept in .*, and the same command goes on there; a command's portion of 2 lines is kept "
+            "whole or not at all: --rtt-batch-lines makes it smaller$",
+        ),
+        (["--rtt-cache", "none"], "nothing is kept, and the same command goes on anew$"),
+    ],
 )
 def test_ctrl_c(run, tmp_path, cache, said):
     """Stopped in the second portion: exit code 130, and what is kept is said."""
     write(tmp_path / "a.txt", *"abcd")
-    command = "cmd:cat > portion; grep -q c portion && touch waiting && exec sleep 60; cat portion"
+    command = "cmd:cat > portion; grep -q c portion && echo > waiting && exec sleep 60; cat portion"
     flags = ["-t", "a.txt", "--rtt-batch-lines", "2", "--rtt-bt", command, *cache]
     with open(tmp_path / "err", "wb") as errors:
         process = subprocess.Popen(
@@ -171,5 +181,21 @@ def test_ctrl_c(run, tmp_path, cache, said):
         assert process.wait(60) == 130
     [line] = (tmp_path / "err").read_text().splitlines()
     assert line.startswith("ctx-metrics: stopped; ")
-    assert re.search(said, line)
+    assert re.search(f"stopped; {said}", line)
     assert not (tmp_path / "a.rtt.txt").exists()
+    if not cache:  # and it does go on there
+        write(tmp_path / "a.txt", *"ab")
+        _, _, err = run(*flags)
+        assert "2 of 2 distinct lines from the cache" in err
+
+
+def test_the_encoding_is_that_of_the_files_written_too(run, tmp_path):
+    (tmp_path / "a.txt").write_bytes("größer\n".encode("latin1"))
+    assert run("-t", "a.txt", "-e", "latin1", "--rtt-bt", "cmd:sed 's/^/ä /'")[0] == 0
+    assert (tmp_path / "a.rtt.txt").read_bytes() == "ä größer\n".encode("latin1")
+    code, out, err = run("-t", "a.txt", "-e", "latin1", "--rtt-bt", "cmd:sed 's/^/€ /'")
+    assert (code, out) == (1, "") and err == (
+        "ctx-metrics: error: cannot write a.rtt.txt: line 1: '€' (U+20AC) is not in latin1; save the texts as UTF-8 and "
+        "leave out -e latin1\n"
+    )
+    assert (tmp_path / "a.rtt.txt").read_bytes() == "ä größer\n".encode("latin1")

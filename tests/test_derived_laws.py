@@ -4,9 +4,12 @@ source, hypotheses with gold and pseudo-references."""
 import json
 import math
 import pickle
+import os
 import random
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -389,3 +392,69 @@ def test_every_flag_of_ctx_metrics_score(tmp_path):
     assert done.returncode == 0, done.stderr
     text = out.read_text(encoding="utf-8")
     assert all(f'"{name}"' in text for name in TOGETHER) and "kept[system_c.en.txt]" in text and "bt:toy-engine" in text
+
+
+def test_streams_that_are_one_string_are_refused(name):
+    with pytest.raises(InputError, match="expected a list of strings, got one string"):
+        if name in ROUNDTRIP:
+            roundtrip_metric(name, [["x"]], ["a"], ["a"])
+        else:
+            METRICS[name.upper()]([["a"]], target_lang="en", pseudo_references=["a b"], pseudo_filter="none")
+
+
+def test_the_name_of_a_filter_stands_for_its_defaults(pseudo):
+    made = [
+        METRICS[pseudo.upper()](
+            [REFERENCES], target_lang="en", pseudo_references=[SYSTEMS["a"]], pseudo_filter=given
+        ).corpus_score(SYSTEMS["b"], None)
+        for given in ("none", PseudoFilter("none"))
+    ]
+    assert made[0].score == made[1].score
+
+
+def test_odd_pseudo_references_are_said(pseudo, caplog):
+    twice = [named(SYSTEMS["a"], "a.txt"), named(SYSTEMS["a"], "a.txt")]
+    with pytest.raises(InputError, match="pseudo-references of a.txt are given twice"):
+        METRICS[pseudo.upper()]([REFERENCES], target_lang="en", pseudo_references=twice, pseudo_filter="none")
+    METRICS[pseudo.upper()](
+        [REFERENCES], target_lang="en", pseudo_references=[named(REFERENCES, "gold.txt")], pseudo_filter="none"
+    ).corpus_score(SYSTEMS["b"], None)
+    assert "pseudo-references of gold.txt are the reference itself" in caplog.text
+
+
+def test_settings_that_nothing_uses_are_said_or_refused():
+    command = [str(Path(sys.executable).with_name("sacrebleu")), "ref.en.txt", "-i", "system_b.en.txt", "-m", "rttbleu"]
+    command += ["--source", "ref.en.txt", "--roundtrip", "system_b.en.txt"]
+    done = subprocess.run([*command, "-lc", "--tokenize", "char"], capture_output=True, text=True, cwd=EXAMPLES)
+    assert "--tokenize is BLEU's alone" in done.stderr and "--lowercase is BLEU's alone" in done.stderr
+    done = subprocess.run([*command, "--rtt-beams", "4"], capture_output=True, text=True, cwd=EXAMPLES)
+    assert done.returncode == 1 and "--rtt-beams says how --rtt-bt translates" in done.stderr
+
+
+def test_ctrl_c_while_round_trips_are_made(tmp_path):
+    """One line and exit code 130, not a traceback."""
+    start = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import ctx_metrics; "
+        "from sacrebleu.sacrebleu import main; main()"
+    )
+    waiting = tmp_path / "waiting"
+    command = [
+        sys.executable,
+        "-c",
+        start,
+        "ref.en.txt",
+        "-i",
+        "system_b.en.txt",
+        "-m",
+        "rttbleu",
+        "--source",
+        "ref.en.txt",
+    ]
+    command += ["--rtt-cache", str(tmp_path), "--rtt-bt", f"cmd:touch {waiting}; exec sleep 60"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=EXAMPLES, start_new_session=True)
+    while not waiting.exists() and process.poll() is None:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.splitlines()[-1].startswith("sacreBLEU: stopped; 0 of ") and "Traceback" not in said

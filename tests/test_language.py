@@ -53,4 +53,6 @@ def test_an_unknown_language_is_said_when_the_text_is_not_english(caplog):
     guard_english("bertr", "--flag", False, None, [ENGLISH] * 3)
     assert not caplog.records
     guard_english("bertr", "--flag", False, None, [GERMAN] * 3)
-    assert len(caplog.records) == 1 and "does not look English; name another model" in caplog.text
+    guard_english("bertr", "--flag", False, None, [GERMAN] * 3, "ask another")
+    looks = "the embedded models read English only, and the text does not look English; "
+    assert caplog.messages == [looks + "name another model, or the language pair with -l", looks + "ask another"]

@@ -145,6 +145,7 @@ def test_byte_literals(tmp_path, caplog):
 
 HEADER = "sentence1\tsentence2\tlabel\n"
 SCORES = HEADER.replace("label", "score")
+NEITHER, GRADES = "is neither 0 nor 1; write 0 or 1", ", or name the column score if it holds grades\n"
 
 
 @pytest.mark.parametrize(
@@ -163,13 +164,14 @@ SCORES = HEADER.replace("label", "score")
             HEADER + "a\tb\t1\nc\t0\n",
             ", line 3: 2 columns, and the header names 3; a text must not hold a tab or a line",
         ),
-        (
-            HEADER + "a\tb\t1\nc\td\t2\n",
-            ", line 3: label '2' is neither 0 nor 1; name the column score if it holds grades",
-        ),
-        (HEADER + "a\tb\t0.0\n", ", line 2: label '0.0' is neither 0 nor 1; name the column score if it holds grades"),
-        (HEADER + "a\tb\t\n", ", line 2: label '' is neither 0 nor 1; name the column score if it holds grades"),
-        (MRPC.replace("\n0\t", "\n-1\t"), ", line 3: Quality '-1' is neither 0 nor 1"),
+        (HEADER + "a\tb\t1\nc\td\t2\n", f", line 3: label '2' {NEITHER}{GRADES}"),
+        (HEADER + "a\tb\t1\nc\td\t-.5e1\n", f", line 3: label '-.5e1' {NEITHER}{GRADES}"),
+        (HEADER + "a\tb\t1.5\n", f", line 2: label '1.5' {NEITHER}{GRADES}"),
+        (HEADER + "a\tb\t\n", f", line 2: label '' {NEITHER}\n"),
+        (HEADER + "a\tb\tnan\n", f", line 2: label 'nan' {NEITHER}\n"),
+        (HEADER + "a\tb\tyes\n", f", line 2: label 'yes' {NEITHER}\n"),
+        (MRPC.replace("\n0\t", "\n-1\t"), f", line 3: Quality '-1' {NEITHER}\n"),
+        (HEADER + "a\tb\t1.0\nc\td\t1\n", ": every pair has the label 1, and an area under the curve needs both"),
         (HEADER + "a\tb\t1\nc\td\t1\n", ": every pair has the label 1, and an area under the curve needs both 0 and 1"),
         (SCORES + "a\tb\t2.5\nc\td\t2.50\n", ": every pair has the label 2.5, and a correlation needs several scores"),
         (SCORES + "a\tb\tlow\n", ", line 2: 'low' is no score; write a number, or None where there is none"),
@@ -179,7 +181,29 @@ SCORES = HEADER.replace("label", "score")
 )
 def test_what_cannot_be_read(ctx, tmp_path, text, said):  # noqa: F811
     path = write(tmp_path / "pairs.tsv", text)
-    assert error(ctx("meta", "paraphrase", path, "-m", "chrf", *QUICK)).startswith(f"{path}{said}")
+    found = error(ctx("meta", "paraphrase", path, "-m", "chrf", *QUICK))
+    assert (found + "\n").startswith(f"{path}{said}")
+
+
+def test_labels_as_pandas_writes_them(tmp_path):
+    text = HEADER + "a\tb\t1.0\nc\td\t0.0\ne\tf\t 1 \ng\th\t0.00\n"
+    assert read_pairs(str(write(tmp_path / "pairs.tsv", text))).segment_scores.tolist() == [[1, 0, 1, 0]]
+
+
+def test_empty_sentences_are_counted_once(ctx, tmp_path):  # noqa: F811
+    text = HEADER + "a\tb\t1\nc\t\t0\n \td\t1\n\t\t0\ne\tf\t0\n"
+    path = write(tmp_path / "pairs.tsv", text)
+    done = ctx("meta", "paraphrase", path, "-m", "chrf", "ter", "--both-directions", *QUICK)
+    said = f"ctx-metrics: {path}: 3 pairs have an empty sentence (segment 2, 3, 4); kept as they are\n"
+    assert (done.code, done.err) == (0, said)
+    path = write(tmp_path / "grades.tsv", SCORES + "\tb\t1\nc\td\t2\ne\tf\t3\n")
+    done = ctx("meta", "paraphrase", path, "-m", "chrf", *QUICK)
+    assert done.err == f"ctx-metrics: {path}: 1 pair has an empty sentence (segment 1); kept as they are\n"
+
+
+def test_one_label_passes_where_it_may(tmp_path):
+    path = str(write(tmp_path / "pairs.tsv", HEADER + "a\tb\t1\nc\td\t1\n"))
+    assert read_pairs(path, alike=True).segment_scores.tolist() == [[1, 1]]
 
 
 def test_a_file_that_is_not_there(ctx, tmp_path):  # noqa: F811
@@ -274,7 +298,7 @@ def test_both_directions():
     assert values(check(pairs)) == {"auc": [1]}
     assert values(check(pairs.swapped())) == {"auc": [0.5]}
     assert values(check(pairs, both_directions=True)) == {"auc": [0.75]}
-    settings = [check(pairs, both_directions=both).settings["both directions"] for both in (True, False)]
+    settings = [check(pairs, both_directions=both).settings["both_directions"] for both in (True, False)]
     assert settings == [True, False]
 
 
@@ -350,6 +374,7 @@ def test_the_command(ctx, files):  # noqa: F811
 def test_all_formats_say_the_same(ctx, files, tmp_path):  # noqa: F811
     argv = ["meta", "paraphrase", *files, "-m", "chrf", "bertr", "--seed", "3", "--alpha", "0.2", *QUICK]
     whole = json.loads(ctx(*argv, "--format", "json").out)
+    assert whole["settings"]["both_directions"] is False and not any(" " in name for name in whole["settings"])
     assert (whole["settings"]["alpha"], whole["settings"]["resamples"]) == (0.2, 20)
     assert [each["protocol"] for each in whole["agreements"]] == ["auc", "spearman", "pearson"]
     of_json = {(each["protocol"], m["metric"]): m["overall"] for each in whole["agreements"] for m in each["metrics"]}
@@ -396,6 +421,8 @@ def test_wrong_usage(ctx, files):  # noqa: F811
     ):
         done = ctx("meta", "paraphrase", *argv)
         assert done.code == 2 and said in done.err, done
+        assert done.err.startswith("usage: ctx-metrics meta paraphrase DATA [DATA ...] -m NAME")
+        assert "\nctx-metrics meta paraphrase: error: " in done.err
 
 
 def test_help(ctx):  # noqa: F811

@@ -1,5 +1,7 @@
 """A command as back-translator: lines to lines, and one line for whatever goes wrong."""
 
+import hashlib
+
 import pytest
 
 from ctx_metrics.errors import InputError
@@ -35,7 +37,7 @@ def test_white_space_at_the_end_goes_and_empty_lines_stay():
 def test_portions():
     lines = [str(k) for k in range(5)]
     assert command("cat", batch_lines=2).chunks(lines) == [["0", "1"], ["2", "3"], ["4"]]
-    assert [len(chunk) for chunk in command("cat").chunks(["x"] * 1200)] == [500, 500, 200]
+    assert [len(chunk) for chunk in command("cat").chunks(["x"] * 210)] == [100, 100, 10]
     assert command("cat").chunks([]) == []
 
 
@@ -73,14 +75,34 @@ def test_a_command_that_fails():
 
 
 def test_output_that_is_no_text():
-    with pytest.raises(InputError, match="line 2: byte 2 .*0xff.* is not utf-8"):
+    with pytest.raises(
+        InputError, match="line 2 of the output of .*: byte 0xff is not UTF-8; the command must write UTF-8"
+    ) as error:
         command("printf 'one\\na\\377\\n'").translate(["1", "2"])
+    assert "save" not in str(error.value) and "\n" not in str(error.value)
 
 
-def test_identity():
-    """First 12 hex digits of the sha256 of the command: echo -n cat | sha256sum."""
-    assert command("cat").name == command("cat").cache_key == "cmd-77af778b51ab"
-    assert command("cat", label="google-2026").name == "cmd-77af778b51ab-google-2026"
-    assert command("cat ").name != command("cat").name
+def test_identity(tmp_path, monkeypatch):
+    """First 12 hex digits of the sha256 of the command and what it names, with NUL between them: echo -n ... | sha256sum."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tr.sh").write_text("cat\n")
+    content = hashlib.sha256(b"cat\n").hexdigest()
+    expected = "cmd-" + hashlib.sha256(f"./tr.sh de\0./tr.sh={content}".encode()).hexdigest()[:12]
+    assert command("./tr.sh de").name == command("./tr.sh de").cache_key == expected
+    assert command("./tr.sh de", label="google-2026").name == f"{expected}-google-2026"
+    assert command("./tr.sh de ").name != expected != command("./tr.sh en").name
     assert "secret" not in command("translate --key secret").name
     assert isinstance(back_translator(BackTranslation("cmd:cat")), CommandTranslator)
+
+
+def test_a_file_that_the_command_names_and_writes_is_said_once(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    writing = command("sed -e 'w log'")
+    writing.translate(["one"])
+    writing.translate(["two"])
+    [said] = caplog.messages
+    assert said.startswith("cmd: log changed while ") and "the next run will translate anew" in said
+    caplog.clear()
+    command("tee -a log > out; cat log > out; tail -n 1 out").translate(["one"])
+    command("cat").translate(["one"])
+    assert caplog.messages == []

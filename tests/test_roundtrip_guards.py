@@ -15,7 +15,13 @@ def test_counts_and_notices():
     outputs = ["hallo  welt ", "", "yes", "", "no", "\t"]
     trips = ["hallo welt", "", "ja", "", " ", ""]
     counts, said = guards(sources, outputs, trips)
-    assert counts == {"source_copies": 1, "empty_outputs": 3, "empty_roundtrips": 1}
+    assert counts == {
+        "source_copies": 1,
+        "empty_outputs": 3,
+        "empty_roundtrips": 1,
+        "untranslated": 0,
+        "equal_to_source": 1,
+    }
     assert said == [
         "1 output copies the source, which a round trip does not tell (segment 1)",
         "3 outputs are empty, and so is the round trip (segment 2, 4, 6)",
@@ -24,7 +30,49 @@ def test_counts_and_notices():
 
 
 def test_nothing_to_say():
-    assert guards(["eins"], ["one"], ["eins"]) == ({"source_copies": 0, "empty_outputs": 0, "empty_roundtrips": 0}, [])
+    counts, said = guards(["eins"], ["one"], ["ein"])
+    assert said == [] and set(counts.values()) == {0} and len(counts) == 5
+
+
+SOURCES, OUTPUTS, TRIPS = (
+    [f"{text} {number}" for number in "abcd"] + ["", ""] for text in ("die Katze", "the cat", "eine Katze")
+)
+
+
+@pytest.mark.parametrize(
+    "name, given, line",
+    [
+        (
+            "untranslated",
+            [f"The  cat {number} " for number in "ABCD"],
+            "3 round trips equal their outputs, so nothing was translated back, or the outputs were given for round trips "
+            "(segment 1, 2, 3)",
+        ),
+        (
+            "equal_to_source",
+            SOURCES,
+            "3 round trips equal the source, so perhaps the source was given for the round trip (segment 1, 2, 3)",
+        ),
+    ],
+)
+def test_another_text_given_for_round_trips(name, given, line):
+    """Told of where it is more than half of the 4 outputs with text; two more are empty."""
+    for number, said in ((0, []), (1, []), (2, []), (3, [line])):
+        counts, told = guards(SOURCES, OUTPUTS, given[:number] + TRIPS[number:])
+        assert counts.pop(name) == number
+        assert counts == {**dict.fromkeys(counts, 0), "empty_outputs": 2}
+        assert [each for each in told if "empty" not in each] == said
+
+
+def test_the_round_trip_of_a_copy_is_the_copys_alone():
+    """It equals source and output because the output is the source, which is said already."""
+    counts, said = guards(SOURCES, SOURCES, SOURCES)
+    assert (counts["source_copies"], counts["untranslated"], counts["equal_to_source"]) == (4, 0, 0)
+    assert len(said) == 2  # the copies and the empty outputs
+
+
+def test_without_the_source_nothing_equals_it():
+    assert guards([""] * 2, ["one", "two"], ["", "zwei"])[0]["equal_to_source"] == 0
 
 
 def test_unequal_lengths_are_refused():

@@ -58,6 +58,53 @@ def test_the_second_run_asks_for_what_is_new_alone(own_cache, caplog):
     assert said.startswith("round trip: 2 of 3 distinct lines from the cache ") and "ctx-metrics/roundtrip/cmd-" in said
 
 
+def test_the_same_command_elsewhere_or_edited_is_another(own_cache, monkeypatch):
+    """Each translates for itself; back in the first folder, with the first text, nothing is asked."""
+
+    def script(folder, mark):
+        folder.mkdir(exist_ok=True)
+        (folder / "bt.sh").write_text(f"tee -a {own_cache}/asked | sed 's/^/{mark} /'\n")
+        monkeypatch.chdir(folder)
+        return by_command([["a"]], "sh bt.sh")
+
+    [[one]], name = script(own_cache / "x", "x")
+    [[two]], other = script(own_cache / "y", "y")
+    [[three]], edited = script(own_cache / "y", "edited")
+    assert (one, two, three) == ("x a", "y a", "edited a") and len({name, other, edited}) == 3
+    assert asked(own_cache) == ["a"] * 3
+    assert script(own_cache / "y", "x") == ([["x a"]], name)  # the first script, moved
+    assert asked(own_cache) == ["a"] * 3
+
+
+def test_translations_without_text_are_asked_for_again(own_cache, caplog):
+    """A service that fails for "b" in the first run."""
+    fails = "tee -a asked | sed \"s/^/> /;$(ls | grep -q mend || echo 's/.*b//')\""
+    for _ in range(2):
+        caplog.clear()
+        assert by_command([["a", "b"]], fails)[0] == [["> a", ""]]
+    assert asked(own_cache) == ["a", "b", "b"]
+    assert caplog.messages[0].startswith("round trip: 1 of 2 distinct lines from the cache ")
+    assert caplog.messages[0].endswith("; if they are stale: --rtt-cache none, or another --rtt-bt-name")
+    (own_cache / "mended").write_text("")
+    for _ in range(2):
+        assert by_command([["a", "b"]], fails)[0] == [["> a", "> b"]]
+    assert asked(own_cache) == ["a", "b", "b", "b"]
+
+
+def test_a_models_translations_without_text_are_made_again(monkeypatch):
+    folder, lines, made = toys.trained_marian().folder, ["cat dog", "red"], []
+    translate = seq2seq.Seq2SeqTranslator.translate
+
+    def without_red(self, lines):
+        made.extend(lines)
+        return [each._replace(text=" ") if line == "red" else each for line, each in zip(lines, translate(self, lines))]
+
+    monkeypatch.setattr(seq2seq.Seq2SeqTranslator, "translate", without_red)
+    for _ in range(2):
+        by_model([lines], folder)
+    assert sorted(made) == ["cat dog", "red", "red"]
+
+
 def test_another_label_asks_again_and_without_a_cache_all_is_asked(own_cache):
     by_command([["a"]], ASKED)
     by_command([["a"]], ASKED, label="newer")
@@ -69,7 +116,7 @@ def test_another_label_asks_again_and_without_a_cache_all_is_asked(own_cache):
 
 def test_nothing_of_a_failed_portion_is_kept(own_cache):
     """The second of three portions fails; then only it and the third are asked again."""
-    drops = "tee -a asked | sed -e 's/^/> /' -e \"$(test -e mended || echo '/ d$/d')\""
+    drops = "tee -a asked | sed -e 's/^/> /' -e \"$(ls | grep -q mend || echo '/ d$/d')\""
     with pytest.raises(InputError, match="was given 2 lines from 'c' on and wrote 1 line;"):
         by_command([list("abcdef")], drops, batch_lines=2)
     assert asked(own_cache) == list("abcd")
@@ -152,9 +199,11 @@ def counting(monkeypatch):
 def test_interrupted_a_model_goes_on_without_repeating_finished_lines(counting):
     toy, lines = toys.trained_marian(), toys.lines(20, seed=4)
     engine = EngineOptions("cpu", batch_tokens=25, quiet=True)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as stopped:
         by_model([lines], toy.folder, engine=engine)
     finished = [tuple(line) for batch in counting[:2] for line in batch]
+    said = str(stopped.value)
+    assert said.startswith(f"{len(finished)} of 20 distinct lines are kept in ") and "--rtt-batch-lines" not in said
     assert len(finished) >= 4
     assert by_model([lines], toy.folder, engine=engine)[0] == [[toy.expected(line) for line in lines]]
     later = [tuple(line) for batch in counting[3:] for line in batch]

@@ -30,3 +30,14 @@ def test_a_block_that_fails_leaves_the_old_file(tmp_path):
             file.write("half")
         raise RuntimeError
     assert target.read_text() == "old" and os.listdir(tmp_path) == ["figure.png"]
+
+
+def test_another_encoding(tmp_path):
+    target = tmp_path / "lines"
+    write_whole(str(target), "größer\r\n", encoding="latin1")
+    assert target.read_bytes() == b"gr\xf6\xdfer\r\n"
+    with pytest.raises(
+        InputError, match=r"lines: line 2: '€' \(U\+20AC\) is not in latin1; .* leave out -e latin1; so$"
+    ):
+        write_whole(str(target), "a\n€\n", "; so", "latin1")
+    assert target.read_bytes() == b"gr\xf6\xdfer\r\n"

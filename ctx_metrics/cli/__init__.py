@@ -46,8 +46,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             message = str(error)
         except OSError as error:
             message = f"{type(error).__name__}: {error}"
-        except KeyboardInterrupt:
-            sys.stderr.write("ctx-metrics: stopped\n")
+        except KeyboardInterrupt as stopped:
+            sys.stderr.write(f"ctx-metrics: stopped{f'; {stopped}' if str(stopped) else ''}\n")
             return 130
         sys.stderr.write("ctx-metrics: error: " + " ".join(message.splitlines()) + "\n")
         return 1

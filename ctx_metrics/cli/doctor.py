@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from ..errors import CtxMetricsError
+from ..notices import counted
 
 OPTIONAL = {"unbabel-comet": 'pip install "ctx-metrics[comet]"', "matplotlib": 'pip install "ctx-metrics[plot]"'}
 REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"
 REGRESSOR_CKPT = "5306d79273db"  # of the weights that are shipped
+EMBEDDED_MODELS = ("regressor", "bilstm", "bilstmatt", "esim", "paraphrase")
 
 
 class Finding(NamedTuple):
@@ -48,6 +50,7 @@ def run(args: Namespace) -> int:
         "The sacrebleu command": hook,
         "Models that come with the install": embedded,
         "Hugging Face cache": cache,
+        "Round trips that are kept": round_trips,
     }
     broken = []
     for title, findings in sections.items():
@@ -163,10 +166,11 @@ def hook() -> Iterator[Finding]:
 
 
 def embedded() -> Iterator[Finding]:
-    """The encoder and the regressor that need no download, by the hash of their weights."""
+    """The encoder and the models over it that need no download, by the hash of their weights."""
     try:
         from ..models.estimator import EMBEDDED_FOLDER
         from ..models.hub import EMBEDDED, file_sha256, resolve
+        from ..models.trained import WEIGHTS, read_config
     except ImportError as error:
         yield Finding("models", "", f"cannot be imported: {error}", "mend the versions above")
         return
@@ -176,13 +180,18 @@ def embedded() -> Iterator[Finding]:
         yield Finding("encoder", f"{encoder.name}, {encoder.ckpt}, the hash is right")
     except CtxMetricsError as error:
         yield Finding("encoder", "", str(error), mend)
-    try:
-        ckpt = file_sha256(EMBEDDED_FOLDER / "model.safetensors")[:12]
-    except CtxMetricsError as error:
-        yield Finding("regressor", "", str(error), REINSTALL)
-        return
-    fault = None if ckpt == REGRESSOR_CKPT else f"the weights hash to {ckpt}, not {REGRESSOR_CKPT}"
-    yield Finding("regressor", "" if fault else f"{ckpt}, the hash is right", fault, REINSTALL)
+    for name in EMBEDDED_MODELS:
+        folder = EMBEDDED_FOLDER.parent / name
+        try:
+            wanted = [str(read_config(folder).get("weights_sha256"))[:12]]
+            ckpt = file_sha256(folder / WEIGHTS)[:12]
+        except CtxMetricsError as error:
+            yield Finding(name, "", str(error), REINSTALL)
+            continue
+        wanted += [REGRESSOR_CKPT] * (name == "regressor")
+        wrong = [each for each in wanted if each != ckpt]
+        fault = f"the weights hash to {ckpt}, not {wrong[0]}" if wrong else None
+        yield Finding(name, "" if fault else f"{ckpt}, the hash is right", fault, REINSTALL)
 
 
 def cache() -> Iterator[Finding]:
@@ -210,3 +219,27 @@ def cache() -> Iterator[Finding]:
                 yield Finding(repo.repo_id, f"{revision.commit_hash[:12]}, {revision.size_on_disk_str}{whole}")
     if not found:
         yield Finding("COMET models", "none")
+
+
+def round_trips() -> Iterator[Finding]:
+    """The folder where translations back are kept, which is not made here. Metrics run without it: --rtt-cache none."""
+    from ..roundtrip.options import BackTranslation
+
+    folder = str(BackTranslation("cmd:cat").cache_folder)
+    yield Finding("folder", folder)
+    there = folder
+    while not os.path.lexists(there):  # the nearest folder above that is there would get it
+        there = os.path.dirname(there)
+    usable = os.path.isdir(there) and os.access(there, os.R_OK | os.W_OK | os.X_OK)
+    what = (
+        "can be written" if usable else f"cannot be written (look at {there}); name another with --rtt-cache, or none"
+    )
+    if there != folder:
+        yield Finding("translations", f"none; the folder does not exist yet, and {what}")
+        return
+    try:
+        files = [name for name in os.listdir(folder) if name.endswith(".sqlite3")]
+    except OSError as error:
+        yield Finding("translations", f"cannot be read: {error.strerror}; {what}")
+        return
+    yield Finding("translations", f"{counted(len(files), 'file', 'files')}; the folder {what}")

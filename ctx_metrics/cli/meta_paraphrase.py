@@ -15,7 +15,7 @@ from .meta_arguments import ENDINGS, FORMATS, decimals, probability
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
 WORD = "paraphrase"  # `ctx-metrics meta paraphrase ...`
-USAGE = f"%(prog)s {WORD} DATA [DATA ...] -m NAME [NAME ...] [flags]"
+USAGE = "%(prog)s DATA [DATA ...] -m NAME [NAME ...] [flags]"
 EPILOG = """\
 DATA is a file (also .gz, .xz), recognised by its first line; quotes in it are letters:
   PAWS      a header id, sentence1, sentence2, label
@@ -34,6 +34,7 @@ examples:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTable) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
+    parser.prog += f" {WORD}"
     parser.description, parser.usage, parser.epilog = __doc__, USAGE, EPILOG
     parser.add_argument("check", choices=[WORD], help=SUPPRESS)
     names = [name.lower() for name in table]

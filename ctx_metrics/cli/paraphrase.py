@@ -6,6 +6,7 @@ pseudo-references that it calls paraphrases of the reference.
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from math import isnan
 from os.path import expanduser, isfile
 from typing import TYPE_CHECKING, Optional, Union
 
@@ -34,6 +35,7 @@ PAIRS = (
     "a TSV with a header that names sentence1, sentence2 and label (1 for a paraphrase, 0 for none), such as PAWS, or "
     "MRPC's own file; also .gz and .xz"
 )
+OTHER = "name a model of its language with {}"
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -121,7 +123,7 @@ def _add_train(parser: ArgumentParser) -> None:
         choices=["yes", "no"],
         help="Turn each pair round with a chance of one half. (Default: yes; of rank 0: no, as BERT's recipe)",
     )
-    group.add_argument("--max-length", type=positive, metavar="N", help="Tokens kept of a pair. (Default: 128)")
+    group.add_argument("--max-length", type=positive, metavar="N", help="Tokens of a pair, at least 5. (Default: 128)")
     group.add_argument("--seed", type=seed, metavar="N", help="Of all that is drawn. (Default: 1)")
     group.add_argument("--out", required=True, type=expanduser, metavar="FOLDER", help="The model's folder.")
     group.add_argument("--overwrite", action="store_true", help="Replace the model that --out holds.")
@@ -144,7 +146,12 @@ def _add_score(parser: ArgumentParser) -> None:
         help="embedded, a folder that `train` wrote, or any sequence classifier of two labels or one logit: a folder or a "
         "hub name[@revision]. (Default: embedded, English only)",
     )
-    parser.add_argument("--max-length", type=positive, default=128, metavar="N", help="Tokens kept. (Default: 128)")
+    parser.add_argument(
+        "--max-length",
+        type=positive,
+        metavar="N",
+        help="Tokens kept of a pair, at least 5 with BERT's three special ones. (Default: 128, or what the model can read)",
+    )
     parser.add_argument("-o", "--output", type=expanduser, metavar="FILE", help="In place of the standard output.")
     parser.add_argument("-w", "--width", type=positive, default=6, metavar="N", help="Decimals. (Default: 6)")
 
@@ -197,7 +204,8 @@ def _train(args: Namespace) -> int:
     if shared := len(set(training.pairs) & set(development.pairs)):
         notice(f"{shared} of the development pairs are in the training data too: their figures flatter the model")
     if args.encoder == "embedded":
-        guard_english("paraphrase train", "--encoder", True, None, (pair[0] for pair in training.pairs))
+        texts = (pair[0] for pair in training.pairs)
+        guard_english("paraphrase train", "--encoder", True, None, texts, OTHER.format("--encoder"))
     output.check_folder(args.out)
     trained = learn(args.encoder, recipe, training, development, _engine(args))
     sources = {
@@ -236,25 +244,32 @@ def _check_out(out, overwrite: bool) -> None:
 
 def _score(args: Namespace) -> int:
     from ..language import guard_english
-    from ..models.paraphrase import ParaphraseClassifier
+    from ..meta.readers.sentence_pairs import say_empty
+    from ..models.paraphrase import MAX_LENGTH, ParaphraseClassifier
     from . import output
 
     if len(args.pairs) > 2:
         args.command_parser.error("name one file of pairs, or two of sentences")
     output.check_output(args.output)
     pairs, labelled = _read(args.pairs)
-    classifier = ParaphraseClassifier(args.model, _engine(args), args.max_length)
+    if labelled is None:  # else reading has said it
+        say_empty(" and ".join(args.pairs), pairs)
+    classifier = ParaphraseClassifier(args.model, _engine(args), args.max_length or MAX_LENGTH)
     if args.model == "embedded":
-        guard_english("paraphrase score", "--model", False, None, (text for pair in pairs for text in pair))
+        texts = (text for pair in pairs for text in pair)
+        guard_english("paraphrase score", "--model", False, None, texts, OTHER.format("--model"))
+    if args.max_length and classifier.limit < args.max_length:
+        notice(f"--max-length {args.max_length}: the model reads {classifier.limit} tokens at most, which are kept")
     found = classifier.probabilities(pairs)
     output.write("".join(f"{value:.{args.width}f}\n" for value in found), args.output)
     if labelled is not None:
         from ..training.paraphrase import figures
 
-        said = ", ".join(f"{name} {value:.4f}" for name, value in figures(found, labelled.labels).items())
+        values = figures(found, labelled.labels).items()
+        said = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
         notice(f"{args.pairs[0]}: {len(pairs):,} pairs; {said}")
     if not args.quiet:
-        parts = {**classifier.signature(), "maxlen": args.max_length, "dtype": args.ctx_dtype}
+        parts = {**classifier.signature(), "maxlen": classifier.limit, "dtype": args.ctx_dtype}
         notice("paraphrase|" + "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))
     return 0
 
@@ -263,6 +278,7 @@ def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], Optional[Labell
     """The pairs of one file, with their labels where it has them, or of two."""
     from ..corpus import read_lines
     from ..meta.readers.rows import header_of, read_rows
+    from ..meta.readers.sentence_pairs import UnknownLayout
     from ..training.paraphrase_data import read_labelled
 
     if len(paths) == 2:
@@ -272,9 +288,12 @@ def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], Optional[Labell
                 f"{paths[0]} has {len(first)} lines, and {paths[1]} {len(second)}: a line each makes a pair"
             )
         return list(zip(first, second)), None
-    header, _ = header_of(paths[0])
-    if {"sentence1", "sentence2"} <= set(header) and "label" not in header:
+    header, parted = header_of(paths[0])
+    if {"sentence1", "sentence2"} <= set(header) and "label" not in header and parted == "\t":
         _, rows = read_rows(paths[0], ["sentence1", "sentence2"])
         return [(cells["sentence1"], cells["sentence2"]) for _, cells in rows], None
-    labelled = read_labelled(paths[0])
+    try:
+        labelled = read_labelled(paths[0], alike=True)
+    except UnknownLayout as error:
+        raise InputError(f"{error}; or name two files of sentences, a line each") from error
     return labelled.pairs, labelled

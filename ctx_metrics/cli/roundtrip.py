@@ -68,7 +68,12 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
         metavar="DIR",
         help="Folder for the round trips, NAME.rtt.txt of NAME.txt. (Default: the current one)",
     )
-    group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
+    group.add_argument(
+        "-e",
+        "--encoding",
+        default="utf-8",
+        help="Of all text read, and of the round trips written. (Default: %(default)s)",
+    )
     group = parser.add_argument_group("back-translator")
     add_backtranslation_arguments(group)
     group.add_argument(
@@ -94,9 +99,8 @@ def run(args: Namespace) -> int:
             raise InputError(f"cannot write {target}: it is a folder")
     try:
         return _translate(args, options, engine, targets)
-    except KeyboardInterrupt:
-        kept = f"what was translated is kept in {options.cache_folder}" if options.cache_folder else "nothing is kept"
-        notice(f"stopped; {kept}, and the same command goes on {'where it was' if options.cache_folder else 'anew'}")
+    except KeyboardInterrupt as stopped:
+        notice(f"stopped; {stopped}" if str(stopped) else "stopped")
         return INTERRUPTED
 
 
@@ -139,7 +143,7 @@ def _translate(args: Namespace, options: BackTranslation, engine, targets: list[
     source_lang, target_lang = args.language_pair or (None, None)
     streams, identity = round_trips(systems, source_lang, target_lang, options, engine)
     for target, stream in zip(targets, streams):
-        write_whole(str(target), "".join(line + "\n" for line in stream))
+        write_whole(str(target), "".join(line + "\n" for line in stream), encoding=args.encoding)
     for whose in same_engine(identity, names):
         notice(f"the back-translator {identity} seems to be the system {whose}: its round trips come back too well")
     rows = []

@@ -115,7 +115,7 @@ def paraphrase_check(
         judged.name: {"sentence pairs": judged.segments, "labels": "graded" if judged.graded else "0 or 1"}
         for judged in sets
     }
-    report.settings["both directions"] = both_directions
+    report.settings["both_directions"] = both_directions
     return report
 
 

@@ -97,13 +97,9 @@ class ContextSignature(Signature):
     def __init__(self, args: dict):
         super().__init__(args)
         self._abbr.update(self.ABBREVIATIONS)
-        settings = {
-            **args["settings"],
-            "scale": 100,
-            "ctx": version("ctx-metrics"),
-            "torch": version("torch"),
-            "tokenizers": version("tokenizers"),
-        }
+        settings = {**args["settings"], "scale": 100, "ctx": version("ctx-metrics")}
+        if settings.keys() & {"model", "fmodel"}:
+            settings |= {"torch": version("torch"), "tokenizers": version("tokenizers")}
         self.info = {key: signature_value(value) for key, value in {**self.info, **settings}.items()}
 
 

@@ -1,7 +1,7 @@
 """Corpus BLEU over gold references and filtered pseudo-references (after Yoshimura et al. 2019)."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Optional, Union
 
 from sacrebleu.metrics import BLEU
 
@@ -18,7 +18,7 @@ class PRBLEU(PseudoReferenceMetric):
     systems             all systems that will be scored against them
     target_lang         language code of hypotheses and references, where known
     pseudo_references   streams of other systems' outputs; None for gold alone
-    pseudo_filter       how they are filtered
+    pseudo_filter       how they are filtered; a filter's name (bert, mas, none) stands for its defaults
     tokenize            one of BLEU's tokenizers; default by the target language, 13a
     lowercase           whether case is ignored
     engine              device, number format, batch size of the filter's model
@@ -34,7 +34,7 @@ class PRBLEU(PseudoReferenceMetric):
         systems: Sequence[Sequence[str]] = (),
         target_lang: Optional[str] = None,
         pseudo_references: Optional[Sequence[Sequence[Optional[str]]]] = None,
-        pseudo_filter: PseudoFilter = PseudoFilter(),
+        pseudo_filter: Union[PseudoFilter, str] = PseudoFilter(),
         tokenize: Optional[str] = None,
         lowercase: bool = False,
         engine: EngineOptions = EngineOptions(),

@@ -2,11 +2,11 @@
 ones, where a filter accepts them."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Optional, Union
 
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import Corpus
+from ..corpus import Corpus, list_of_strings
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice
@@ -22,7 +22,8 @@ class PseudoReferenceMetric(DerivedMetric):
     systems             all systems that will be scored against them
     target_lang         language code of hypotheses and references, where known
     pseudo_references   streams of other systems' outputs, which know their file's `name`; None for gold alone
-    pseudo_filter       how they are filtered, and the guard against a pseudo-reference system that is under test itself
+    pseudo_filter       how they are filtered, or the name of a filter with its defaults, and the guard against a
+                        pseudo-reference system that is under test itself
     engine              device, number format, batch size of the filter's model
 
     A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
@@ -36,16 +37,25 @@ class PseudoReferenceMetric(DerivedMetric):
         systems: Sequence[Sequence[str]],
         target_lang: Optional[str],
         pseudo_references: Optional[Sequence[Sequence[Optional[str]]]],
-        pseudo_filter: PseudoFilter,
+        pseudo_filter: Union[PseudoFilter, str],
         engine: EngineOptions,
     ):
         super().__init__(inner, references, systems)
-        self.pseudo, self.filter = list(pseudo_references or []), pseudo_filter
+        if isinstance(pseudo_filter, str):
+            pseudo_filter = PseudoFilter(pseudo_filter)
+        self.pseudo = [
+            list_of_strings(f"{self.NAME.lower()}: pseudo_references", stream) for stream in pseudo_references or []
+        ]
+        self.filter = pseudo_filter
         self._filter_arguments = {"engine": engine, "target_lang": target_lang}
         self._selected: Optional[tuple] = None
         self.names = [
-            getattr(stream, "name", "") or f"pseudo-reference {number}" for number, stream in enumerate(self.pseudo, 1)
+            getattr(stream, "name", "") or f"pseudo-reference {number}"
+            for number, stream in enumerate(pseudo_references or [], 1)
         ]
+        if twice := [name for name in self.names if self.names.count(name) > 1]:
+            name = self.NAME.lower()
+            raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")
         if not self.pseudo:
             notice(
                 f"{self.NAME.lower()}: no pseudo-references are given (--pseudo-refs FILE ...): gold references alone"
@@ -72,8 +82,8 @@ class PseudoReferenceMetric(DerivedMetric):
             if self.filter.guard is not None and share > self.filter.guard:
                 counts[f"left_out[{name}]"] = len(corpus)
                 notices.append(
-                    f"pseudo-references of {name} are left out: {share:.0%} of them are (nearly) this system's own lines; "
-                    "it is scored with fewer references than others"
+                    f"pseudo-references of {name} are left out: {share:.0%} of them are (nearly) the system's own lines; "
+                    "a system with fewer references scores lower"
                 )
                 continue
             taken.append(number)
@@ -89,6 +99,9 @@ class PseudoReferenceMetric(DerivedMetric):
             if len(stream) != len(corpus):
                 lines = counted(len(stream), "line", "lines")
                 raise InputError(f"{name} has {lines}, but there are {counted(len(corpus), 'segment', 'segments')}")
+        for name, stream in zip(self.names, self.pseudo):
+            if any(list(gold) == stream for gold in corpus.references):
+                notice(f"pseudo-references of {name} are the reference itself, and change nothing")
         if self._selected is None or self._selected[0] != corpus.references:
             found = select(corpus.references, self.pseudo, self.filter, **self._filter_arguments)
             self._selected = (corpus.references, found)

@@ -6,7 +6,7 @@ from typing import Optional
 
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import Corpus
+from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..notices import counted, notice
 from .base import digest
@@ -41,11 +41,11 @@ class RoundTripMetric(DerivedMetric):
         super().__init__(inner, references, systems, sources=sources)
         name = self.NAME.lower()
         if sources is None:
-            raise InputError(f"{name}: needs the source: give --source FILE, or a test set with -t")
+            raise InputError(f"{name}: needs the source: give --source FILE (sources), or a test set with -t")
         if not roundtrips:
             raise InputError(
-                f"{name}: needs each system's round trip: give --roundtrip FILE ..., a file a system in the order of the "
-                "systems, or --rtt-bt to have it made"
+                f"{name}: needs each system's round trip: give --roundtrip FILE ... (roundtrips), a file a system in the "
+                "order of the systems, or --rtt-bt to have it made"
             )
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
         self._roundtrips = self._by_system(systems, roundtrips)
@@ -60,6 +60,8 @@ class RoundTripMetric(DerivedMetric):
     def _by_system(self, systems, roundtrips) -> dict[str, list[str]]:
         """Each system's round trip, by the digest of its output; the one there is under "" where no system is known."""
         name = self.NAME.lower()
+        for stream in roundtrips:
+            list_of_strings(f"{name}: roundtrips", stream)
         if not systems and len(roundtrips) == 1:
             return {"": list(roundtrips[0])}
         if len(systems) != len(roundtrips):

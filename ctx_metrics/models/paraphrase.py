@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ..engine.batching import token_batches
 from ..engine.device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
 from ..engine.options import EngineOptions
-from ..errors import ResourceError
+from ..errors import InputError, ResourceError
 from ..notices import counted, notice
 from .adapted_classifier import is_adapted, load_adapted
 from .hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
@@ -30,7 +30,7 @@ from .sequence_classifier import (
 )
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from .pair_classifier import PairClassifier
 
@@ -39,11 +39,11 @@ EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "paraphrase"
 
 
 class Network(NamedTuple):
-    """A loaded classifier: what turns pairs into ids, the model, and the tokens of a pair that it can read."""
+    """A loaded classifier: what turns pairs into ids, the model, and the tokens of a pair that are kept."""
 
     tokenizer: "PreTrainedTokenizerBase"
     model: "Union[PreTrainedModel, PairClassifier]"
-    positions: int
+    limit: int
 
 
 class ParaphraseClassifier:
@@ -52,10 +52,10 @@ class ParaphraseClassifier:
     model         embedded (or None), a folder, or a hub name[@revision]: what `ctx-metrics paraphrase train` wrote, or any
                   checkpoint that transformers loads as a sequence classifier, of two labels or of a single logit
     engine        device, number format and tokens of a batch
-    max_length    tokens of a pair, the special ones with them; longer pairs lose the end of their longer sentence
+    max_length    most tokens of a pair, the special ones with them; longer pairs lose the end of their longer sentence
 
     The model is found and hashed at once, and loaded at the first pair. Raises ModelError, in one line, for what is no such
-    model, and ResourceError for a device that is not there.
+    model, ResourceError for a device that is not there, and InputError for a max_length that leaves a sentence no token.
     """
 
     def __init__(
@@ -78,6 +78,11 @@ class ParaphraseClassifier:
         """The signature's part on the classifier: model, rev, ckpt."""
         return self.resolved.signature()
 
+    @property
+    def limit(self) -> int:
+        """The tokens of a pair that are kept: max_length, or what the model can read if that is less. Loads the model."""
+        return self._loaded().limit
+
     def probabilities(self, pairs: Sequence[Pair]) -> list[float]:
         """P(paraphrase) of each pair, 0 to 1. A pair is computed once in the classifier's life.
 
@@ -91,11 +96,10 @@ class ParaphraseClassifier:
 
     def _compute(self, pairs: list[Pair]) -> None:
         network = self._loaded()
-        limit = min(self.max_length, network.positions)
-        encodings, cut = encode_pairs(network.tokenizer, pairs, limit)
+        encodings, cut = encode_pairs(network.tokenizer, pairs, network.limit)
         if cut:
             were = counted(cut, "pair was", "pairs were")
-            notice(f"paraphrase classifier {self.resolved.name}: {were} cut at {limit} tokens, of {len(pairs)}")
+            notice(f"paraphrase classifier {self.resolved.name}: {were} cut at {network.limit} tokens, of {len(pairs)}")
         batches = token_batches([len(each["input_ids"]) for each in encodings], self.token_budget)
         with tqdm(
             total=len(pairs), desc="paraphrase", unit="pair", disable=True if self.quiet else None, leave=False
@@ -136,11 +140,24 @@ class ParaphraseClassifier:
                 tokenizer = load_tokenizer(encoder)
             else:
                 model, tokenizer = load_classifier(folder), load_tokenizer(folder)
+            limit = token_limit(tokenizer, model.config, self.max_length)
             say_label(self.resolved.name, model.config)
-            self._network = Network(
-                tokenizer, model.to(self.device, self.dtype).eval(), positions(tokenizer, model.config)
-            )
+            self._network = Network(tokenizer, model.to(self.device, self.dtype).eval(), limit)
         return self._network
+
+
+def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig", max_length: int) -> int:
+    """The tokens of a pair that are kept: max_length, or what the model can read if that is less.
+
+    Raises InputError for a max_length below a token of each sentence beside the special ones, which BERT has three of.
+    """
+    special = tokenizer.num_special_tokens_to_add(pair=True)
+    if max_length < special + 2:
+        raise InputError(
+            f"--max-length {max_length} leaves no token of each sentence beside the {special} special ones; "
+            f"give at least {special + 2}"
+        )
+    return min(max_length, positions(tokenizer, config))
 
 
 def resolve_classifier(name: str) -> ResolvedModel:

@@ -127,6 +127,12 @@ class Run:
         """Say which context was given and used by none of the chosen metrics; called when all are built."""
         if self.args.ctx_resample == "document" and not self.tested:
             notice("--ctx-resample document is for --confidence, --paired-bs and --paired-ar, and none is given")
+        if "bleu" not in self.args.metrics:
+            for flag, given in (("--tokenize", self.args.bleu_tokenize), ("--lowercase", self.args.bleu_lowercase)):
+                if given:
+                    notice(
+                        f"{flag} is BLEU's alone, and -m does not name it; metrics made of BLEU have flags of their own"
+                    )
         for key, unused in self._unused.items():
             if unused:
                 flag = self._context_flags()[key][0]
@@ -241,7 +247,12 @@ class Run:
 
 
 def check_roundtrips(args: Namespace, systems: int) -> None:
-    """Raise InputError where --roundtrip and --rtt-bt contradict each other, or the files are not one a system."""
+    """Raise InputError where --roundtrip and --rtt-* contradict each other, or the files are not one a system."""
+    if not args.rtt_bt:
+        for dest in ("rtt_bt_from", "rtt_bt_to", "rtt_beams", "rtt_max_length", "rtt_cache", "rtt_batch_lines"):
+            if getattr(args, dest) is not None:
+                flag = f"--{dest.replace('_', '-')}"
+                raise InputError(f"{flag} says how --rtt-bt translates, and --rtt-bt is not given; leave it out")
     if args.roundtrip and args.rtt_bt:
         raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
     if args.roundtrip and len(args.roundtrip) != systems:

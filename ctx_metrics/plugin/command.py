@@ -260,6 +260,11 @@ def _with_clear_errors(main, run: Run):
             if run.unwritten:
                 raise run.unwritten
             return
+        except KeyboardInterrupt as stopped:
+            if not run.active:
+                raise
+            sys.stderr.write(f"sacreBLEU: stopped{f'; {stopped}' if str(stopped) else ''}\n")
+            sys.exit(130)
         except CtxMetricsError as error:
             message = str(error)
         except OSError as error:

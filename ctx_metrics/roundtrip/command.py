@@ -1,15 +1,16 @@
 """Back-translation by a command of the user's: lines on its standard input, lines on its standard output."""
 
-import hashlib
 import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from typing import Optional
 
-from ..corpus import decode, split_lines
+from ..corpus import split_lines
 from ..errors import InputError
-from ..notices import counted
+from ..notices import counted, notice
 from .backtranslator import BackTranslator, Translation
+from .command_identity import command_digest, named_by
 from .options import BATCH_LINES, BackTranslation
 
 SHOWN = 60  # characters of a line, in messages
@@ -22,15 +23,17 @@ class CommandTranslator(BackTranslator):
 
     def __init__(self, options: BackTranslation):
         self.command = options.spec.removeprefix("cmd:")
-        digest = hashlib.sha256(self.command.encode()).hexdigest()[:12]
-        self.name = self.cache_key = f"cmd-{digest}" + (f"-{options.label}" if options.label else "")
+        self._named: Optional[dict[str, str]] = named_by(self.command)
+        self.name = self.cache_key = f"cmd-{command_digest(self.command, self._named)}" + (
+            f"-{options.label}" if options.label else ""
+        )
         self.batch_lines = options.batch_lines or BATCH_LINES
 
     def chunks(self, lines: Sequence[str]) -> list[list[str]]:
         return [list(lines[k : k + self.batch_lines]) for k in range(0, len(lines), self.batch_lines)]
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """Raises InputError where the command fails, or writes another number of lines than it was given."""
+        """Raises InputError where the command fails, or writes no UTF-8, or another number of lines than it was given."""
         # a file, and no pipe: a command that stops reading would kill this process where SIGPIPE is not ignored
         with tempfile.TemporaryFile() as given:
             given.write("".join(line + "\n" for line in lines).encode())
@@ -40,14 +43,38 @@ class CommandTranslator(BackTranslator):
             )
         if done.returncode:
             raise InputError(f"cmd: {self._shown} {_ending(done.returncode)}{_end_of(done.stderr)}")
-        found = split_lines(decode(done.stdout, f"cmd: the output of {self._shown}"))
+        found = split_lines(self._decoded(done.stdout))
         if len(found) != len(lines):
             raise InputError(
                 f"cmd: line-count drift: {self._shown} was given {counted(len(lines), 'line', 'lines')} from "
                 f"{_short(lines[0])!r} on and wrote {counted(len(found), 'line', 'lines')}; it must write one for each, in "
                 f"their order{_suspect(lines)}{_end_of(done.stderr)}"
             )
+        self._say_what_changed()
         return [Translation(text) for text in found]
+
+    def _say_what_changed(self) -> None:
+        """After the first portion, so that little is lost: what is kept now, a run with the changed files does not find."""
+        before, self._named = self._named, None
+        if before is None:
+            return
+        now = named_by(self.command)
+        words = [word for word in dict.fromkeys([*before, *now]) if word and before.get(word) != now.get(word)]
+        if words:
+            notice(
+                f"cmd: {', '.join(words)} changed while {self._shown} ran, which names it: the next run will translate "
+                "anew; name files that the command writes within a script of yours, or after >"
+            )
+
+    def _decoded(self, output: bytes) -> str:
+        try:
+            return output.decode()
+        except UnicodeDecodeError as error:
+            line = output.count(b"\n", 0, error.start) + 1
+            raise InputError(
+                f"cmd: line {line} of the output of {self._shown}: byte 0x{output[error.start]:02x} is not UTF-8; "
+                "the command must write UTF-8: set its encoding, or end it with '| iconv -f ITS_ENCODING -t UTF-8'"
+            ) from error
 
     @property
     def _shown(self) -> str:

@@ -1,4 +1,4 @@
-"""What makes round trips come back too well, or not at all: outputs that copy the source, empty ones, the same engine."""
+"""What makes round trips come back too well, or not at all: copies, empty lines, another text, the same engine."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from ..notices import counted, place
 
 NEAR_COPY = 95.0  # sentence chrF of an output against the source
 MIN_WORDS = 4  # of both texts, where a near copy counts
+ON_MOST_LINES = ("untranslated", "equal_to_source")  # told of where they are more than half of the lines
 _OF_MODEL = re.compile(r"hf-(?P<engine>.+?)(@[0-9a-f]+)?-[0-9a-f]{12}-.*beams\d+.*")
 _OF_COMMAND = re.compile(r"cmd-[0-9a-f]{12}(-(?P<engine>.+))?")
 # parts of names that tell no engine from another: numbers, as short as a language code, of test sets, words for all
@@ -19,30 +20,50 @@ _COMMON = re.compile(
 def guards(
     sources: Sequence[str], outputs: Sequence[str], roundtrips: Sequence[str]
 ) -> tuple[dict[str, int], list[str]]:
-    """Counts of the segments whose round trip says little of their translation, and a line for each kind that occurs.
+    """Counts of the segments whose round trip says little of their translation, and a line for each kind to be told of.
 
     source_copies       outputs that are (nearly) the source: nothing was translated, and the round trip tends to be perfect
     empty_outputs       outputs without text, of which there is no round trip
     empty_roundtrips    round trips without text of outputs with text: the back-translator's fault, not the system's
+    untranslated        round trips that equal their output but for case and white space, where that is no copy of the source
+    equal_to_source     round trips that equal the source in the same way, where the output is no copy of it
+
+    The last two are told of where they are more than half of the outputs with text: names stay as they are, and a short
+    segment may come back word for word, but on most lines the outputs, or the source, were given by mistake.
 
     >>> guards(["ein Hund", "eine Katze", "ja"], ["ein  Hund", "", "yes"], ["a dog", "", "ja"])[0]
-    {'source_copies': 1, 'empty_outputs': 1, 'empty_roundtrips': 0}
+    {'source_copies': 1, 'empty_outputs': 1, 'empty_roundtrips': 0, 'untranslated': 0, 'equal_to_source': 1}
     """
     rows = list(zip(sources, outputs, roundtrips, strict=True))
+    copied = [i for i, (source, output, _) in enumerate(rows) if copies(source, output)]
+    others = [(i, *rows[i]) for i in sorted(set(range(len(rows))) - set(copied))]
     found = {
-        "source_copies": [i for i, (source, output, _) in enumerate(rows) if copies(source, output)],
+        "source_copies": copied,
         "empty_outputs": [i for i, (_, output, _) in enumerate(rows) if not output.strip()],
         "empty_roundtrips": [i for i, (_, output, trip) in enumerate(rows) if output.strip() and not trip.strip()],
+        "untranslated": [i for i, _, output, trip in others if _equal(output, trip)],
+        "equal_to_source": [i for i, source, _, trip in others if _equal(source, trip)],
     }
     said = {
         "source_copies": ("output copies the source", "outputs copy the source", "which a round trip does not tell"),
         "empty_outputs": ("output is empty", "outputs are empty", "and so is the round trip"),
         "empty_roundtrips": ("round trip is empty", "round trips are empty", "though there was text to translate"),
+        "untranslated": (
+            "round trip equals its output",
+            "round trips equal their outputs",
+            "so nothing was translated back, or the outputs were given for round trips",
+        ),
+        "equal_to_source": (
+            "round trip equals the source",
+            "round trips equal the source",
+            "so perhaps the source was given for the round trip",
+        ),
     }
+    most = sum(bool(output.strip()) for output in outputs) / 2
     notices = [
         f"{counted(len(positions), one, many)}, {what} (segment {place(positions)})"
-        for (one, many, what), positions in ((said[name], found[name]) for name in found)
-        if positions
+        for name, (one, many, what), positions in ((name, said[name], found[name]) for name in found)
+        if len(positions) > (most if name in ON_MOST_LINES else 0)
     ]
     return {name: len(positions) for name, positions in found.items()}, notices
 
@@ -53,16 +74,20 @@ def copies(source: str, output: str) -> bool:
     >>> copies("Das ist der Plan", "das ist  der Plan"), copies("Der Plan", "Der Plans")
     (True, False)
     """
-    words, of_source = output.casefold().split(), source.casefold().split()
-    if not words or not of_source:
-        return False
-    if words == of_source:
+    if _equal(source, output):
         return True
+    words, of_source = output.casefold().split(), source.casefold().split()
     if min(len(words), len(of_source)) < MIN_WORDS:
         return False
     if 2 * len(set(words) & set(of_source)) < len(set(words)):  # spares the slow chrF, which is below 95 then
         return False
     return _chrf().sentence_score(output, [source]).score >= NEAR_COPY
+
+
+def _equal(text: str, other: str) -> bool:
+    """Whether two texts have the same words but for case, and have any."""
+    words = text.casefold().split()
+    return bool(words) and words == other.casefold().split()
 
 
 def same_engine(backtranslator: str, names: Sequence[str]) -> list[str]:

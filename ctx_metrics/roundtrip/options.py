@@ -9,7 +9,7 @@ from typing import Optional
 
 from ..errors import InputError
 
-BATCH_LINES = 500
+BATCH_LINES = 100
 NO_CACHE = "none"
 
 
@@ -24,7 +24,7 @@ class BackTranslation:
     beams          of beam search, 1 for greedy; None: as the model's generation_config has it
     max_length     most tokens of a translation; None: as the model's generation_config has it
     cache          folder of the translations that are kept; None: the user's cache; "none": nothing is kept
-    batch_lines    lines that the command gets at a time; None: 500
+    batch_lines    lines that the command gets at a time; None: 100
 
     Raises InputError for a spec or a label that is no such thing, and for settings that a command does not have.
     """
@@ -158,5 +158,6 @@ def add_backtranslation_arguments(group) -> None:
         "--rtt-batch-lines",
         type=positive,
         metavar="N",
-        help=f"Lines that a command gets each time it is started. (Default: {BATCH_LINES})",
+        help="Lines that a command gets each time it is started; more for one that takes long to start. "
+        f"(Default: {BATCH_LINES})",
     )

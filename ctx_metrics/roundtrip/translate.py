@@ -11,7 +11,7 @@ from ..engine.options import EngineOptions
 from ..notices import counted, notice
 from .backtranslator import Translation, back_translator
 from .cache import TranslationCache
-from .options import BackTranslation
+from .options import BATCH_LINES, BackTranslation
 
 
 def round_trips(
@@ -24,12 +24,14 @@ def round_trips(
     """Each system's round trip, a line for each of its lines, and the back-translator's identity for the signature.
 
     Lines without text stay empty and are not translated. What the cache holds is not translated again; what is finished
-    when the process is stopped, it holds. Notices say what came from there, and how many lines were cut.
+    when the process is stopped, it holds. Translations without text, as of a service that fails, are used and not kept.
+    Notices say what came from the cache, and how many lines were cut.
 
     systems                     outputs in the language `target_lang`, which are translated into `source_lang`
     source_lang, target_lang    None where unknown
 
-    Raises InputError for texts, settings or a command that cannot be used, and ModelError for such a model.
+    Raises InputError for texts, settings or a command that cannot be used, ModelError for such a model, and on Ctrl-C a
+    KeyboardInterrupt that says what is kept.
     """
     streams = [[_one_line(text) for text in Corpus(system).hypotheses] for system in systems]
     translator = back_translator(options, source_lang, target_lang, engine)
@@ -39,23 +41,40 @@ def round_trips(
         if known:
             notice(
                 f"round trip: {len(known)} of {counted(len(lines), 'distinct line', 'distinct lines')} from the cache "
-                f"{cache.path}"
+                f"{cache.path}; if they are stale: --rtt-cache none, or another --rtt-bt-name"
             )
         missing = [line for line in lines if line not in known]
-        with tqdm(
-            total=len(missing), desc="round trip", unit="line", disable=True if engine.quiet else None, leave=False
-        ) as bar:
-            for chunk in translator.chunks(missing) if missing else ():
-                made = dict(zip(chunk, translator.translate(chunk), strict=True))
-                cache.put(made)
-                known |= made
-                bar.update(len(chunk))
+        try:
+            with tqdm(
+                total=len(missing), desc="round trip", unit="line", disable=True if engine.quiet else None, leave=False
+            ) as bar:
+                for chunk in translator.chunks(missing) if missing else ():
+                    made = dict(zip(chunk, translator.translate(chunk), strict=True))
+                    cache.put({line: each for line, each in made.items() if each.text.strip()})
+                    known |= made
+                    bar.update(len(chunk))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_kept(cache, lines, options)) from None
     _say_cuts([known[line] for line in lines])
     return [[known[line].text if line else "" for line in stream] for stream in streams], translator.name
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split("\n")) if text.strip() else ""
+
+
+def _kept(cache: TranslationCache, lines: Sequence[str], options: BackTranslation) -> str:
+    """What a run that is stopped leaves to the next one."""
+    if cache.path is None:
+        return "nothing is kept, and the same command goes on anew"
+    kept, portion = len(cache.get(lines)), ""
+    if options.is_command and kept < len(lines):
+        most = counted(options.batch_lines or BATCH_LINES, "line", "lines")
+        portion = f"; a command's portion of {most} is kept whole or not at all: --rtt-batch-lines makes it smaller"
+    return (
+        f"{kept} of {counted(len(lines), 'distinct line', 'distinct lines')} {'is' if kept == 1 else 'are'} kept in "
+        f"{cache.path}, and the same command goes on there{portion}"
+    )
 
 
 def _say_cuts(translations: Sequence[Translation]) -> None:

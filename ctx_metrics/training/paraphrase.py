@@ -18,12 +18,12 @@ from ..meta.paraphrase import auc
 from ..models.adapted_classifier import new_classifier
 from ..models.hub import ResolvedModel, resolve
 from ..models.low_rank import learned
+from ..models.paraphrase import token_limit
 from ..models.sequence_classifier import (
     batch_of,
     encode_pairs,
     load_classifier,
     load_tokenizer,
-    positions,
     probabilities,
 )
 from ..notices import counted, notice
@@ -141,7 +141,7 @@ def learn(
         network = new_classifier(resolved.folder, recipe.rank)
     else:
         network = load_classifier(resolved.folder, labels=2)
-    limit = min(recipe.max_length, positions(tokenizer, network.config))
+    limit = token_limit(tokenizer, network.config, recipe.max_length)
     trainer = _Trainer(network, tokenizer, recipe, limit, resolve_device(engine.device), dtype)
     checks = trainer.train(training, development, engine.quiet)
     best = max(range(len(checks)), key=lambda k: checks[k].accuracy)  # the first of equals

@@ -25,12 +25,14 @@ class LabelledPairs:
         return LabelledPairs([self.pairs[row] for row in rows], self.labels[rows])
 
 
-def read_labelled(path: str) -> LabelledPairs:
+def read_labelled(path: str, alike: bool = False) -> LabelledPairs:
     """The pairs of a file (.gz, .xz too): a header that names sentence1, sentence2 and label, or MRPC's own.
+
+    alike    whether the labels may all be the same
 
     Raises InputError, naming file and line, for what is no such file.
     """
-    found = read_pairs(path)
+    found = read_pairs(path, alike)
     if found.graded:
         raise InputError(f"{path}: its scores are grades, and a classifier needs the labels 0 and 1")
     return LabelledPairs(list(zip(found.hypotheses[0], found.references[0])), found.segment_scores[0].astype(int))

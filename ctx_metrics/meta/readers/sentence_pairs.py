@@ -12,7 +12,7 @@ import numpy as np
 
 from ...corpus import read_text
 from ...errors import InputError
-from ...notices import counted, notice
+from ...notices import counted, notice, place
 from ..judged import JudgedSet
 from .rows import header_of, number, read_rows, stem
 
@@ -21,6 +21,12 @@ LAYOUTS = (
     "#2 String), STS-B's without a header (score and sentences in columns 5 to 7)"
 )
 BYTES = re.compile(r"b(['\"]).*\1", re.DOTALL)
+LABEL = re.compile(r"[01](\.0+)?")  # pandas writes 1.0
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+
+
+class UnknownLayout(InputError):
+    """A file of none of the LAYOUTS."""
 
 
 class _Pair(NamedTuple):
@@ -66,11 +72,13 @@ def read_pair_sets(paths: Sequence[str], language: Optional[str] = None) -> list
     return [replace(read_pairs(path), name=name, target_lang=language) for path, name in zip(paths, names)]
 
 
-def read_pairs(path: str) -> PairSet:
-    """The sentence pairs of one file; quotes in it are letters, and cells end at tabs alone.
+def read_pairs(path: str, alike: bool = False) -> PairSet:
+    """The sentence pairs of one file; quotes in it are letters, and cells end at tabs alone. Says how many are empty.
 
-    Raises InputError, naming file and line, for another layout, a label that is neither 0 nor 1, a score that is no
-    number; and for a file without pairs, or whose labels are all the same.
+    alike    whether the labels may all be the same, where nothing is correlated with them
+
+    Raises UnknownLayout for another layout; InputError, naming file and line, for a label that is neither 0 nor 1 (1.0 is
+    1), a score that is no number; and for a file without pairs, or whose labels are all the same.
     """
     header, parted = header_of(path)
     columns = set(header)
@@ -89,14 +97,15 @@ def read_pairs(path: str) -> PairSet:
         found, graded = _sts(path), True
     else:
         seen = ", ".join(header[:8])
-        raise InputError(f"{path}: its first line ({seen}) is of no known layout; known are {LAYOUTS}")
+        raise UnknownLayout(f"{path}: its first line ({seen}) is of no known layout; known are {LAYOUTS}")
     if not found:
         raise InputError(f"{path}: there are no sentence pairs in it")
     texts = _texts(path, found)
     labels = np.array([[_score(pair) if graded else _label(pair) for pair in found]])
-    if (labels == labels[0, 0]).all():
+    if not alike and (labels == labels[0, 0]).all():
         what = "a correlation needs several scores" if graded else "an area under the curve needs both 0 and 1"
         raise InputError(f"{path}: every pair has the label {labels[0, 0]:g}, and {what}")
+    say_empty(path, texts)
     return PairSet(
         stem(path),
         ["sentence1"],
@@ -106,6 +115,13 @@ def read_pairs(path: str) -> PairSet:
         segment_scores=labels,
         graded=graded,
     )
+
+
+def say_empty(name: str, pairs: Sequence[tuple[str, str]]) -> None:
+    """Say how many pairs have an empty sentence, and which."""
+    if empty := [i for i, pair in enumerate(pairs) if not all(text.strip() for text in pair)]:
+        have = counted(len(empty), "pair has", "pairs have")
+        notice(f"{name}: {have} an empty sentence (segment {place(empty)}); kept as they are")
 
 
 def _named(path: str, one: str, other: str, label: str) -> list[_Pair]:
@@ -124,9 +140,9 @@ def _sts(path: str) -> list[_Pair]:
     """genre, file, year, number, score, sentence1, sentence2, and in some lines where the two are from."""
     lines = read_text(path).removesuffix("\n").split("\n")
     pairs = []
-    for place, line in enumerate(lines, 1):
+    for i, line in enumerate(lines, 1):
         cells = line.removesuffix("\r").split("\t")
-        where = f"{path}, line {place}"
+        where = f"{path}, line {i}"
         if len(cells) < 7:
             raise InputError(f"{where}: {counted(len(cells), 'column', 'columns')}, and STS-B has at least 7")
         pairs.append(_Pair(where, cells[5], cells[6], cells[4], "score"))
@@ -134,9 +150,10 @@ def _sts(path: str) -> list[_Pair]:
 
 
 def _label(pair: _Pair) -> float:
-    if pair.label.strip() not in ("0", "1"):
-        mend = "; name the column score if it holds grades" if pair.column == "label" else ""
-        raise InputError(f"{pair.where}: {pair.column} {pair.label!r} is neither 0 nor 1{mend}")
+    if not LABEL.fullmatch(pair.label.strip()):
+        grade = pair.column == "label" and NUMBER.fullmatch(pair.label.strip())
+        mend = "write 0 or 1" + (", or name the column score if it holds grades" if grade else "")
+        raise InputError(f"{pair.where}: {pair.column} {pair.label!r} is neither 0 nor 1; {mend}")
     return float(pair.label)
 
 
