@@ -3,7 +3,7 @@
     python benchmarks/training_size.py --clean FOLDER... --noisy FOLDER --out training-size.png
 
 A clean folder is a whole training on so many rows (`ctx-metrics train ... --rows N`): one point. The noisy one read each of
-its rows once (`--epochs 1 --schedule linear --check-rows 3360`): a point a check.
+its rows once (`--epochs 1 --schedule linear --check-rows 6720`): a point a check.
 """
 
 import argparse

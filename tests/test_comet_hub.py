@@ -9,13 +9,13 @@ import threading
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
+import hub_server
 import pytest
-import test_hub
 import torch
 import yaml
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import A, EXAMPLES, REF, SOURCE, run_forked
-from test_hub import COMMITS, Handler
+from hub_server import COMMITS, Handler
+from plugin_conftest import EXAMPLES, REF, SOURCE, A, run_forked
 
 from ctx_metrics.models.convert import convert
 
@@ -32,7 +32,7 @@ FILES = {  # by repository; those of the encoder hold weights that nobody reads
 
 
 class CometHandler(Handler):
-    """The hub of test_hub.py, where the revision v2 of own/comet has other weights."""
+    """The hub of hub_server.py, where the revision v2 of own/comet has other weights."""
 
     def file(self, repo, files, revision, name):
         if self.refused(repo, revision):
@@ -97,7 +97,7 @@ main()
 def runs(repositories, tmp_path_factory) -> dict:
     """What the command made of each model, and what the server was asked for meanwhile."""
     patch, folder = pytest.MonkeyPatch(), tmp_path_factory.mktemp("hub")
-    patch.setattr(test_hub, "REPOS", repositories)
+    patch.setattr(hub_server, "REPOS", repositories)
     server = ThreadingHTTPServer(("127.0.0.1", 0), CometHandler)
     server.asked = []
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,82 +1,31 @@
-"""The cache of a frozen encoder's states. Encoder `BatchBound` shows its batch in every state, so that a text that was encoded
-beside other texts than the plan's is seen on any machine."""
+"""The cache of a frozen encoder's states: what it holds, in which chunks, and its bound."""
 
-import errno
-import json
-import os
 import random
-import shutil
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import torch
+from training_cache_conftest import (
+    CKPT,
+    LAYERS,
+    TOKEN,
+    Killed,
+    bound_encoder,  # noqa: F401  a fixture
+    contents,
+    encoder,  # noqa: F401  a fixture
+    filled,
+    same,
+    small_chunks,  # noqa: F401  a fixture
+    some_texts,
+)
 
-from conftest import WORDS
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.errors import ModelError
 from ctx_metrics.training import cache as module
 from ctx_metrics.training import cache_plan
 from ctx_metrics.training.cache import EmbeddingCache
 from ctx_metrics.training.cache_plan import groups
-
-LAYERS, CKPT = (1, 3), "0123456789ab"
-TOKEN = 2 * 2 * 48  # bytes of a token's states: fp16, two layers, width 48
-
-
-def some_texts(number, seed=1, longest=12):
-    rng = random.Random(seed)
-    return [" ".join(rng.choices(WORDS, k=rng.randint(1, longest))) for _ in range(number)]
-
-
-class BatchBound(TextEncoder):
-    """Adds the number of tokens encoded together to every state, and counts."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.batches = []
-        self.before_batch = lambda: None
-
-    def encode(self, tokens, readouts):
-        self.before_batch()
-        self.batches.append(len(tokens))
-        together = sum(len(text.ids) for text in tokens) + int(tokens[0].ids.sum()) / 64
-        return [{key: value + together for key, value in states.items()} for states in super().encode(tokens, readouts)]
-
-
-class Killed(BaseException):
-    pass
-
-
-@pytest.fixture
-def encoder(tiny_bert):
-    return TextEncoder(tiny_bert)
-
-
-@pytest.fixture
-def bound_encoder(tiny_bert):
-    return BatchBound(tiny_bert)
-
-
-@pytest.fixture
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(cache_plan, "CHUNK_TOKENS", 60)
-
-
-def filled(folder, encoder, *fills, **options):
-    cache = EmbeddingCache(folder, encoder, LAYERS, CKPT, **options)
-    for texts in fills:
-        cache.fill(texts)
-    return cache
-
-
-def same(found, wanted):
-    return len(found) == len(wanted) and all(a.dtype == b.dtype and torch.equal(a, b) for a, b in zip(found, wanted))
-
-
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
@@ -96,7 +45,7 @@ def test_states_are_the_encoders_rounded_to_fp16_without_specials(request, tmp_p
     assert (tmp_path / "c").exists() == on_disk
 
 
-def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_bert):
+def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_bert):  # noqa: F811
     cache = filled(tmp_path / "c", encoder, ["the cat sat on the mat"])
     plain = TextEncoder(tiny_bert)
     states = plain.encode(plain.tokenize(["the cat sat on the mat"]), [(1,), (3,)])[0]
@@ -104,7 +53,7 @@ def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_
     assert same(cache.states(["the cat sat on the mat"]), [wanted])
 
 
-def test_tensors_own_their_memory(tmp_path, encoder):
+def test_tensors_own_their_memory(tmp_path, encoder):  # noqa: F811
     texts = some_texts(5)
     for cache in (filled(tmp_path / "c", encoder, texts), filled(None, encoder, texts)):
         before = [tensor.clone() for tensor in cache.states(texts)]
@@ -113,7 +62,7 @@ def test_tensors_own_their_memory(tmp_path, encoder):
         assert same(cache.states(texts), before)
 
 
-def test_lengths_cut_empty_and_equal_texts(tmp_path, bound_encoder):
+def test_lengths_cut_empty_and_equal_texts(tmp_path, bound_encoder):  # noqa: F811
     texts = [
         "the cat sat on the mat",
         "the cat sat on a mat",
@@ -138,7 +87,7 @@ def test_lengths_cut_empty_and_equal_texts(tmp_path, bound_encoder):
     assert cache.cut == 3  # texts that were known are not counted again
 
 
-def test_max_content_is_at_most_the_encoders(tmp_path, encoder):
+def test_max_content_is_at_most_the_encoders(tmp_path, encoder):  # noqa: F811
     long = " ".join(["cat"] * 100)  # 70 positions hold 68 tokens beside the specials
     cache = filled(tmp_path / "c", encoder, [long], max_content=500)
     assert cache.lengths([long]) == [68] and cache.cut == 1
@@ -146,20 +95,20 @@ def test_max_content_is_at_most_the_encoders(tmp_path, encoder):
     filled(tmp_path / "c", encoder, [long])  # which is the same bound
 
 
-def test_nothing_but_empty_texts(tmp_path, bound_encoder):
+def test_nothing_but_empty_texts(tmp_path, bound_encoder):  # noqa: F811
     for folder in (tmp_path / "c", None):
         cache = filled(folder, bound_encoder, ["", " "], [])
         assert cache.lengths(["", " "]) == [0, 0] and bound_encoder.batches == []
 
 
-def test_unknown_text(encoder):
+def test_unknown_text(encoder):  # noqa: F811
     cache = filled(None, encoder, ["a cat"])
     for ask in (cache.states, cache.lengths):
         with pytest.raises(KeyError):
             ask(["a dog"])
 
 
-def test_chunks_are_groups_of_the_sorted_texts(small_chunks, bound_encoder):
+def test_chunks_are_groups_of_the_sorted_texts(small_chunks, bound_encoder):  # noqa: F811
     texts = some_texts(80)
     filled(None, bound_encoder, texts)
     # shortest first, each chunk at most 60 tokens with specials, each distinct text once
@@ -170,7 +119,7 @@ def test_chunks_are_groups_of_the_sorted_texts(small_chunks, bound_encoder):
     assert max(sums) <= 60 and all(total + lengths[b] > 60 for total, b in zip(sums, bounds[1:-1]))
 
 
-def test_order_and_repetition_of_texts_do_not_matter(tmp_path, small_chunks, bound_encoder):
+def test_order_and_repetition_of_texts_do_not_matter(tmp_path, small_chunks, bound_encoder):  # noqa: F811
     texts = some_texts(50)
     first = filled(tmp_path / "a", bound_encoder, texts)
     second = filled(tmp_path / "b", bound_encoder, texts[::-1] + texts[:20])
@@ -178,80 +127,7 @@ def test_order_and_repetition_of_texts_do_not_matter(tmp_path, small_chunks, bou
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
-def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder, monkeypatch, caplog):
-    train, dev = some_texts(40, 1), some_texts(30, 2)
-    copies = []
-
-    def copy(*file):  # what a process that is killed here leaves
-        copies.append(tmp_path / f"copy{len(copies)}")
-        shutil.copytree(tmp_path / "whole", copies[-1])
-
-    bound_encoder.before_batch = copy
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", copy)
-        whole = filled(tmp_path / "whole", bound_encoder, train, dev)
-    bound_encoder.before_batch = lambda: None
-    wanted, chunks = whole.states(train + dev), len(bound_encoder.batches)
-    assert 3 * chunks == len(copies) > 18
-    for number, folder in enumerate(copies):
-        done = (folder / "finished").stat().st_size // 16
-        assert done == (number + 1) // 3
-        (folder / "plan-0007.safetensors.1.tmp").write_bytes(b"half a plan")
-        with open(folder / "states.f16", "ab") as file:  # half a chunk
-            file.write(b"x" * (5 * TOKEN + 3))
-        if number % 2:
-            with open(folder / "finished", "ab") as file:  # half an entry
-                file.write(b"\0" * 8)
-        bound_encoder.batches.clear()
-        cache = filled(folder, bound_encoder, train, dev)
-        assert len(bound_encoder.batches) == chunks - done  # what was finished is not encoded again
-        assert same(cache.states(train + dev), wanted)
-        assert contents(folder) == contents(tmp_path / "whole")
-    assert not caplog.messages
-
-
-def test_interrupted_and_filled_again_in_one_process(tmp_path, small_chunks, bound_encoder):
-    texts = some_texts(60)
-    wanted = filled(None, bound_encoder, texts).states(texts)
-    chunks = len(bound_encoder.batches)
-    bound_encoder.batches.clear()
-    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
-
-    def interrupt():
-        if len(bound_encoder.batches) == 3:
-            bound_encoder.before_batch = lambda: None
-            raise Killed
-
-    bound_encoder.before_batch = interrupt
-    with pytest.raises(Killed):
-        cache.fill(texts)
-    cache.fill(texts)
-    assert len(bound_encoder.batches) == chunks and same(cache.states(texts), wanted)
-    assert len(bound_encoder.batches) == chunks  # all were kept
-
-
-def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_encoder):
-    """A text belongs to the plan that had it first, also when it is first encoded for somebody else."""
-    texts = some_texts(60)
-    others = texts[30:] + some_texts(30, seed=5)
-    wanted = filled(None, bound_encoder, texts).states(texts)
-    bound_encoder.batches.clear()
-
-    def interrupt():
-        if len(bound_encoder.batches) == 2:
-            raise Killed
-
-    bound_encoder.before_batch = interrupt
-    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
-    with pytest.raises(Killed):
-        cache.fill(texts)
-    cache.close()
-    bound_encoder.before_batch = lambda: None
-    filled(tmp_path / "c", bound_encoder, others).close()
-    assert same(filled(tmp_path / "c", bound_encoder, texts).states(texts), wanted)
-
-
-def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encoder):
+def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encoder):  # noqa: F811
     train, dev = some_texts(50, 1), some_texts(50, 2)
     assert set(train) & set(dev)
     cache = filled(tmp_path / "c", bound_encoder, train)
@@ -273,7 +149,7 @@ def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encod
     assert same(again.states(train), before)
 
 
-def test_bound(tmp_path, bound_encoder, caplog):
+def test_bound(tmp_path, bound_encoder, caplog):  # noqa: F811
     texts, dev = (
         some_texts(900, longest=20),
         some_texts(50, 2, longest=20),
@@ -311,7 +187,7 @@ def test_bound(tmp_path, bound_encoder, caplog):
     assert len(bound_encoder.batches) == read + chunks - encoded and len(caplog.messages) == 2
 
 
-def test_bound_in_memory(bound_encoder, caplog):
+def test_bound_in_memory(bound_encoder, caplog):  # noqa: F811
     texts = some_texts(900, longest=20)
     wanted = filled(None, bound_encoder, texts).states(texts)
     bound_encoder.batches.clear()
@@ -321,7 +197,7 @@ def test_bound_in_memory(bound_encoder, caplog):
     assert same(cache.states(texts), wanted)
 
 
-def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypatch):
+def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypatch):  # noqa: F811
     """Not even for the plans, which then come out the same every time."""
     monkeypatch.setattr(module, "RECENT_BYTES", 0)
     train, dev = some_texts(30, 1), some_texts(30, 2)
@@ -340,7 +216,7 @@ def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypat
     assert same(cache.states(train + dev), wanted)
 
 
-def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeypatch):
+def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeypatch):  # noqa: F811
     """Chunks of the first would fit, but nobody could tell later what they hold."""
     monkeypatch.setattr(cache_plan, "CHUNK_TOKENS", 16)
     train, dev = some_texts(300, 1, longest=3), ["red light on the old tree", "slow bird song"]
@@ -357,7 +233,7 @@ def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeyp
         cache.close()
 
 
-def test_the_bound_counts_every_byte(tmp_path, encoder):
+def test_the_bound_counts_every_byte(tmp_path, encoder):  # noqa: F811
     def size(folder):
         return sum(path.stat().st_size for path in folder.iterdir())
 
@@ -370,7 +246,7 @@ def test_the_bound_counts_every_byte(tmp_path, encoder):
         assert size(tmp_path / str(room)) <= cache.limit
 
 
-def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encoder, monkeypatch):
+def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encoder, monkeypatch):  # noqa: F811
     monkeypatch.setattr(module, "RECENT_BYTES", 60 * TOKEN)  # one chunk
     texts = some_texts(60)
     cache = filled(None, bound_encoder, texts, limit_mb=0)
@@ -379,7 +255,7 @@ def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encod
     assert sum(bound_encoder.batches) == len(set(texts))
 
 
-def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, tiny_bert):
+def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, tiny_bert):  # noqa: F811
     texts = some_texts(40)
     wanted = filled(None, TextEncoder(tiny_bert), texts).states(texts)
     tokens = encoder.tokenize(texts[:1])[0]
@@ -398,7 +274,7 @@ def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, ti
     assert encoder.store is store
 
 
-def test_progress_counts_what_is_encoded(tmp_path, encoder):
+def test_progress_counts_what_is_encoded(tmp_path, encoder):  # noqa: F811
     said = []
 
     @contextmanager
@@ -412,138 +288,7 @@ def test_progress_counts_what_is_encoded(tmp_path, encoder):
     assert said == [("encoding", 2), ("development", 1)]
 
 
-def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):
-    with pytest.raises(InputError) as caught:
-        EmbeddingCache(folder, encoder, layers, ckpt, max_content)
-    message = str(caught.value)
-    assert "\n" not in message and str(folder) in message and "--cache" in message
-    return message
-
-
-def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):
-    filled(tmp_path / "c", encoder, ["a cat"]).close()
-    before = contents(tmp_path / "c")
-    assert "ckpt 0123456789ab, not ffffffffffff" in refusal(tmp_path / "c", encoder, ckpt="f" * 12)
-    message = refusal(tmp_path / "c", encoder, layers=(1, 2))
-    assert message.endswith("was made with layers [1, 3], not [1, 2]: name another --cache folder or delete this one")
-    assert "layers" in refusal(tmp_path / "c", encoder, layers=(3, 1))
-    both = refusal(tmp_path / "c", encoder, layers=(1,), max_content=9)
-    assert "layers [1, 3], not [1]; max_content 68, not 9" in both
-    assert "dtype float32, not bfloat16" in refusal(tmp_path / "c", TextEncoder(tiny_bert, EngineOptions(dtype="bf16")))
-    with monkeypatch.context() as patch:
-        patch.setattr(encoder, "width", 32)
-        assert "width 48, not 32" in refusal(tmp_path / "c", encoder)
-    with monkeypatch.context() as patch:
-        patch.setattr(torch, "__version__", "1.0")
-        assert (
-            f"torch {torch.__version__}" not in (message := refusal(tmp_path / "c", encoder)) and "not 1.0" in message
-        )
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "FORMAT", 2)
-        assert "format 1, not 2" in refusal(tmp_path / "c", encoder)
-    assert contents(tmp_path / "c") == before
-
-
-def test_identity_file(tmp_path, encoder):
-    filled(tmp_path / "deep" / "c", encoder, ["a cat"])
-    assert json.loads((tmp_path / "deep" / "c" / "cache.json").read_text()) == {
-        "format": 1,
-        "ckpt": CKPT,
-        "layers": [1, 3],
-        "width": 48,
-        "max_content": 68,
-        "dtype": "float32",
-        "torch": torch.__version__,
-    }
-
-
-def test_folder_of_something_else(tmp_path, encoder):
-    (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "draft.tmp").write_text("mine")
-    assert "no embedding cache, and not empty" in refusal(tmp_path, encoder)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["draft.tmp", "notes.txt"]
-    assert "File exists" in refusal(tmp_path / "notes.txt", encoder)
-
-
-def test_killed_before_the_first_file(tmp_path, encoder):
-    (tmp_path / "lock").touch()
-    (tmp_path / "cache.json.17.tmp").write_text("{")
-    filled(tmp_path, encoder, ["a cat"]).close()
-    assert not (tmp_path / "cache.json.17.tmp").exists()
-
-
-def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):
-    first = filled(tmp_path / "c", encoder, ["a cat"])
-    assert "is in use by another process" in refusal(tmp_path / "c", TextEncoder(tiny_bert))
-    first.fill(["a dog"])
-    first.close()
-    filled(tmp_path / "c", encoder, ["a cat"])
-
-
-def test_a_refused_folder_is_free_again(tmp_path, encoder):
-    filled(tmp_path / "c", encoder, ["a cat"]).close()
-    refusal(tmp_path / "c", encoder, layers=(1,))
-    filled(tmp_path / "c", encoder, ["a cat"])
-
-
-@pytest.mark.parametrize("keep", [0, 1, 0.3, 0.99])
-def test_states_file_cut_short(tmp_path, small_chunks, bound_encoder, caplog, keep):
-    texts = some_texts(60)
-    cache = filled(tmp_path / "c", bound_encoder, texts)
-    wanted, before, chunks = cache.states(texts), contents(tmp_path / "c"), len(bound_encoder.batches)
-    cache.close()
-    path = tmp_path / "c" / "states.f16"
-    os.truncate(path, int(path.stat().st_size * keep))
-    bound_encoder.batches.clear()
-    cache = filled(tmp_path / "c", bound_encoder, texts)
-    assert same(cache.states(texts), wanted) and contents(tmp_path / "c") == before
-    again = len(bound_encoder.batches)
-    if keep == 1:
-        assert again == 0 and not caplog.messages
-    else:
-        number = f"{again} chunk is" if again == 1 else f"{again} chunks are"
-        assert caplog.messages == [f"{path}: the file is damaged; {number} encoded again"]
-        assert (again == chunks) == (keep == 0) and (again == 1) == (keep == 0.99)
-
-
-@pytest.mark.parametrize("name", ["cache.json", "plan-0000.safetensors"])
-def test_damaged_files(tmp_path, encoder, name):
-    filled(tmp_path / "c", encoder, some_texts(20)).close()
-    path = tmp_path / "c" / name
-    os.truncate(path, path.stat().st_size - 2)
-    assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged; ")
-
-
-def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):
-    filled(tmp_path / "c", encoder, some_texts(40), some_texts(40, 2)).close()
-    shutil.copytree(tmp_path / "c", tmp_path / "d")
-    (tmp_path / "c" / "plan-0000.safetensors").unlink()
-    assert "finished: the file does not fit its plans" in refusal(tmp_path / "c", encoder)
-    with open(tmp_path / "d" / "finished", "ab") as file:
-        file.write(np.array([1, 999], np.int64).tobytes())
-    assert "finished: the file does not fit its plans" in refusal(tmp_path / "d", encoder)
-
-
-def test_disk_full(tmp_path, small_chunks, bound_encoder, monkeypatch):
-    texts = some_texts(60)
-    wanted = filled(None, bound_encoder, texts).states(texts)
-    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
-    syncs = []
-
-    def full(file):
-        syncs.append(file)
-        if len(syncs) == 4:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(InputError, match="No space left on device; name another --cache folder$"):
-            cache.fill(texts)
-    cache.fill(texts)
-    assert same(cache.states(texts), wanted)
-
-
-def test_states_that_fp16_cannot_hold(bound_encoder):
+def test_states_that_fp16_cannot_hold(bound_encoder):  # noqa: F811
     encode = bound_encoder.encode
     bound_encoder.encode = lambda tokens, readouts: [
         {k: v * 1e6 for k, v in s.items()} for s in encode(tokens, readouts)
@@ -552,7 +297,7 @@ def test_states_that_fp16_cannot_hold(bound_encoder):
         filled(None, bound_encoder, ["a cat"])
 
 
-def test_many_texts_are_tokenized_in_turns(tmp_path, bound_encoder, monkeypatch):
+def test_many_texts_are_tokenized_in_turns(tmp_path, bound_encoder, monkeypatch):  # noqa: F811
     texts = [*some_texts(50), "", " ".join(["cat"] * 80)]
     wanted = filled(None, bound_encoder, texts)
     monkeypatch.setattr(module, "TOKENIZED_AT_ONCE", 7)

@@ -1,0 +1,141 @@
+"""A model hub that is a small server of ours: its repositories, and how it answers."""
+
+import hashlib
+import json
+from http.server import BaseHTTPRequestHandler
+
+COMMITS = {"main": "1" * 40, "v2": "2" * 40}
+CONFIG = b'{"model_type": "bert"}'
+REPOS = {
+    "own/both": {
+        "config.json": CONFIG,
+        "tokenizer.json": b"{}",
+        "model.safetensors": b"safe weights",
+        "pytorch_model.bin": b"bin weights",
+        "tf_model.h5": b"no",
+        "README.md": b"no",
+    },
+    "own/bin": {"config.json": CONFIG, "vocab.txt": b"a", "pytorch_model.bin": b"bin weights"},
+    "own/shards": {
+        "config.json": CONFIG,
+        "model.safetensors.index.json": json.dumps(
+            {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+        ).encode(),
+        "model-00001-of-00002.safetensors": b"one",
+        "model-00002-of-00002.safetensors": b"two",
+    },
+    "own/no-weights": {"config.json": CONFIG, "README.md": b"text"},
+    "own/no-config": {"model.safetensors": b"safe weights"},
+    "own/gated": {"config.json": CONFIG, "model.safetensors": b"safe weights"},
+    "single": {"config.json": CONFIG, "model.safetensors": b"single weights"},
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_HEAD(self):
+        self.do_GET()
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        self.server.asked.append(f"{self.command} {path}")
+        if path.startswith("/mark/"):
+            return self.answer(200, b"")
+        for repo, files in REPOS.items():
+            if path.startswith(f"/api/models/{repo}/revision/") or path == f"/api/models/{repo}":
+                revision = path.split("/revision/")[1] if "/revision/" in path else "main"
+                return self.model(repo, files, revision)
+            if path.startswith(f"/api/models/{repo}/tree/"):  # newer huggingface_hub asks for it
+                return self.tree(repo, files, path.removeprefix(f"/api/models/{repo}/tree/"))
+            if path.startswith(f"/{repo}/resolve/"):
+                revision, name = path.removeprefix(f"/{repo}/resolve/").split("/", 1)
+                return self.file(repo, files, revision, name)
+        # the real hub gives 401 for names that do not exist, since they may be private
+        self.answer(
+            401,
+            {"error": "Repository not found"},
+            {"X-Error-Code": "RepoNotFound", "X-Error-Message": "Repository not found"},
+        )
+
+    def commit(self, revision):
+        return COMMITS.get(revision) or (revision if revision in COMMITS.values() else None)
+
+    def refused(self, repo, revision) -> bool:
+        if repo == "own/gated":
+            self.answer(
+                403, {"error": "gated"}, {"X-Error-Code": "GatedRepo", "X-Error-Message": "Access is restricted"}
+            )
+        elif self.commit(revision) is None:
+            self.answer(
+                404, {"error": "no rev"}, {"X-Error-Code": "RevisionNotFound", "X-Error-Message": "Invalid rev id"}
+            )
+        else:
+            return False
+        return True
+
+    def model(self, repo, files, revision):
+        if repo == "own/gated":  # its page is public, its files are not
+            return self.answer(
+                200,
+                {
+                    "id": repo,
+                    "sha": COMMITS["main"],
+                    "gated": "auto",
+                    "private": False,
+                    "tags": [],
+                    "downloads": 0,
+                    "siblings": [{"rfilename": name} for name in files],
+                },
+            )
+        if not self.refused(repo, revision):
+            self.answer(
+                200,
+                {
+                    "id": repo,
+                    "sha": self.commit(revision),
+                    "private": False,
+                    "tags": [],
+                    "downloads": 0,
+                    "siblings": [{"rfilename": name} for name in files],
+                },
+            )
+
+    def tree(self, repo, files, revision):
+        if not self.refused(repo, revision):
+            self.answer(
+                200,
+                json.dumps(
+                    [
+                        {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
+                        for name, data in files.items()
+                    ]
+                ).encode(),
+            )
+
+    def file(self, repo, files, revision, name):
+        if self.refused(repo, revision):
+            return
+        if name not in files:
+            return self.answer(
+                404, {"error": "no file"}, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": self.commit(revision)}
+            )
+        data = files[name] + (
+            b" 2" if self.commit(revision) == COMMITS["v2"] and "weights" in str(files[name]) else b""
+        )
+        large = name.endswith((".safetensors", ".bin"))  # the hub's tag of a large file is its sha256
+        etag = (hashlib.sha256 if large else hashlib.sha1)(data).hexdigest()
+        self.answer(200, data, {"ETag": f'"{etag}"', "X-Repo-Commit": self.commit(revision)})
+
+    def answer(self, status, body, headers={}):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)

@@ -1,0 +1,178 @@
+"""BERTScore, its idf weights and its greedy match against values worked out by hand."""
+
+import math
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from bertscore_conftest import (
+    stub,  # noqa: F401  a fixture
+    values,
+)
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.metrics.bertscore import greedy_match, inverse_document_frequencies, text_weights
+
+
+@pytest.mark.parametrize(
+    "hypothesis, reference, precision, recall",
+    [
+        # cosines: east-north 0, east-steep 3/5, north-steep 4/5, east-flat 4/5, steep-flat 24/25; the special tokens lie at
+        # (0, -1) and (-1, 0): the opposites of north and east
+        ("east", "east", 1, 1),
+        ("east", "east steep", 1, (1 + 3 / 5) / 2),
+        ("east steep", "east", (1 + 3 / 5) / 2, 1),
+        ("east north", "steep", (3 / 5 + 4 / 5) / 2, 4 / 5),
+        ("steep north", "flat flat east", (24 / 25 + 3 / 5) / 2, (24 / 25 + 24 / 25 + 3 / 5) / 3),
+        ("west", "north", 1, 0),  # west is found in the closing token, north in nothing better than at right angles
+        ("west steep", "east east east west", (1 + 3 / 5) / 2, (3 * 3 / 5 + 1) / 4),
+    ],
+)
+def test_golden_values(stub, hypothesis, reference, precision, recall):  # noqa: F811
+    f1 = 2 * precision * recall / (precision + recall)
+    for score, expected in (("p", precision), ("r", recall), ("f1", f1)):
+        found = stub(score=score).sentence_score(hypothesis, [reference])
+        assert found.score == pytest.approx(100 * expected, abs=1e-4) and found.name == "BERTScore"
+
+
+# Four documents: east is in all of them, north in two, steep in one, flat and west in none.
+DOCUMENTS = ["east north north", "east", "steep east", "north east"]
+
+
+@pytest.mark.parametrize(
+    "idf, hypothesis, reference, precision, recall",
+    [
+        # paper: east log 4/4 = 0, north log 4/2 = log 2, steep log 4/1 = 2 log 2, flat log 4 = 2 log 2
+        ("paper", "north steep", 0, (1 * 1 + 2 * 4 / 5) / 3, 1),
+        ("paper", "east steep", 2, 1, 1),  # east weighs nothing on either side
+        ("paper", "east flat north", 2, (0 + 2 * 24 / 25 + 1 * 4 / 5) / 3, 24 / 25),
+        ("paper", "north", 1, 0, 0),  # the reference's one word weighs 0, so it has all the weight
+        ("paper", "steep", 1, 3 / 5, 3 / 5),
+        ("paper", "east east", 0, 1, 0),  # weights of the hypothesis fall back; north alone weighs in the reference
+        # plus-one: east log 5/5 = 0, north log 5/3, steep log 5/2, flat log 5/1
+        (
+            "plus-one",
+            "north steep",
+            0,
+            (math.log(5 / 3) + math.log(5 / 2) * 4 / 5) / (math.log(5 / 3) + math.log(5 / 2)),
+            1,
+        ),
+        (
+            "plus-one",
+            "east flat north",
+            2,
+            (math.log(5) * 24 / 25 + math.log(5 / 3) * 4 / 5) / (math.log(5) + math.log(5 / 3)),
+            24 / 25,
+        ),
+        ("none", "north steep", 0, (1 + 4 / 5) / 2, (3 / 5 + 1 + 1) / 3),
+    ],
+)
+def test_golden_values_of_idf(stub, idf, hypothesis, reference, precision, recall):  # noqa: F811
+    # the hypothesis stands beside document `reference`, and the others beside themselves
+    hypotheses = [*DOCUMENTS[:reference], hypothesis, *DOCUMENTS[reference + 1 :]]
+    for score, expected in (("p", precision), ("r", recall)):
+        found = values(stub(score=score, idf=idf), hypotheses, [DOCUMENTS])
+        assert found[reference] == pytest.approx(expected, abs=1e-6)
+        assert np.delete(found, reference) == pytest.approx(1, abs=1e-6)
+
+
+def test_idf_counts_every_reference_as_a_document(stub):  # noqa: F811
+    # as above, the four documents in two streams with a gap: 4 of them; the empty text of the last test is a fifth
+    streams = [["east north north", "steep east", None], ["east", None, "north east"]]
+    found = values(stub(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
+    assert found[0] == pytest.approx((1 + 2 * 4 / 5) / 3, abs=1e-6)
+    # now north log 5/2, steep log 5
+    streams = [["east north north", "steep east", ""], ["east", None, "north east"]]
+    found = values(stub(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
+    assert found[0] == pytest.approx(
+        (math.log(5 / 2) + math.log(5) * 4 / 5) / (math.log(5 / 2) + math.log(5)), abs=1e-6
+    )
+
+
+def test_idf_does_not_depend_on_systems(stub):  # noqa: F811
+    systems = [["north steep", "flat", "east"], ["steep", "steep flat", "west"], ["east", "north", "flat steep"]]
+    references = [["steep north", "east", "east flat"]]
+    together = stub(references, systems, idf="plus-one")
+    for system in systems:
+        alone = stub(idf="plus-one").corpus_score(system, references).score
+        assert together.corpus_score(system, None).score == pytest.approx(alone, abs=1e-9)
+
+
+def test_idf_of_one_reference_is_said(stub, caplog):  # noqa: F811
+    metric = stub(idf="paper")
+    assert metric.sentence_score("steep", ["east"]).score == pytest.approx(60, abs=1e-4)
+    assert caplog.messages == ["bertscore: idf of one reference tells little: none of its tokens is rarer than another"]
+    stub(idf="paper").corpus_score(["steep", "east"], [["east", "steep"]])
+    stub().sentence_score("steep", ["east"])
+    assert len(caplog.messages) == 1
+
+
+def test_greedy_match_agrees_with_loops():
+    generator = np.random.default_rng(3)
+    for hyp, ref in ((1, 1), (1, 5), (4, 3), (9, 12)):
+        h, r = generator.normal(size=(hyp, 6)), generator.normal(size=(ref, 6))
+        wh, wr = generator.dirichlet(np.ones(hyp)), generator.dirichlet(np.ones(ref))
+
+        def cosine(a, b):
+            return sum(x * y for x, y in zip(a, b)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+
+        p = sum(w * max(cosine(a, b) for b in r) for w, a in zip(wh, h))
+        q = sum(w * max(cosine(a, b) for a in h) for w, b in zip(wr, r))
+        found = greedy_match(torch.tensor(h).float(), torch.tensor(r).float(), wh, wr)
+        assert found == pytest.approx((p, q, 2 * p * q / (p + q) if p * q > 0 else 0.0), abs=1e-6)
+
+
+def test_f1_without_a_harmonic_mean():
+    east, west = torch.tensor([[1.0, 0.0]]), torch.tensor([[-1.0, 0.0]])
+    one = np.ones(1)
+    assert greedy_match(east, west, one, one) == (-1, -1, -1)
+    both, weights = torch.cat([east, west]), np.array([0.0, 1.0])
+    # precision: west against east; recall: east against both
+    assert greedy_match(both, east, weights, one) == (-1, 1, 0)
+    assert greedy_match(both, torch.tensor([[0.0, 1.0]]), weights, one) == (0, 0, 0)
+
+
+def test_inverse_document_frequencies_agree_with_counting():
+    generator = np.random.default_rng(5)
+    documents = [generator.integers(0, 30, generator.integers(1, 20)) for _ in range(40)]
+    count = Counter(token for ids in documents for token in set(ids.tolist()))
+    plus_one = [math.log(41 / (count[token] + 1)) for token in range(32)]
+    paper = [-math.log(count[token] / 40) if count[token] else math.log(40) for token in range(32)]
+    assert count[31] == 0 < len(count)
+    assert inverse_document_frequencies(documents, 32, "plus-one") == pytest.approx(plus_one)
+    assert inverse_document_frequencies(documents, 32, "paper") == pytest.approx(paper)
+
+
+def test_special_tokens_weigh_nothing():
+    weights = np.array([5.0, 7.0, 1.0, 2.0])
+    # 0 and 1 stand around the text; the 0 within it is that token written out
+    assert text_weights(np.array([0, 2, 0, 3, 1]), weights).tolist() == pytest.approx([0, 1 / 3, 0, 2 / 3, 0])
+    assert text_weights(np.array([0, 2, 3, 1]), np.zeros(4)).tolist() == [0, 0.5, 0.5, 0]
+
+
+def test_cuts_texts_for_idf_too(stub):  # noqa: F811
+    # cut to one token, the documents are east and north
+    found = values(stub(score="p", idf="paper", max_length=1), ["steep", "north"], [["east north steep", "north"]])
+    assert found == pytest.approx([3 / 5, 1], abs=1e-6)
+    metric = stub(idf="paper", max_length=1)
+    assert metric.settings["maxlen"] == 1
+    table = metric._token_weights(SimpleNamespace(references=[["east north steep", "north"]]))
+    assert table == pytest.approx([0, *[math.log(2)] * 5, 0])
+
+
+def test_an_empty_reference_beside_another_does_not_count(stub):  # noqa: F811
+    metric = stub()
+    score = metric.corpus_score(["east", "east"], [["", "east"], ["steep", "north"]])
+    # 60 beats the empty one's 0, and 100 beats north's 0
+    assert score.score == pytest.approx(80, abs=1e-4) and score._verbose == ""
+
+
+def test_segments_without_reference(stub, caplog):  # noqa: F811
+    score = stub(idf="paper").corpus_score(["east", "east"], [["steep", None]])
+    assert score.score == pytest.approx(60, abs=1e-4) and score._verbose == "(unreferenced = 1)"
+    assert "bertscore: 1 segment has no reference and is left out (segment 2)" in caplog.messages
+    for streams in ([[None, None]], []):
+        with pytest.raises(InputError, match="bertscore: no segment can be scored"):
+            stub(idf="paper").corpus_score(["east", "east"], streams)

@@ -1,0 +1,196 @@
+"""Models from a hub that is a small server of ours: what is fetched, what is cached, what is said."""
+
+import hashlib
+import json
+import socket
+import threading
+from http.server import ThreadingHTTPServer
+
+import pytest
+from hub_server import Handler
+from plugin_conftest import run_forked
+
+from ctx_metrics.errors import ModelError
+from ctx_metrics.models import hub
+
+BODY = """
+import dataclasses, signal
+from ctx_metrics.errors import ModelError
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+during = []
+import huggingface_hub
+inner = huggingface_hub.HfApi.model_info
+def model_info(self, *a, **k):
+    during.append(signal.getsignal(signal.SIGPIPE).name)
+    return inner(self, *a, **k)
+huggingface_hub.HfApi.model_info = model_info
+outcome = {}
+try:
+    model = hub.resolve(job["args"][0])
+    outcome = {**dataclasses.asdict(model), "folder": str(model.folder), "files": sorted(os.listdir(model.folder))}
+except ModelError as error:
+    outcome = {"error": str(error), "cause": type(error.__cause__).__name__}
+print(json.dumps({**outcome, "sigpipe": during, "after": signal.getsignal(signal.SIGPIPE).name}))
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory) -> dict[str, dict]:
+    """What resolve() made of each job, and what the server was asked for meanwhile; one process imports torch for all."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{free.getsockname()[1]}"
+    url, folder = f"http://127.0.0.1:{server.server_port}", tmp_path_factory.mktemp("hub")
+
+    def job(name, home="home", endpoint=url, offline="0"):
+        return {
+            "args": [name],
+            "env": {
+                "HF_ENDPOINT": endpoint,
+                "HF_HOME": str(folder / home),
+                "HF_HUB_OFFLINE": offline,
+                "HF_HUB_DISABLE_XET": "1",
+                "HF_HUB_ETAG_TIMEOUT": "3",
+            },
+        }
+
+    jobs = {
+        "first": job("own/both"),
+        "again": job("own/both"),
+        "no network, cached": job("own/both", endpoint=closed),
+        "offline, cached": job("own/both", offline="1"),
+        "revision": job("own/both@v2"),
+        "revision again": job("own/both@v2"),
+        "commit": job("own/both@" + "2" * 40),
+        "main still": job("own/both"),
+        "bin": job("own/bin"),
+        "shards": job("own/shards"),
+        "single": job("single"),
+        "gated": job("own/gated"),
+        "missing": job("own/nothing"),
+        "no such revision": job("own/both@v9"),
+        "no network": job("own/both", "empty", closed),
+        "offline": job("own/both", "empty", offline="1"),
+        "no weights": job("own/no-weights"),
+        "no config": job("own/no-config"),
+    }
+    # each process first leaves a mark in the server's log
+    body = "\n            ".join(
+        ["import urllib.request; urllib.request.urlopen(job['env']['MARK']).read()", *BODY.strip().splitlines()]
+    )
+    for number, each in enumerate(jobs.values()):
+        each["env"]["MARK"] = f"{url}/mark/{number}"
+    results = {}
+    for number, (name, done) in enumerate(
+        run_forked(folder / "jobs", "import ctx_metrics.models.hub as hub", body, jobs).items()
+    ):
+        assert done.returncode == 0, (name, done.stderr)
+        log = server.asked[server.asked.index(f"GET /mark/{number}") + 1 :] + ["GET /mark/"]
+        asked = log[: next(i for i, line in enumerate(log) if line.startswith("GET /mark/"))]
+        results[name] = {
+            **json.loads(done.stdout.splitlines()[-1]),
+            "stdout": done.stdout,
+            "stderr": done.stderr,
+            "asked": asked,
+        }
+    server.shutdown()
+    server.server_close()
+    return results
+
+
+def test_a_model_is_fetched_once_and_pinned(outcomes):
+    first = outcomes["first"]
+    assert (first["name"], first["revision"]) == ("own/both", "1" * 12)
+    assert first["ckpt"] == hashlib.sha256(b"safe weights").hexdigest()[:12]
+    assert first["files"] == ["config.json", "model.safetensors", "tokenizer.json"]  # no .bin, no .h5, no README
+    assert first["asked"] and first["stdout"].count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["again", "no network, cached", "offline, cached", "revision again", "main still"])
+def test_what_is_cached_makes_no_request(outcomes, name):
+    assert outcomes[name]["asked"] == [] and outcomes[name]["sigpipe"] == []
+    like = outcomes["revision" if name.startswith("revision") else "first"]
+    assert {key: outcomes[name][key] for key in ("name", "revision", "ckpt", "folder")} == {
+        key: like[key] for key in ("name", "revision", "ckpt", "folder")
+    }
+
+
+def test_a_revision(outcomes):
+    assert outcomes["revision"]["revision"] == "2" * 12
+    assert (
+        outcomes["revision"]["ckpt"] == hashlib.sha256(b"safe weights 2").hexdigest()[:12] != outcomes["first"]["ckpt"]
+    )
+    assert outcomes["commit"]["folder"] == outcomes["revision"]["folder"] and outcomes["commit"]["asked"] == []
+
+
+def test_other_kinds_of_weights(outcomes):
+    assert outcomes["bin"]["files"] == ["config.json", "pytorch_model.bin", "vocab.txt"]
+    assert outcomes["bin"]["ckpt"] == hashlib.sha256(b"bin weights").hexdigest()[:12]
+    assert outcomes["shards"]["files"] == [
+        "config.json",
+        "model-00001-of-00002.safetensors",
+        "model-00002-of-00002.safetensors",
+        "model.safetensors.index.json",
+    ]
+    assert outcomes["single"]["name"] == "single" and outcomes["single"]["revision"] == "1" * 12
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        (
+            "gated",
+            "own/gated is gated: accept its terms at https://huggingface.co/own/gated and log in with: hf auth login",
+        ),
+        ("missing", "no model 'own/nothing' on the hub"),
+        ("no such revision", "own/both has no revision 'v9' on the hub"),
+        ("no network", "own/both is not in the cache and the hub cannot be reached"),
+        ("offline", "own/both is not in the cache and the hub cannot be reached"),
+        ("no weights", "own/no-weights holds no weights"),
+        ("no config", "own/no-config is no encoder checkpoint: config.json"),
+    ],
+)
+def test_what_cannot_be_had_says_why(outcomes, name, says):
+    assert outcomes[name].get("error", "").startswith(says)
+    assert "\n" not in outcomes[name]["error"]
+
+
+def test_nothing_is_written_where_there_is_no_terminal(outcomes):
+    assert {name: found["stderr"] for name, found in outcomes.items() if found["stderr"]} == {}
+    assert all(found["stdout"].count("\n") == 1 for found in outcomes.values())
+
+
+def test_offline_means_no_request(outcomes):
+    assert outcomes["offline"]["asked"] == outcomes["offline, cached"]["asked"] == []
+
+
+def test_weights_of_an_unusable_model_are_not_fetched(outcomes):
+    assert not [line for line in outcomes["no weights"]["asked"] if "/resolve/" in line]
+
+
+def test_a_broken_pipe_is_ignored_while_fetching(outcomes):
+    fetched = [name for name in outcomes if outcomes[name]["sigpipe"]]
+    assert {"first", "revision", "bin", "gated", "missing", "no network"} <= set(fetched)
+    assert all(set(outcomes[name]["sigpipe"]) == {"SIG_IGN"} for name in fetched)
+    assert all(found["after"] == "SIG_DFL" for found in outcomes.values())
+
+
+def test_the_hint_to_fetch_names_the_revision(monkeypatch):
+    import huggingface_hub
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    def absent(*args, **options):
+        raise LocalEntryNotFoundError("not here")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", absent)
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", absent)
+    for name, hint in (
+        ("some/model", "(hf download some/model)"),
+        ("some/model@v2", "(hf download some/model --revision v2)"),
+    ):
+        with pytest.raises(ModelError) as error:
+            hub.resolve(name)
+        assert hint in str(error.value)

@@ -1,0 +1,233 @@
+"""The folder of the embedding cache: runs that were killed, other settings, other processes, damage."""
+
+import errno
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from training_cache_conftest import (
+    CKPT,
+    LAYERS,
+    TOKEN,
+    Killed,
+    bound_encoder,  # noqa: F401  a fixture
+    contents,
+    encoder,  # noqa: F401  a fixture
+    filled,
+    same,
+    small_chunks,  # noqa: F401  a fixture
+    some_texts,
+)
+
+from ctx_metrics.engine.encoder import TextEncoder
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import InputError
+from ctx_metrics.training import cache as module
+from ctx_metrics.training.cache import EmbeddingCache
+
+
+def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder, monkeypatch, caplog):  # noqa: F811
+    train, dev = some_texts(40, 1), some_texts(30, 2)
+    copies = []
+
+    def copy(*file):  # what a process that is killed here leaves
+        copies.append(tmp_path / f"copy{len(copies)}")
+        shutil.copytree(tmp_path / "whole", copies[-1])
+
+    bound_encoder.before_batch = copy
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", copy)
+        whole = filled(tmp_path / "whole", bound_encoder, train, dev)
+    bound_encoder.before_batch = lambda: None
+    wanted, chunks = whole.states(train + dev), len(bound_encoder.batches)
+    assert 3 * chunks == len(copies) > 18
+    for number, folder in enumerate(copies):
+        done = (folder / "finished").stat().st_size // 16
+        assert done == (number + 1) // 3
+        (folder / "plan-0007.safetensors.1.tmp").write_bytes(b"half a plan")
+        with open(folder / "states.f16", "ab") as file:  # half a chunk
+            file.write(b"x" * (5 * TOKEN + 3))
+        if number % 2:
+            with open(folder / "finished", "ab") as file:  # half an entry
+                file.write(b"\0" * 8)
+        bound_encoder.batches.clear()
+        cache = filled(folder, bound_encoder, train, dev)
+        assert len(bound_encoder.batches) == chunks - done  # what was finished is not encoded again
+        assert same(cache.states(train + dev), wanted)
+        assert contents(folder) == contents(tmp_path / "whole")
+    assert not caplog.messages
+
+
+def test_interrupted_and_filled_again_in_one_process(tmp_path, small_chunks, bound_encoder):  # noqa: F811
+    texts = some_texts(60)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    chunks = len(bound_encoder.batches)
+    bound_encoder.batches.clear()
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+
+    def interrupt():
+        if len(bound_encoder.batches) == 3:
+            bound_encoder.before_batch = lambda: None
+            raise Killed
+
+    bound_encoder.before_batch = interrupt
+    with pytest.raises(Killed):
+        cache.fill(texts)
+    cache.fill(texts)
+    assert len(bound_encoder.batches) == chunks and same(cache.states(texts), wanted)
+    assert len(bound_encoder.batches) == chunks  # all were kept
+
+
+def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_encoder):  # noqa: F811
+    """A text belongs to the plan that had it first, also when it is first encoded for somebody else."""
+    texts = some_texts(60)
+    others = texts[30:] + some_texts(30, seed=5)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    bound_encoder.batches.clear()
+
+    def interrupt():
+        if len(bound_encoder.batches) == 2:
+            raise Killed
+
+    bound_encoder.before_batch = interrupt
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+    with pytest.raises(Killed):
+        cache.fill(texts)
+    cache.close()
+    bound_encoder.before_batch = lambda: None
+    filled(tmp_path / "c", bound_encoder, others).close()
+    assert same(filled(tmp_path / "c", bound_encoder, texts).states(texts), wanted)
+
+
+def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):  # noqa: F811
+    with pytest.raises(InputError) as caught:
+        EmbeddingCache(folder, encoder, layers, ckpt, max_content)
+    message = str(caught.value)
+    assert "\n" not in message and str(folder) in message and "--cache" in message
+    return message
+
+
+def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):  # noqa: F811
+    filled(tmp_path / "c", encoder, ["a cat"]).close()
+    before = contents(tmp_path / "c")
+    assert "ckpt 0123456789ab, not ffffffffffff" in refusal(tmp_path / "c", encoder, ckpt="f" * 12)
+    message = refusal(tmp_path / "c", encoder, layers=(1, 2))
+    assert message.endswith("was made with layers [1, 3], not [1, 2]: name another --cache folder or delete this one")
+    assert "layers" in refusal(tmp_path / "c", encoder, layers=(3, 1))
+    both = refusal(tmp_path / "c", encoder, layers=(1,), max_content=9)
+    assert "layers [1, 3], not [1]; max_content 68, not 9" in both
+    assert "dtype float32, not bfloat16" in refusal(tmp_path / "c", TextEncoder(tiny_bert, EngineOptions(dtype="bf16")))
+    with monkeypatch.context() as patch:
+        patch.setattr(encoder, "width", 32)
+        assert "width 48, not 32" in refusal(tmp_path / "c", encoder)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "__version__", "1.0")
+        assert (
+            f"torch {torch.__version__}" not in (message := refusal(tmp_path / "c", encoder)) and "not 1.0" in message
+        )
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "FORMAT", 2)
+        assert "format 1, not 2" in refusal(tmp_path / "c", encoder)
+    assert contents(tmp_path / "c") == before
+
+
+def test_identity_file(tmp_path, encoder):  # noqa: F811
+    filled(tmp_path / "deep" / "c", encoder, ["a cat"])
+    assert json.loads((tmp_path / "deep" / "c" / "cache.json").read_text()) == {
+        "format": 1,
+        "ckpt": CKPT,
+        "layers": [1, 3],
+        "width": 48,
+        "max_content": 68,
+        "dtype": "float32",
+        "torch": torch.__version__,
+    }
+
+
+def test_folder_of_something_else(tmp_path, encoder):  # noqa: F811
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "draft.tmp").write_text("mine")
+    assert "no embedding cache, and not empty" in refusal(tmp_path, encoder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["draft.tmp", "notes.txt"]
+    assert "File exists" in refusal(tmp_path / "notes.txt", encoder)
+
+
+def test_killed_before_the_first_file(tmp_path, encoder):  # noqa: F811
+    (tmp_path / "lock").touch()
+    (tmp_path / "cache.json.17.tmp").write_text("{")
+    filled(tmp_path, encoder, ["a cat"]).close()
+    assert not (tmp_path / "cache.json.17.tmp").exists()
+
+
+def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):  # noqa: F811
+    first = filled(tmp_path / "c", encoder, ["a cat"])
+    assert "is in use by another process" in refusal(tmp_path / "c", TextEncoder(tiny_bert))
+    first.fill(["a dog"])
+    first.close()
+    filled(tmp_path / "c", encoder, ["a cat"])
+
+
+def test_a_refused_folder_is_free_again(tmp_path, encoder):  # noqa: F811
+    filled(tmp_path / "c", encoder, ["a cat"]).close()
+    refusal(tmp_path / "c", encoder, layers=(1,))
+    filled(tmp_path / "c", encoder, ["a cat"])
+
+
+@pytest.mark.parametrize("keep", [0, 1, 0.3, 0.99])
+def test_states_file_cut_short(tmp_path, small_chunks, bound_encoder, caplog, keep):  # noqa: F811
+    texts = some_texts(60)
+    cache = filled(tmp_path / "c", bound_encoder, texts)
+    wanted, before, chunks = cache.states(texts), contents(tmp_path / "c"), len(bound_encoder.batches)
+    cache.close()
+    path = tmp_path / "c" / "states.f16"
+    os.truncate(path, int(path.stat().st_size * keep))
+    bound_encoder.batches.clear()
+    cache = filled(tmp_path / "c", bound_encoder, texts)
+    assert same(cache.states(texts), wanted) and contents(tmp_path / "c") == before
+    again = len(bound_encoder.batches)
+    if keep == 1:
+        assert again == 0 and not caplog.messages
+    else:
+        number = f"{again} chunk is" if again == 1 else f"{again} chunks are"
+        assert caplog.messages == [f"{path}: the file is damaged; {number} encoded again"]
+        assert (again == chunks) == (keep == 0) and (again == 1) == (keep == 0.99)
+
+
+@pytest.mark.parametrize("name", ["cache.json", "plan-0000.safetensors"])
+def test_damaged_files(tmp_path, encoder, name):  # noqa: F811
+    filled(tmp_path / "c", encoder, some_texts(20)).close()
+    path = tmp_path / "c" / name
+    os.truncate(path, path.stat().st_size - 2)
+    assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged; ")
+
+
+def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):  # noqa: F811
+    filled(tmp_path / "c", encoder, some_texts(40), some_texts(40, 2)).close()
+    shutil.copytree(tmp_path / "c", tmp_path / "d")
+    (tmp_path / "c" / "plan-0000.safetensors").unlink()
+    assert "finished: the file does not fit its plans" in refusal(tmp_path / "c", encoder)
+    with open(tmp_path / "d" / "finished", "ab") as file:
+        file.write(np.array([1, 999], np.int64).tobytes())
+    assert "finished: the file does not fit its plans" in refusal(tmp_path / "d", encoder)
+
+
+def test_disk_full(tmp_path, small_chunks, bound_encoder, monkeypatch):  # noqa: F811
+    texts = some_texts(60)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+    syncs = []
+
+    def full(file):
+        syncs.append(file)
+        if len(syncs) == 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(InputError, match="No space left on device; name another --cache folder$"):
+            cache.fill(texts)
+    cache.fill(texts)
+    assert same(cache.states(texts), wanted)
