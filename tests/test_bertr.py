@@ -1,14 +1,12 @@
 import logging
 import shutil
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from stub_encoder import StubEncoder
 
-from ctx_metrics.engine.store import EmbeddingStore
-from ctx_metrics.engine.tokenizer import TokenIds
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.bertr import BERTR, paper_model
 from ctx_metrics.metrics.token_matching import layer_mixes
@@ -28,38 +26,6 @@ REFERENCES = [
     "light of the city",
     "dogs run, birds sing!",
 ]
-
-
-class StubEncoder:
-    """Context-free: a word's vector is the same wherever it stands, so scores can be worked out by hand."""
-
-    layers, width, required_mixes, max_content = 3, 2, 1, 50
-    VECTORS = {
-        "[": (9, 9),
-        "east": (1, 0),
-        "north": (0, 2),
-        "steep": (3, 4),
-        "flat": (4, 3),
-        "west": (-5, 0),
-        "]": (9, 9),
-    }
-
-    def __init__(self):
-        self.store = EmbeddingStore(2**20)
-
-    def require(self, mixes):
-        """Every mix is the same here."""
-
-    def progress(self, label, texts):
-        return nullcontext()
-
-    def tokenize(self, texts, max_content):
-        ids = [[list(self.VECTORS).index(word) for word in text.split()] for text in texts]
-        return [TokenIds(np.array([0, *text[:max_content], 6]), max(0, len(text) - max_content)) for text in ids]
-
-    def encode(self, tokens, mixes, unit="segment"):
-        table = torch.tensor(list(self.VECTORS.values()), dtype=torch.float32)
-        return [{mix: table[torch.from_numpy(text.ids)] for mix in mixes} for text in tokens]
 
 
 @pytest.fixture
