@@ -72,7 +72,7 @@ class Accumulator(ABC):
 
     @abstractmethod
     def result(self) -> list[torch.Tensor]:
-        """What was read, fp32 on the CPU, one tensor a sequence that owns its memory."""
+        """What was read, fp32 on the CPU, one tensor a sequence; it shares memory with its batch's at most."""
 
 
 class Readout(ABC):
@@ -210,7 +210,8 @@ class _PooledMix(Accumulator):
                     for offset, count, length in equal_runs(self.packed.lengths)
                 ]
             )
-        return [vector.clone() for vector in pooled.cpu()]
+        # rows of one tensor: as many small ones, kept between a batch's large ones, would leave the heap in pieces
+        return list(pooled.cpu().unbind())
 
     def _masks(self) -> Optional[tuple[torch.Tensor, torch.Tensor]]:
         """Which tokens are pooled, and which count in avg's number of tokens (bool, both [total]); None if all are."""

@@ -1,0 +1,208 @@
+"""Word vectors from GloVe and word2vec text files: streamed, and only the words that are wanted are kept."""
+
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+from tqdm import tqdm
+
+from ..errors import InputError
+from .hub import file_sha256
+
+PSEUDO_FLAG = "--pseudo-vectors"
+_BOM = b"\xef\xbb\xbf"
+_LINES_A_STEP = 5000  # of the progress bar
+
+
+def read_vectors(
+    path: str, words: Collection[str], quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG
+) -> dict[str, np.ndarray]:
+    """The vectors of some words in a text file (or .gz, .xz): {word: fp32 [dimensions]}.
+
+    unit    whether vectors are scaled to length 1. A vector of zeros has no direction and is then taken as absent;
+            unscaled it stays
+    flag    the option that named the file, for the message about a file that is none of word vectors
+
+    A line holds a word and its numbers, separated by one blank each. A first line of two whole numbers is word2vec's
+    header. A word may hold blanks, as some of GloVe's do; the dimensions are those of the header or the first line. Of a
+    word's several lines the first counts.
+
+    Raises InputError naming file and line for a line with another number of numbers, for a wanted word's numbers that
+    are none, and for a file that cannot be read, holds nothing or fewer words than its header says.
+    """
+    wanted = {word.encode(): word for word in words}
+    found: dict[str, np.ndarray] = {}
+    dimensions: Optional[int] = None
+    announced, number = None, 0
+    for number, line in enumerate(_lines(path, quiet), 1):
+        line = _stripped(line, number)
+        if number == 1:
+            announced, dimensions = _header(line, path, flag)
+            if announced is not None:
+                continue
+        extra = line.count(b" ") - dimensions
+        if extra > 0:
+            # a word with blanks is never wanted: words are what a tokenizer gives. But a number more is a fault
+            extra = -1 if _is_number(line.rsplit(b" ", dimensions + 1)[1]) else extra
+        if extra < 0:
+            raise InputError(
+                f"{path}, line {number}: it is no word and {dimensions} numbers, which the first line tells; word vectors "
+                "must be a GloVe or word2vec text file (not word2vec's binary one); fetch or convert it again"
+            )
+        if extra:
+            continue
+        text, _, values = line.partition(b" ")
+        word = wanted.get(text)
+        if word is None or word in found:
+            continue
+        vector = _numbers(values, unit)
+        if not np.isfinite(vector).all():
+            raise InputError(f"{path}, line {number}: the vector of {word!r} holds what is no finite number")
+        if vector.any() or not unit:
+            found[word] = vector
+    if number == 0:
+        raise _empty(path)
+    if announced is not None and number - 1 != announced:
+        raise InputError(f"{path}: its first line announces {announced} words, but {number - 1} follow; fetch it again")
+    return found
+
+
+class VectorFile:
+    """A GloVe or word2vec text file that is asked for the words of texts.
+
+    path, quiet, unit, flag    as read_vectors has them
+    dimensions                 numbers of a vector, as the file's first line tells
+
+    Raises InputError for a file that cannot be read, is no plain file, or does not begin as such a file does.
+    """
+
+    def __init__(self, path: str, quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG):
+        from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+        self.path, self._quiet, self._unit, self._flag, self._sha256 = path, quiet, unit, flag, ""
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise InputError(
+                f"cannot read {path}: word vectors are read more than once, so they must lie in a plain file"
+            )
+        # what is wrong with the file's beginning is said before anything is scored
+        first = next(_lines(path, True), None)
+        if first is None:
+            raise _empty(path)
+        _, self.dimensions = _header(_stripped(first, 1), path, flag)
+        self._tokenize = Tokenizer13a()
+        self._asked: set[str] = set()
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def __getstate__(self) -> dict:
+        # a pickle into another process does without the vectors: they are read again if they are needed there
+        return {**self.__dict__, "_asked": set(), "_vectors": {}}
+
+    def signature(self) -> dict:
+        """vectors (the file's name) and fckpt (sha256 of the file, 12 hex digits)."""
+        if not self._sha256:
+            self._sha256 = file_sha256(Path(self.path))[:12]
+        return {"vectors": os.path.basename(self.path), "fckpt": self._sha256}
+
+    def __call__(self, texts: Sequence[str]) -> Iterator[list[Optional[np.ndarray]]]:
+        """For each text the vectors of its words, fp32 [dimensions] each, None for words that the file does not have.
+
+        Words are the tokens of sacrebleu's 13a tokenizer, looked up as they stand, then in lower case. The file is read
+        once for all the texts' words that no earlier call asked for.
+        """
+        words = [[sys.intern(word) for word in self._tokenize(text).split()] for text in texts]
+        forms = {form for of_text in words for word in of_text for form in (word, word.lower())}
+        if new := forms - self._asked:
+            self._vectors.update(read_vectors(self.path, new, self._quiet, self._unit, self._flag))
+            self._asked |= new
+        return ([self._vector(word) for word in of_text] for of_text in words)
+
+    def _vector(self, word: str) -> Optional[np.ndarray]:
+        vector = self._vectors.get(word)
+        return self._vectors.get(word.lower()) if vector is None else vector
+
+
+def _stripped(line: bytes, number: int) -> bytes:
+    line = line.rstrip(b" \r\n")
+    return line.removeprefix(_BOM) if number == 1 else line
+
+
+def _numbers(values: bytes, unit: bool) -> np.ndarray:
+    """A word's numbers, fp32, scaled to length 1 if `unit`; NaN or infinite where one is no number that fp32 holds."""
+    try:
+        vector = np.array([float(value) for value in values.split(b" ")])
+    except ValueError:
+        return np.array([np.nan])
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(vector)
+        if not np.isfinite(length):
+            return np.array([np.nan])
+        return (vector / length if unit and length else vector).astype(np.float32)
+
+
+def _empty(path: str) -> InputError:
+    return InputError(f"{path} is empty; it must hold a word and its vector a line")
+
+
+def _header(line: bytes, path: str, flag: str) -> tuple[Optional[int], int]:
+    """The number of words, where the first line is word2vec's header, and the number of dimensions."""
+    fields = line.split(b" ")
+    if len(fields) == 2 and all(field.isdigit() for field in fields):
+        return int(fields[0]), int(fields[1])
+    dimensions = 0
+    while dimensions < len(fields) - 1 and _is_number(fields[-1 - dimensions]):
+        dimensions += 1
+    if not dimensions:
+        raise InputError(f"{path}, line 1: it is no word and its vector; {flag} takes GloVe or word2vec text")
+    return None, dimensions
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(path: str, quiet: bool) -> Iterator[bytes]:
+    """The lines of a file, unpacked, with a progress bar over its bytes."""
+    lzma = None
+    try:
+        with open(path, "rb") as raw:
+            if path.endswith(".xz"):
+                lzma = _lzma(path)
+            file = gzip.open(raw) if path.endswith(".gz") else lzma.open(raw) if lzma else raw
+            size = os.fstat(raw.fileno()).st_size
+            with tqdm(
+                desc="word vectors",
+                total=size,
+                unit="B",
+                unit_scale=True,
+                disable=True if quiet else None,
+                leave=False,
+            ) as bar:
+                for number, line in enumerate(file):
+                    yield line
+                    if number % _LINES_A_STEP == 0 and not bar.disable:
+                        bar.update(raw.tell() - bar.n)
+    except OSError as error:  # gzip.BadGzipFile too
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"cannot read {path}: {error}; fetch it again") from error
+    except Exception as error:
+        if lzma and isinstance(error, lzma.LZMAError):
+            raise InputError(f"cannot read {path}: {error}; fetch it again") from error
+        raise
+
+
+def _lzma(path: str):
+    try:
+        import lzma
+    except ImportError as error:  # an optional part of Python
+        raise InputError(f"cannot read {path}: this Python has no lzma module; unpack the file first") from error
+    return lzma
