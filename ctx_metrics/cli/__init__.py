@@ -21,6 +21,7 @@ SUBCOMMANDS = {
     "score": "score translations with any metrics",
     "meta": "meta-evaluation: how well do metrics agree with people?",
     "train": "train a metric on human judgements",
+    "pairwise": "rank systems by which of two outputs is better",
     "roundtrip": "translate outputs back into the source language, for the rtt metrics",
     "filter-refs": "keep the pseudo-references that paraphrase the references",
     "paraphrase": "train and run the classifier that filters pseudo-references",

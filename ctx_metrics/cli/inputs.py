@@ -101,6 +101,11 @@ def read_inputs(args: Namespace) -> Inputs:
     )
 
 
+def named_lines(paths: Sequence[str], encoding: str) -> list[Segments]:
+    """The lines of each file; they know its name."""
+    return _named([Stream(path, read_lines(path, encoding)) for path in paths])
+
+
 def _named(streams: Sequence[Stream]) -> list[Segments]:
     """The streams' lines, which know their file's name."""
     named = []

@@ -16,7 +16,7 @@ from ..metrics.construct import constructor_parameters
 from ..notices import notice
 from ..pseudo_references.options import PseudoFilter
 from ..roundtrip.options import BackTranslation
-from .inputs import Inputs
+from .inputs import Inputs, named_lines
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,9 @@ def _build(name: str, inputs: Inputs, args: Namespace, context: dict[str, Any]) 
     if not inputs.references and not issubclass(cls, ContextMetric):
         raise InputError(mend)
     own = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
+    for key in getattr(cls, "LINE_FILES", ()):
+        if own.get(key):
+            own[key] = named_lines(own[key], args.encoding)
     takes = constructor_parameters(cls)
     metric = cls(references=inputs.references, **{key: value for key, value in context.items() if key in takes}, **own)
     if (

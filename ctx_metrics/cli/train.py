@@ -6,7 +6,7 @@ data, and writes a folder that `sacrebleu -m NETWORK --NETWORK-model FOLDER` loa
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
@@ -25,6 +25,10 @@ Languages = dict[str, tuple[Optional[str], Optional[str]]]
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    if argv[:1] == ["pairwise"]:
+        from . import train_pairwise
+
+        return train_pairwise.add_arguments(parser, argv)
     from .score import metric_table
     from .train_arguments import add_arguments
 
@@ -33,12 +37,21 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    if args.network == "pairwise":
+        from . import train_pairwise
+
+        return train_pairwise.run(args)
     from . import train_arguments
 
     train_arguments.check(args)
+    return run_resumable(args, _train)
+
+
+def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
+    """What `train` gives, where --out can take a model; a Ctrl-C ends it with what to do next."""
     check_out(Path(args.out), args.overwrite)
     try:
-        return _train(args)
+        return train(args)
     except KeyboardInterrupt:
         notice(f"stopped; the same command goes on where it was, by what {args.out} holds, and --restart begins anew")
         return INTERRUPTED
@@ -82,7 +95,7 @@ def _train(args: Namespace) -> int:
     from .output import as_json
     from .train_arguments import recipe_of
 
-    out, plot = Path(args.out), not args.no_plot and _can_plot()
+    out, plot = Path(args.out), not args.no_plot and can_plot()
     engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
     recipe = recipe_of(args)
     data = dict(pairs=args.language_pair, human=args.human, reference=args.reference, score=args.score_column)
@@ -278,7 +291,8 @@ def _first_weights(args: Namespace) -> Optional[Path]:
     return Path(args.init) if args.init else None
 
 
-def _can_plot() -> bool:
+def can_plot() -> bool:
+    """Whether a learning curve can be drawn; says so if not."""
     from ..meta import plots
 
     try:

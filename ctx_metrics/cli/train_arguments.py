@@ -20,6 +20,8 @@ EPILOG = """\
 NETWORK:
   bilstm, bilstmatt, esim   the networks of Mathur, Baldwin and Cohn (2019) over frozen embeddings
   comet                     the small regressor that comet and slide use by default; it trains in a minute
+  pairwise                  which of two outputs is the better one, by Guzman et al. (2015); it has flags of its own, which
+                            `ctx-metrics train pairwise --help` shows
 
 --train and --dev take what `ctx-metrics meta` takes and has scores of segments, or better and worse outputs: DAseg folders,
 mt-metrics-eval trees, MQM annotations, MLQE-PE, and any TSV or .jsonl with mt, score, and ref or src.
@@ -53,11 +55,21 @@ NOT_OF_COMET = {
 def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTable) -> None:
     """Add all flags; of the teacher, if this command line names one, its own."""
     parser.usage, parser.epilog = USAGE, EPILOG
-    parser.add_argument("network", choices=KINDS, metavar="NETWORK", help=f"One of {', '.join(KINDS)}.")
+    parser.add_argument(
+        "network", choices=KINDS, metavar="NETWORK", help=f"One of {', '.join(KINDS)}; or pairwise, before all flags."
+    )
     _add_data(parser.add_argument_group("data"), table)
     _add_network(parser.add_argument_group("network"))
     _add_training(parser.add_argument_group("training"))
-    _add_running(parser.add_argument_group("running"))
+    running = parser.add_argument_group("running")
+    add_running_arguments(running, "the encoder's states of all texts", "on the same encoder and layers")
+    running.add_argument(
+        "--cache-mb",
+        type=positive,
+        default=CACHE_MB,
+        metavar="N",
+        help="Most disk that they take, in MiB; texts beyond it are encoded again in each epoch. (Default: %(default)s)",
+    )
     add_engine_arguments(parser.add_argument_group("engine of the encoder"))
     teacher, own = teacher_of(argv), []
     if teacher in table.plugins:
@@ -287,7 +299,8 @@ def _add_training(group) -> None:
     add("seed", "Of first weights, order, dropout and --rows.", type=seed, metavar="N")
 
 
-def _add_running(group) -> None:
+def add_running_arguments(group, cached: str, others: str) -> None:
+    """The flags of where a model goes and how its training runs; `cached` is kept for `others` of the trainings."""
     group.add_argument(
         "--out",
         required=True,
@@ -305,15 +318,7 @@ def _add_running(group) -> None:
         "--cache",
         type=expanduser,
         metavar="FOLDER",
-        help="Keep the encoder's states of all texts here, for other trainings on the same encoder and layers. (Default: in "
-        "--out, until the training is done)",
-    )
-    group.add_argument(
-        "--cache-mb",
-        type=positive,
-        default=CACHE_MB,
-        metavar="N",
-        help="Most disk that they take, in MiB; texts beyond it are encoded again in each epoch. (Default: %(default)s)",
+        help=f"Keep {cached} here, for other trainings {others}. (Default: in --out, until the training is done)",
     )
     group.add_argument("--no-plot", action="store_true", help="Draw no learning curve.")
     group.add_argument("-q", "--quiet", action="store_true", help="No progress bars.")

@@ -89,15 +89,22 @@ class ContextSignature(Signature):
         "threshold": "ft",
         "guard": "g",
         "vectors": "vec",
+        "features": "fe",
+        "against": "ag",
+        "pool": "po",
         "fmodel": "fm",
         "frev": "fr",
         "fckpt": "fc",
+        "info": "if",
+        "stem": "sm",
+        "nltk": "nl",
     }
 
     def __init__(self, args: dict):
         super().__init__(args)
         self._abbr.update(self.ABBREVIATIONS)
-        settings = {**args["settings"], "scale": 100, "ctx": version("ctx-metrics")}
+        settings = args["settings"]
+        settings = {**settings, "scale": settings.get("scale", 100), "ctx": version("ctx-metrics")}
         if settings.keys() & {"model", "fmodel"}:
             settings |= {"torch": version("torch"), "tokenizers": version("tokenizers")}
         self.info = {key: signature_value(value) for key, value in {**self.info, **settings}.items()}

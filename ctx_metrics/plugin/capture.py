@@ -109,6 +109,10 @@ class Run:
         if not systems:
             raise InputError("no system to score: -i names no file")
         arguments = {dest.removeprefix(f"{name}_"): getattr(self.args, dest) for dest in self._own.get(name, ())}
+        for key in getattr(cls, "LINE_FILES", ()):  # own flags that name files of lines, one a segment
+            if arguments.get(key):
+                flag = f"--{name}-{key.replace('_', '-')}"
+                arguments[key] = [self._lines_of(flag, path, systems[0]) for path in arguments[key]]
         takes = constructor_parameters(cls)
         indices = getattr(systems[0], "indices", None)
         for key, give in self._context(systems).items():

@@ -1,0 +1,174 @@
+"""Other metrics' scores of single outputs, as features of a pairwise metric (Guzman et al. 2015, section 3)."""
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Optional
+
+import numpy as np
+from sacrebleu.metrics.base import Metric, Signature
+
+from ..engine.options import EngineOptions
+from ..errors import CtxMetricsError, InputError
+from ..notices import logger
+from .bleu_components import BLEUComponents
+from .construct import Segments, constructor_parameters
+from .feature_specs import Feature, metric_class
+from .feature_specs import parse_features as parse_features
+from .scores import scores
+
+# Of a signature: what does not belong to a metric's settings.
+NO_SETTINGS = frozenset([*Signature({"num_refs": 1}).info, "ctx", "torch", "tokenizers", "nltk", "dtype"])
+
+
+def feature_scores(
+    features: Sequence[Feature],
+    systems: Sequence[Sequence[Optional[str]]],
+    references: Sequence[Sequence[Optional[str]]],
+    sources: Optional[Sequence[str]] = None,
+    source_lang: Optional[str] = None,
+    target_lang: Optional[str] = None,
+    engine: EngineOptions = EngineOptions(),
+) -> np.ndarray:
+    """The features of each system's output for each segment, as the metrics give them: float64 [systems, segments, columns].
+
+    A score is that of a single segment, on its metric's scale; nothing changes its sign where less is better. NaN where
+    the output or every one of its references is None, or the metric has no score. All distinct outputs (with their
+    references and source) are scored once, in one pass of each metric, with the information weights of a metric that has
+    such (NIST) from `references` as they stand. Notices of the metrics then count distinct outputs.
+
+    systems       each system's N outputs
+    references    streams of N references
+    sources       N sources, for metrics that read them
+
+    Raises InputError for streams of different lengths, and what a metric raises that cannot score these texts.
+
+    >>> outputs = [["It rains.", "We left."], ["It pours.", None]]
+    >>> feature_scores(parse_features(["chrf"]), outputs, [["It rains.", "We go."]]).round(1).tolist()
+    [[[100.0], [15.7]], [[15.2], [nan]]]
+    """
+    streams = {
+        **{f"system {number}": stream for number, stream in enumerate(systems, 1)},
+        **{f"reference stream {number}": stream for number, stream in enumerate(references, 1)},
+        **({} if sources is None else {"sources": sources}),
+    }
+    lengths = {name: len(stream) for name, stream in streams.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"features: the texts differ in number: {', '.join(f'{n} {k}' for n, k in lengths.items())}")
+    segments = next(iter(lengths.values()), 0)
+    columns = [len(feature.columns) for feature in features]
+    found = np.full((len(systems), segments, sum(columns)), np.nan)
+
+    rows: dict[tuple, int] = {}  # of (output, its references, its source)
+    places = []
+    for segment in range(segments):
+        beside = tuple(stream[segment] for stream in references), None if sources is None else sources[segment]
+        if all(text is None for text in beside[0]):
+            continue
+        for system, outputs in enumerate(systems):
+            if outputs[segment] is not None:
+                places.append((system, segment, rows.setdefault((outputs[segment], *beside), len(rows))))
+    if not rows or not features:
+        return found
+
+    outputs = Segments(output for output, _, _ in rows)
+    context = {
+        "references": [list(stream) for stream in zip(*(of_row for _, of_row, _ in rows))],
+        "info_references": [list(stream) for stream in references],
+        "sources": None if sources is None else [source for _, _, source in rows],
+        "systems": [outputs],
+        **_languages(source_lang, target_lang),
+        "engine": engine,
+    }
+    with _as_features():
+        # all are made before the first one scores, so that what they share is computed once
+        metrics = [_made(feature, context) for feature in features]
+        values = np.concatenate([_values(metric, outputs) for metric in metrics], axis=1)
+    system, segment, row = np.array(places).T
+    found[system, segment] = values[row]
+    return found
+
+
+def feature_signatures(
+    features: Sequence[Feature],
+    source_lang: Optional[str] = None,
+    target_lang: Optional[str] = None,
+    engine: EngineOptions = EngineOptions(),
+) -> list[str]:
+    """What each feature's values depend on: its spec, and its metric's settings without versions and number format.
+
+    A trained model keeps them, and can tell by them whether it would be given other numbers than it was trained on.
+
+    >>> feature_signatures(parse_features(["chrf:beta=3"]))
+    ['chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no']
+    """
+    context = {**_languages(source_lang, target_lang), "engine": engine}
+    found = []
+    with _as_features():
+        for feature in features:
+            metric = _made(feature, context)
+            metric.num_refs = 1  # without which there is no signature
+            if hasattr(metric, "effective_order"):
+                metric.effective_order = True  # as metrics.scores has it for single sentences
+            settings = str(metric.get_signature().format()).split("|")
+            kept = [setting for setting in settings if setting.partition(":")[0] not in NO_SETTINGS]
+            found.append("|".join([feature.spec, *kept]))
+    return found
+
+
+def _languages(source_lang: Optional[str], target_lang: Optional[str]) -> dict[str, Optional[str]]:
+    """The languages, by the names that constructors have for them; trg_lang is BLEU's, which chooses its tokenizer by it."""
+    return {"source_lang": source_lang, "target_lang": target_lang, "trg_lang": target_lang or ""}
+
+
+def _made(feature: Feature, context: dict[str, Any]) -> Metric:
+    """A feature's metric with its options and what its constructor names of the context."""
+    cls = metric_class(feature.name)
+    takes = constructor_parameters(cls)
+    given = {key: value for key, value in context.items() if key in takes}
+    # sacrebleu's own metrics keep the n-grams of each row's references: of rows with the same ones they can be shared
+    order, shares = [], cls._cache_references is Metric._cache_references and "references" in given
+    if shares:
+        of_rows = list(zip(*given["references"]))
+        distinct = {texts: number for number, texts in enumerate(dict.fromkeys(of_rows))}
+        order = [distinct[texts] for texts in of_rows]
+        given["references"] = [list(stream) for stream in zip(*distinct)]
+    try:
+        metric = cls(**given, **dict(feature.options))
+    except CtxMetricsError:
+        raise
+    except Exception as error:  # another package's code, which checks its options as it likes
+        raise InputError(
+            f"feature {feature.spec}: the metric cannot be made with these options: {type(error).__name__}: {error}"
+        ) from error
+    if shares:
+        metric._ref_cache = [metric._ref_cache[number] for number in order]
+    return metric
+
+
+def _values(metric: Metric, outputs: Segments) -> np.ndarray:
+    """A metric's numbers of each output, float64 [outputs, columns]."""
+    if isinstance(metric, BLEUComponents):
+        return metric.components(outputs)
+    return np.array(scores(metric, outputs, None).segments, np.float64)[:, None]
+
+
+class _OfFeatures(logging.Filter):
+    """Takes the places out of metrics' notices, which are places among the distinct outputs and would mislead."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg = "features: " + re.sub(r" \(segment [\d, .]+\)", "", record.getMessage())
+        record.args = ()
+        return True
+
+
+@contextmanager
+def _as_features() -> Iterator[None]:
+    """Within it, notices are those of features."""
+    own = _OfFeatures()
+    logger.filters.insert(0, own)  # before the one that lets each distinct message through once
+    try:
+        yield
+    finally:
+        logger.removeFilter(own)

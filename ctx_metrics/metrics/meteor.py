@@ -1,0 +1,189 @@
+"""METEOR of 2005/07 without synonyms (Banerjee and Lavie 2005; Lavie and Agarwal 2007), as nltk computes it."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Optional
+
+from ..corpus import Corpus
+from ..errors import InputError
+from ..notices import notice
+from .base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
+from .segment_counts import counted_result
+from .tokenization import Words, add_tokenize_argument, tokenizer_for
+
+ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
+STEMMING = ("auto", "porter", "none")
+SNOWBALL = {
+    "ar": "arabic",
+    "da": "danish",
+    "de": "german",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nb": "norwegian",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+}
+
+
+class METEORScore(ContextScore):
+    """A METEOR score in [0, 100]; NaN where no segment has a reference."""
+
+
+class METEORSignature(ContextSignature):
+    """The settings of a METEOR score, and nltk's version."""
+
+
+class METEOR(ContextMetric):
+    """100 times the mean over segments of METEOR against the best reference, in [0, 100).
+
+        F = P R / (.9 P + .1 R)    METEOR = F (1 - .5 (chunks / matches)^3)
+
+    P and R are the shares of the hypothesis' and the reference's words that match: first equal words, then equal stems of
+    what is left. A chunk is a run of matches that are side by side, in the same order, on both sides. Equal words are
+    matched from the last to the first, not so that chunks are fewest. Case is ignored. There are no synonyms, paraphrases
+    or function words.
+
+    references     streams of references for scoring with references=None; None where a segment has none in a stream
+    systems        all systems that will be scored against them
+    target_lang    language code of hypotheses and references; None for English stems
+    tokenize       one of BLEU's tokenizers; default by the target language, 13a
+    stem           "porter", "none", or "auto": Porter's stemmer for English, Snowball's for other languages that it has,
+                   else none
+
+    A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted.
+    Raises InputError for a tokenizer or a stemmer that does not exist.
+
+    >>> METEOR().corpus_score(["cats sat down"], [["the cat sat"]]).score    # P = R = 2/3, one chunk of two matches
+    62.5
+    """
+
+    NAME = "METEOR"
+    _SIGNATURE_TYPE = METEORSignature
+    _SCORE_TYPE = METEORScore
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        target_lang: Optional[str] = None,
+        tokenize: Optional[str] = None,
+        stem: str = "auto",
+    ):
+        super().__init__(references, systems, target_lang=target_lang)
+        self._words = Words("meteor", tokenizer_for(tokenize, target_lang))
+        self.stemmer = stemmer_for(stem, target_lang)
+        self.settings = {
+            "case": "lc",
+            "tok": self._words.signature(),
+            "stem": self.stemmer,
+            "nltk": version("nltk"),
+        }
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --meteor-* of the sacrebleu command."""
+        add_tokenize_argument(group, "meteor", "the target language")
+        group.add_argument(
+            "--meteor-stem",
+            choices=STEMMING,
+            default="auto",
+            help="auto: Porter's stemmer for English, Snowball's for other target languages that it has; porter for any "
+            "language; none: equal words alone. (Default: %(default)s)",
+        )
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        of_segments = list(zip(*corpora[0].references)) or [()] * len(corpora[0])
+        references = [[self._words(text) for text in texts if text is not None] for texts in of_segments]
+        unreferenced = [i for i, of_segment in enumerate(references) if not of_segment]
+        results = []
+        for corpus in corpora:
+            rows: list[Row] = []
+            empty = []
+            for i, of_segment in enumerate(references):
+                tokens = self._words(corpus.hypotheses[i])
+                if of_segment and not (tokens and any(of_segment)):
+                    empty.append(i)
+                best = max((meteor(tokens, reference, self.stemmer) for reference in of_segment), default=0.0)
+                rows.append([best, float(bool(of_segment))])
+            results.append(counted_result(rows, empty, unreferenced))
+        return results
+
+
+def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "porter") -> float:
+    """METEOR of a tokenized hypothesis against one tokenized reference, in [0, 1): equal words, then equal stems.
+
+    stemmer    "porter", "snowball-LANGUAGE" or "none"
+
+    >>> round(meteor("a b c d".split(), "a b x c d".split()), 6)    # P 1, R 4/5: F .8/.98; 2 chunks of 4 matches
+    0.765306
+    >>> meteor([], ["a"])
+    0.0
+    """
+    from nltk.translate.meteor_score import single_meteor_score  # takes a second
+
+    if not hypothesis or not reference:
+        return 0.0
+    modules = {"stemmer": Stemmer(stemmer), "wordnet": NoSynonyms()}
+    return single_meteor_score(reference, hypothesis, **modules, alpha=ALPHA, beta=BETA, gamma=GAMMA)
+
+
+def stemmer_for(stem: str, language: Optional[str]) -> str:
+    """The stemmer that `stem` names for a language; says so where "auto" finds none.
+
+    Raises InputError for a name that is not in STEMMING.
+
+    >>> stemmer_for("auto", None), stemmer_for("auto", "de_AT"), stemmer_for("none", "en")
+    ('porter', 'snowball-german', 'none')
+    """
+    if stem not in STEMMING:
+        raise InputError(f"meteor: stem {stem!r} is none of {', '.join(STEMMING)}")
+    if stem != "auto":
+        return stem
+    code = (language or "en").lower().replace("_", "-").split("-")[0]
+    if code in ("en", "eng"):
+        return "porter"
+    if code in SNOWBALL:
+        return f"snowball-{SNOWBALL[code]}"
+    notice(f"meteor: there is no stemmer for {language!r}, so that equal words match alone")
+    return "none"
+
+
+@lru_cache(maxsize=1 << 20)
+def stem_of(stemmer: str, word: str) -> str:
+    """A word's stem.
+
+    >>> stem_of("porter", "running"), stem_of("snowball-german", "häuser"), stem_of("none", "running")
+    ('run', 'haus', 'running')
+    """
+    from nltk.stem import SnowballStemmer  # and Porter's
+
+    if stemmer == "none":
+        return word
+    # a new one for each word: what the Arabic one finds depends on the words before
+    return SnowballStemmer(stemmer.removeprefix("snowball-")).stem(word)
+
+
+class Stemmer:
+    """A stemmer as nltk wants it, which remembers."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def stem(self, word: str) -> str:
+        return stem_of(self.name, word)
+
+
+class NoSynonyms:
+    """In place of WordNet, which nltk would have to download: no word has a synonym."""
+
+    def synsets(self, word: str) -> list:
+        return []

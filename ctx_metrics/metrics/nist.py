@@ -1,0 +1,196 @@
+"""NIST (Doddington 2002): matched n-grams, each weighed by the information that it carries."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Optional
+
+from ..corpus import Corpus, list_of_strings
+from ..errors import InputError
+from ..notices import notice
+from .base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
+from .segment_counts import counted_result
+from .tokenization import Words, add_tokenization_arguments, tokenizer_for
+
+MAX_ORDER = 5
+BETA = math.log(0.5) / math.log(1.5) ** 2
+
+
+class NISTScore(ContextScore):
+    """A NIST score, on NIST's own scale: from 0 up, about 15 at most; NaN where no segment has a reference."""
+
+
+class NISTSignature(ContextSignature):
+    """The settings of a NIST score."""
+
+
+class NgramInformation:
+    """The information of n-grams in bits, counted over tokenized texts (Doddington 2002, equation 2).
+
+        info(w1 ... wn) = log2(count(w1 ... wn-1) / count(w1 ... wn))    n > 1
+        info(w) = log2(words / count(w))
+
+    An n-gram that the texts do not hold counts as one that stands there once. The value is at least 0.
+
+    >>> information = NgramInformation([["a", "b", "a", "c"]])
+    >>> information(("a",)), information(("b",)), information(("a", "b")), information(("b", "a"))
+    (1.0, 2.0, 1.0, 0.0)
+    """
+
+    def __init__(self, texts: Sequence[Sequence[str]]):
+        self.words = sum(map(len, texts))
+        counts: dict[tuple[str, ...], int] = Counter((word,) for tokens in texts for word in tokens)
+        for order in range(2, MAX_ORDER + 1):
+            # what begins with something that stands there once carries none, and needs no count: most long n-grams
+            counts.update(ngram for tokens in texts for ngram in ngrams(tokens, order) if counts.get(ngram[:-1], 1) > 1)
+        self._counts = counts
+
+    def __call__(self, ngram: tuple[str, ...]) -> float:
+        before = self._counts.get(ngram[:-1], 1) if len(ngram) > 1 else self.words
+        return math.log2(before / self._counts.get(ngram, 1))
+
+
+class NIST(ContextMetric):
+    """NIST of a corpus, from sums over its segments (Doddington 2002, equation 3).
+
+        NIST = sum_n (sum of info of the matched n-grams / n-grams of the hypotheses) * exp(beta log^2 min(1, L_hyp / L_ref))
+
+    for n = 1..5, with beta = log .5 / log^2 1.5: a corpus two thirds as long as its references keeps half of the sum. An
+    n-gram matches at most as often as it stands in the reference that has most of it. L_ref sums the mean lengths of the
+    segments' references. An order of which the hypotheses have no n-gram adds 0.
+
+    references         streams of references for scoring with references=None; None where a segment has none in a stream
+    systems            all systems that will be scored against them
+    target_lang        language code of hypotheses and references, where known
+    tokenize           one of BLEU's tokenizers; default by the target language, 13a
+    lowercase          whether case is ignored
+    info_references    streams whose n-grams are counted for the information, of any length; default those scored against
+
+    A segment whose hypothesis has no tokens, or whose references all have none, scores 0, stays in the corpus and is
+    counted. Scores are at least 0, and texts equal to their references have no fixed score.
+    Raises InputError for a tokenizer that does not exist or cannot be loaded, and for info_references without a word.
+
+    >>> metric = NIST([["a b d"]], tokenize="none", info_references=[["a b a c"]])
+    >>> round(metric.corpus_score(["a b"], None).score, 9)    # info of a is 1, of b 2, of "a b" 1: (3/2 + 1/1) * .5
+    1.25
+    """
+
+    NAME = "NIST"
+    _SIGNATURE_TYPE = NISTSignature
+    _SCORE_TYPE = NISTScore
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        target_lang: Optional[str] = None,
+        tokenize: Optional[str] = None,
+        lowercase: bool = False,
+        info_references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+    ):
+        super().__init__(references, systems, target_lang=target_lang)
+        self._words = Words("nist", tokenizer_for(tokenize, target_lang), lowercase)
+        self._information = None if info_references is None else self._information_of(info_references)
+        self.settings = {
+            "case": "lc" if lowercase else "mixed",
+            "tok": self._words.signature(),
+            "info": "refs" if info_references is None else "given",
+            "scale": 1,
+        }
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --nist-* of the sacrebleu command."""
+        add_tokenization_arguments(group, "nist", "the target language")
+
+    def _information_of(self, streams: Sequence[Sequence[Optional[str]]]) -> NgramInformation:
+        texts = [
+            self._words(text)
+            for stream in list_of_strings("nist: info_references", streams)
+            for text in list_of_strings("nist: a stream of info_references", stream)
+            if text is not None
+        ]
+        if not any(texts):
+            raise InputError("nist: info_references hold no word to count")
+        return NgramInformation(texts)
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        of_segments = list(zip(*corpora[0].references)) or [()] * len(corpora[0])
+        references = [[self._words(text) for text in texts if text is not None] for texts in of_segments]
+        information = self._information
+        if information is None:
+            texts = [tokens for of_segment in references for tokens in of_segment]
+            if len(texts) == 1:
+                notice("nist: the information in the n-grams of one reference tells little; score a whole set")
+            information = NgramInformation(texts)
+        rows: list[list[Row]] = [[] for _ in corpora]
+        empty: list[list[int]] = [[] for _ in corpora]
+        for i, of_segment in enumerate(references):
+            # a segment of all systems at once, so that one segment's n-grams are held at a time
+            most = [most_in_one(of_segment, order) for order in range(1, MAX_ORDER + 1)]
+            length = sum(map(len, of_segment)) / max(1, len(of_segment))
+            for corpus, of_corpus, places in zip(corpora, rows, empty):
+                tokens = self._words(corpus.hypotheses[i]) if of_segment else []
+                if of_segment and not (tokens and length):
+                    places.append(i)
+                ngrams_of_order = [float(max(0, len(tokens) - order)) for order in range(MAX_ORDER)]
+                gains = matched_information(tokens, most, information)
+                of_corpus.append([*gains, *ngrams_of_order, float(len(tokens)), length, float(bool(of_segment))])
+        unreferenced = [i for i, of_segment in enumerate(references) if not of_segment]
+        return [counted_result(*each, unreferenced) for each in zip(rows, empty)]
+
+    def _is_scored(self, row: Row) -> bool:
+        return row[-1] != 0
+
+    def _compute_score_from_stats(self, stats: Row) -> NISTScore:
+        *sums, length, reference_length, scored = map(float, stats)
+        if not scored:
+            return NISTScore(self.NAME, math.nan)
+        gain = sum(found / of for found, of in zip(sums[:MAX_ORDER], sums[MAX_ORDER:]) if of)
+        return NISTScore(self.NAME, gain * length_factor(length, reference_length))
+
+
+def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
+    """The n-grams of an order, in order.
+
+    >>> list(ngrams("abc", 2)), list(ngrams("a", 2))
+    ([('a', 'b'), ('b', 'c')], [])
+    """
+    return zip(*(tokens[start:] for start in range(order)))
+
+
+def most_in_one(references: Sequence[Sequence[str]], order: int) -> Counter:
+    """How often each n-gram stands in the reference that has most of it.
+
+    >>> most_in_one([["a", "a"], ["a", "b"]], 1)
+    Counter({('a',): 2, ('b',): 1})
+    """
+    most: Counter = Counter()
+    for reference in references:
+        most |= Counter(ngrams(reference, order))
+    return most
+
+
+def matched_information(tokens: Sequence[str], most: Sequence[Counter], information: NgramInformation) -> list[float]:
+    """The information of a hypothesis' matched n-grams in bits, summed by order; `most` as of most_in_one, by order."""
+    gains = [0.0] * len(most)
+    for order, allowed in enumerate(most, 1):
+        found = Counter(ngrams(tokens, order))
+        matched = found.keys() & allowed.keys()
+        if not matched:  # nor then can longer ones
+            break
+        gains[order - 1] = math.fsum(min(found[ngram], allowed[ngram]) * information(ngram) for ngram in matched)
+    return gains
+
+
+def length_factor(length: float, reference_length: float) -> float:
+    """What is left of the score of hypotheses that are shorter than their references, in [0, 1].
+
+        exp(beta log^2 min(1, length / reference_length)),    beta = log .5 / log^2 1.5
+
+    >>> round(length_factor(2, 3), 9), length_factor(4, 3), length_factor(0, 3)
+    (0.5, 1.0, 0.0)
+    """
+    if length >= reference_length:
+        return 1.0
+    return math.exp(BETA * math.log(length / reference_length) ** 2) if length else 0.0

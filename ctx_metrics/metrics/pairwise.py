@@ -1,0 +1,285 @@
+"""Pairwise evaluation: how often is a system's output the better one of two (Guzman, Joty, Marquez and Nakov 2015)?"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Optional
+
+import numpy as np
+
+from ..corpus import Corpus
+from ..engine.options import EngineOptions
+from ..errors import InputError, ModelError
+from ..language import guard_english
+from ..notices import counted, place
+from .base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
+from .construct import constructor_parameters
+from .feature_specs import metric_class, parse_features
+from .features import feature_scores, feature_signatures
+
+if TYPE_CHECKING:
+    from ..models.pairwise import Outputs
+
+
+class PairwiseScore(ContextScore):
+    """100 times the mean chance, over segments and opponents, that the system's output is the better one: 0 to 100, and 50
+    against an equal. It says how a system stands to its opponents, not how good it is."""
+
+
+class PairwiseSignature(ContextSignature):
+    """nrefs, model, rev, ckpt, features, against, pool, dtype, scale and versions."""
+
+
+class Pairwise(ContextMetric):
+    """Mean probability that a system's output is better than its opponents', given the reference.
+
+    references    streams of references for scoring with references=None
+    systems       all systems of the comparison; each is the others' opponent
+    sources       source segments, for models one of whose features reads them
+    target_lang   language code of hypotheses and references, where known
+    model         "embedded" (the default, English), a folder that `ctx-metrics train pairwise` wrote, or a hub
+                  name[@revision]
+    against       streams of outputs that are every system's opponents in place of the other systems
+    baseline      whether the first system is every system's only opponent
+    engine        device, number format, batch size
+
+    P(i is better than j) is the mean of both orders in which the network can read the two, so P(j is better than i) is
+    exactly one minus it. With several references it is the mean over a segment's references, whose metric features see all
+    of them. A segment without a reference is not scored.
+
+    Raises InputError for settings or texts that cannot be scored, and where a system has no opponent; ModelError for a
+    model that cannot be used, ResourceError for a device that is missing or too small.
+    """
+
+    NAME = "Pairwise"
+    _SIGNATURE_TYPE = PairwiseSignature
+    _SCORE_TYPE = PairwiseScore
+    LINE_FILES = ("against",)
+    compares_systems = True
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        sources: Optional[Sequence[str]] = None,
+        target_lang: Optional[str] = None,
+        model: Optional[str] = None,
+        against: Optional[Sequence[Sequence[str]]] = None,
+        baseline: bool = False,
+        engine: EngineOptions = EngineOptions(),
+    ):
+        super().__init__(references, systems, sources=sources, target_lang=target_lang)
+        from ..models.pairwise import PairwiseModel
+
+        if against and baseline:
+            raise InputError(
+                "pairwise: the opponents are given twice, by --pairwise-against and --pairwise-baseline; leave one out"
+            )
+        self.asked, self.target_lang, self.baseline, self.engine = model is not None, target_lang, baseline, engine
+        self._pool = [list(system) for system in systems]
+        self._against = list(against or ())
+        if any(isinstance(stream, str) for stream in self._against):
+            raise InputError(
+                "pairwise: opponents must be lists of strings, not files; leave --pairwise-against out here"
+            )
+        self.model = PairwiseModel(model, engine)
+        if self.model.english_only and target_lang:
+            self._guard(())
+        self.features = parse_features(self.model.feature_specs)
+        self._check_features()
+        read = {key for feature in self.features for key in constructor_parameters(metric_class(feature.name))}
+        self.unused_context = () if "sources" in read else ("sources",)
+        self.settings = {
+            **self.model.signature(),
+            "against": "file" if self._against else "baseline" if baseline else "others",
+            "pool": self._pool_digest(),
+            "dtype": engine.dtype,
+        }
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --pairwise-* of the sacrebleu command."""
+        group.add_argument(
+            "--pairwise-model",
+            default=None,
+            metavar="MODEL",
+            help="embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. "
+            "(Default: embedded, English only)",
+        )
+        group.add_argument(
+            "--pairwise-against",
+            nargs="+",
+            default=None,
+            metavar="FILE",
+            help="Outputs that every system is compared with, in place of the other systems; needed for one system alone.",
+        )
+        group.add_argument(
+            "--pairwise-baseline",
+            action="store_true",
+            help="Compare every system with the first one only, in place of all others.",
+        )
+
+    def win_probabilities(self) -> np.ndarray:
+        """P(system i's output is better than system j's) for each segment: fp64 [systems, systems, segments], in the order
+        of `systems`; .5 on the diagonal, [j, i] exactly 1 - [i, j], NaN where a segment has no reference.
+
+        Against the references of the constructor. Raises InputError as scoring does.
+        """
+        corpora = [Corpus(system, self._ref_cache, **self._context) for system in self._pool]
+        segments, number = len(corpora[0]), len(corpora)
+        judge = _Judge(self, corpora)
+        wins = np.full((number, number, segments), 0.5)
+        wins[:, :, judge.unscored] = np.nan
+        for i in range(number):
+            for j in range(i + 1, number):
+                wins[i, j] = judge.chance(i, j)
+                wins[j, i] = 1 - wins[i, j]
+        return wins
+
+    def _check_features(self) -> None:
+        """Raise ModelError where a feature's settings are other than in training."""
+        now = feature_signatures(self.features, None, self.target_lang, self.engine)
+        for feature, is_now, was in zip(self.features, now, self.model.feature_signatures):
+            if is_now != was:
+                raise ModelError(
+                    f"pairwise: the model {self.model.model.name} was trained on {feature.spec} as {was}, and here it is "
+                    f"{is_now}; train the model again"
+                )
+
+    def _pool_digest(self) -> str:
+        """What tells apart comparisons with other opponents: 8 hex digits of the texts, whatever their order."""
+        pool = self._against or (self._pool[:1] if self.baseline else self._pool)
+        return hashlib.sha256(" ".join(sorted(map(digest, pool))).encode()).hexdigest()[:8]
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        opponents = [self._opponents(corpus) for corpus in corpora]
+        others = {digest(texts): texts for of_system in opponents for texts in of_system}
+        known = {digest(corpus.hypotheses): corpus for corpus in corpora}
+        for key, texts in others.items():
+            if key not in known:
+                known[key] = Corpus(texts, corpora[0].references, **self._context)
+        numbers = {key: number for number, key in enumerate(known)}
+        judge = _Judge(self, list(known.values()))
+        results = []
+        for corpus, of_system in zip(corpora, opponents):
+            own = numbers[digest(corpus.hypotheses)]
+            wins = np.mean([judge.chance(own, numbers[digest(texts)]) for texts in of_system], axis=0)
+            rows = [[0.0, 0.0] if np.isnan(value) else [value, 1.0] for value in wins.tolist()]
+            counts = {"opponents": len(of_system), **judge.counts(own)}
+            results.append(SystemResult(rows, counts, judge.notices(own)))
+        return results
+
+    def _opponents(self, corpus: Corpus) -> list[Sequence[str]]:
+        """Whom a system is compared with; raises InputError if there is nobody, or an opponent is of another length."""
+        if self._against:
+            opponents = self._against
+        elif self.baseline:
+            opponents = self._pool[:1]
+        else:
+            opponents = list(self._pool)
+            if corpus.hypotheses in opponents:
+                opponents.remove(corpus.hypotheses)
+        if not opponents:
+            raise InputError(
+                "pairwise compares systems, and there is one; name another after it with -i, or its opponent with "
+                "--pairwise-against FILE"
+            )
+        for texts in opponents:
+            if len(texts) != len(corpus):
+                name = getattr(texts, "name", "") or "an opponent"
+                raise InputError(
+                    f"pairwise: {name} has {counted(len(texts), 'segment', 'segments')}, and the systems have {len(corpus)}"
+                )
+        return opponents
+
+    def _guard(self, texts: Sequence[Optional[str]]) -> None:
+        guard_english("pairwise", "--pairwise-model", self.asked, self.target_lang, texts)
+
+
+class _Judge:
+    """Compares any two of some systems, whose outputs it has read once."""
+
+    def __init__(self, metric: Pairwise, corpora: list[Corpus]):
+        self._model, first = metric.model, corpora[0]
+        if self._model.english_only and not metric.target_lang:
+            metric._guard([*(first.references or [()])[0], *first.hypotheses])
+        features = feature_scores(
+            metric.features,
+            [corpus.hypotheses for corpus in corpora],
+            first.references,
+            first.sources,
+            target_lang=metric.target_lang,
+            engine=metric.engine,
+        )
+        missing = [all(text is None for text in of_segment) for of_segment in zip(*first.references)]
+        self._unreferenced = np.array(missing if first.references else [True] * len(first))
+        self.unscored = self._unreferenced | np.isnan(features).any(axis=(0, 2))
+        self._streams = [[text or "" for text in stream] for stream in first.references]
+        self._there = np.array([[text is not None for text in stream] for stream in first.references])
+        texts = [text for corpus in corpora for text in corpus.hypotheses]
+        width = features.shape[2]
+        everything = self._model.outputs(
+            [*texts, *(text for stream in self._streams for text in stream)],
+            np.concatenate([features.reshape(len(texts), width), np.zeros((self._there.size, width))]),
+            "pairwise",
+        )
+        parts = np.split(np.arange(len(everything.terms)), len(corpora) + len(self._streams))
+        self._outputs: list["Outputs"] = [everything.rows(part) for part in parts[: len(corpora)]]
+        self._references = [everything.terms[part] for part in parts[len(corpora) :]]
+        self._corpora = corpora
+        vectors = self._model.sentence_vectors
+        self._odd = {} if vectors is None else dict(vectors.counts)
+        self._found: dict[tuple[int, int], np.ndarray] = {}
+
+    def chance(self, i: int, j: int) -> np.ndarray:
+        """P(i's output is better than j's) for each segment: fp64 [segments], the mean over its references."""
+        if j < i:
+            return 1 - self.chance(j, i)
+        if (i, j) not in self._found:
+            if i == j:
+                found = np.full(len(self.unscored), 0.5)
+            else:
+                of_streams = [
+                    self._model.probabilities(self._outputs[i], self._outputs[j], reference)
+                    for reference in self._references
+                ]
+                there = self._there.sum(axis=0)
+                found = (np.array(of_streams) * self._there).sum(axis=0) / np.maximum(there, 1)
+            self._found[i, j] = np.where(self.unscored, np.nan, found)
+        return self._found[i, j]
+
+    def counts(self, system: int) -> dict[str, int]:
+        """What is odd about a system's segments, for the score."""
+        return {
+            "empty": len(self._empty(system)),
+            "unreferenced": int(self._unreferenced.sum()),
+            "unscored": int((self.unscored & ~self._unreferenced).sum()),
+            **{name: self._odd[name] for name in ("truncated",) if name in self._odd},
+        }
+
+    def notices(self, system: int) -> list[str]:
+        """The same in words."""
+        said = []
+        if empty := self._empty(system):
+            said.append(
+                f"{counted(len(empty), 'segment has an empty hypothesis', 'segments have empty hypotheses')}, compared as "
+                f"any other (segment {place(empty)})"
+            )
+        for places, why in (
+            (self._unreferenced, ("has no reference and is left out", "have no reference and are left out")),
+            (
+                self.unscored & ~self._unreferenced,
+                ("got no score of a feature and is left out", "got no score of a feature and are left out"),
+            ),
+        ):
+            if rows := np.flatnonzero(places).tolist():
+                said.append(f"{counted(len(rows), f'segment {why[0]}', f'segments {why[1]}')} (segment {place(rows)})")
+        if cut := self._odd.get("truncated", 0):
+            said.append(
+                f"{counted(cut, 'text was cut', 'texts were cut')} to what the encoder reads, of all systems and references"
+            )
+        if unknown := self._odd.get("unknown_words", 0):
+            said.append(f"{unknown:,} of {self._odd['words']:,} words have no vector, of all systems and references")
+        return said
+
+    def _empty(self, system: int) -> list[int]:
+        return [i for i, text in enumerate(self._corpora[system].hypotheses) if not text.strip()]

@@ -1,0 +1,182 @@
+"""The laws of tests/test_laws.py for metrics that read words and no model: nist, meteor."""
+
+import json
+import math
+import pickle
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sacrebleu.metrics import METRICS
+from sacrebleu.significance import PairedTest
+
+from ctx_metrics import InputError, read_lines
+from ctx_metrics.metrics.resample import DocumentPairedTest, resample_documents
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+LARGEST = {"nist": math.inf, "meteor": 100}
+ODD = ["", " ", "\u200b", "a\0b", "🙂 👍🏽", "\u2028", "-", "x " * 3000, "Ünïcödé ﬁ ①", "[SEP] [CLS]", "日本語", "İ"]
+
+
+def lines(name: str) -> list[str]:
+    return read_lines(str(EXAMPLES / name))
+
+
+REFERENCES, DOC_IDS = lines("ref.en.txt"), lines("docids.txt")
+SYSTEMS = {letter: lines(f"system_{letter}.en.txt") for letter in "abc"}
+
+
+def make(name: str, references=None, systems=(), **settings):
+    return METRICS[name.upper()](references, systems, **{"target_lang": "en", **settings})
+
+
+def values(metric, hypotheses, references) -> list[float]:
+    return [each.score for each in metric.segment_scores(hypotheses, references)]
+
+
+@pytest.fixture(params=LARGEST)
+def name(request) -> str:
+    return request.param
+
+
+def test_order_and_company(name):
+    """A segment's score depends neither on the order nor on the other systems; nor does the corpus score."""
+    base = values(make(name), SYSTEMS["b"], [REFERENCES])
+    order = random.Random(3).sample(range(len(base)), len(base))
+    truth, shuffled = ([texts[i] for i in order] for texts in (REFERENCES, SYSTEMS["b"]))
+    assert values(make(name), shuffled, [truth]) == [base[i] for i in order]
+    together = make(name, [REFERENCES], list(SYSTEMS.values()))
+    assert values(together, SYSTEMS["b"], None) == base
+    corpus = make(name).corpus_score(SYSTEMS["b"], [REFERENCES]).score
+    assert make(name).corpus_score(shuffled, [truth]).score == together.corpus_score(SYSTEMS["b"], None).score == corpus
+
+
+def test_identity_is_the_most(name):
+    same = make(name).corpus_score(REFERENCES, [REFERENCES]).score
+    assert max(make(name).corpus_score(system, [REFERENCES]).score for system in SYSTEMS.values()) < same - 2
+    assert same <= LARGEST[name]
+
+
+def test_odd_lines(name):
+    for hypotheses, references in (
+        (ODD, ["A plain line."] * len(ODD)),
+        (["A plain line."] * len(ODD), ODD),
+        (ODD, ODD[::-1]),
+        (ODD, ODD),
+    ):
+        found = values(make(name), hypotheses, [references])
+        assert len(found) == len(ODD) and all(0 <= value <= LARGEST[name] for value in found)
+
+
+def test_lengths_must_agree(name):
+    with pytest.raises(InputError, match="2.*3|3.*2"):
+        make(name).corpus_score(["a", "b"], [["a", "b", "c"]])
+    with pytest.raises(InputError, match="no hypotheses"):
+        make(name).corpus_score([], [[]])
+    with pytest.raises(InputError, match="differ in length"):
+        make(name, [["a", "b"], ["a"]])
+    with pytest.raises(InputError, match=f"{name}: no segment can be scored"):
+        make(name).corpus_score(["a"], [[None]])
+    with pytest.raises(InputError, match=f"{name}: no segment can be scored"):
+        make(name).corpus_score(["a"], [])
+
+
+def test_one_segment(name):
+    sentence = make(name).sentence_score("The cat sat.", ["The cat sat down."]).score
+    assert sentence == make(name).corpus_score(["The cat sat."], [["The cat sat down."]]).score > 0
+
+
+def test_references(name):
+    """None marks a missing reference; a segment without any is left out."""
+    some = [text if i % 2 else None for i, text in enumerate(SYSTEMS["a"])]
+    metric = make(name)
+    score = metric.corpus_score(SYSTEMS["b"], [REFERENCES, some])
+    assert math.isfinite(score.score) and "nrefs:var" in str(metric.get_signature())
+    left = make(name).corpus_score(SYSTEMS["b"], [[None, *REFERENCES[1:]]])
+    assert left.score == make(name).corpus_score(SYSTEMS["b"][1:], [REFERENCES[1:]]).score
+    assert "unreferenced = 1" in left.format()
+
+
+def test_json(name):
+    metric = make(name)
+    score = metric.corpus_score(SYSTEMS["a"], [REFERENCES])
+    long, short = metric.get_signature().format(), metric.get_signature().format(short=True)
+    found = json.loads(score.format(1, False, long, True))
+    assert found["name"] == metric.NAME and found["tok"] == "13a" and found["nrefs"] == "1"
+    assert len(short) < len(long) and short.count(":") == long.count(":")
+
+
+def test_bootstrap(name):
+    score = make(name).corpus_score(SYSTEMS["b"], [REFERENCES], n_bootstrap=200)
+    assert 0 < score._ci < score.score / 5 and abs(score._mean - score.score) < score.score / 30
+    assert "±" in score.format()
+
+
+@pytest.mark.parametrize("kind", ["bs", "ar"])
+def test_paired(name, kind):
+    """Two worker processes give what one gives, and the systems differ."""
+    named, results = [(letter, SYSTEMS[letter]) for letter in "cba"], []
+    for jobs in (1, 2):
+        metric = make(name, [REFERENCES], [system for _, system in named])
+        _, scores = PairedTest(named, {metric.NAME: metric}, None, kind, n_samples=200, n_jobs=jobs)()
+        results.append([(each.score, each.p_value) for each in scores[metric.NAME]])
+    assert results[0] == results[1]
+    assert results[0][1][1] < 0.05
+
+
+def test_documents(name):
+    before = make(name).corpus_score(SYSTEMS["b"], [REFERENCES]).score
+    metric = resample_documents(make(name, [REFERENCES]), DOC_IDS)
+    assert metric.corpus_score(SYSTEMS["b"], None, n_bootstrap=50).score == before
+    named = [("b", SYSTEMS["b"]), ("c", SYSTEMS["c"])]
+    _, scores = DocumentPairedTest(named, {metric.NAME: metric}, None, "bs", 50, 1)()
+    assert scores[metric.NAME][0].score == pytest.approx(before)
+
+
+def test_pickling(name):
+    metric = make(name, [REFERENCES])
+    before = metric.corpus_score(SYSTEMS["a"], None).score
+    data = pickle.dumps(metric)
+    assert len(data) < 100_000
+    again = pickle.loads(data)
+    assert again.corpus_score(SYSTEMS["a"], None).score == before
+    assert again.corpus_score(SYSTEMS["b"], None).score == metric.corpus_score(SYSTEMS["b"], None).score
+
+
+def test_words_count(name):
+    """Scrambled words lower the score."""
+    scrambled = [" ".join(random.Random(7).sample(text.split(), len(text.split()))) for text in SYSTEMS["b"]]
+    whole = make(name).corpus_score(SYSTEMS["b"], [REFERENCES]).score
+    assert make(name).corpus_score(scrambled, [REFERENCES]).score < 0.95 * whole
+
+
+def test_command(name):
+    """--sentence-level agrees with the segments' scores, standard input with -i, and flags reach the constructor."""
+    command = [
+        str(Path(sys.executable).with_name("sacrebleu")),
+        "ref.en.txt",
+        "-m",
+        name,
+        "-w",
+        "4",
+        "-q",
+        "-l",
+        "de-en",
+    ]
+
+    def run(*more, text=None):
+        done = subprocess.run([*command, *more], input=text, capture_output=True, text=True, cwd=EXAMPLES)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    corpus = json.loads(run("-i", "system_b.en.txt"))["score"]
+    assert float(run("-b", text=(EXAMPLES / "system_b.en.txt").read_text(encoding="utf-8"))) == corpus
+    assert corpus == pytest.approx(make(name).corpus_score(SYSTEMS["b"], [REFERENCES]).score, abs=1e-4)
+    sentences = [float(line) for line in run("-i", "system_b.en.txt", "-sl", "-b").split()]
+    assert sentences == pytest.approx(values(make(name), SYSTEMS["b"], [REFERENCES]), abs=1e-3)
+    settings = {"nist": ["--nist-lowercase"], "meteor": ["--meteor-stem", "none"]}[name]
+    other = json.loads(run("-i", "system_b.en.txt", f"--{name}-tokenize", "char", *settings))
+    assert other["tok"] == "char" and other["score"] != corpus
+    assert other["case"] == "lc" and other.get("stem", "none") == "none"

@@ -1,0 +1,196 @@
+import math
+import pickle
+import random
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from nltk.stem import SnowballStemmer
+from nltk.translate.meteor_score import meteor_score
+
+from ctx_metrics import METEOR, InputError, read_lines
+from ctx_metrics.metrics.meteor import SNOWBALL, NoSynonyms, Stemmer, meteor, stem_of, stemmer_for
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+# F = P R / (.9 P + .1 R), times 1 - .5 (chunks / matches)^3
+GOLDEN = [
+    ("a", "a", 0.5),  # one word is one chunk
+    ("a b", "a b", 1 - 0.5 / 8),
+    ("a b c d", "a b c d", 1 - 0.5 / 64),
+    ("a b c d", "a b x c d", (0.8 / 0.98) * (1 - 0.5 / 8)),  # P 1, R 4/5; 2 chunks of 4
+    ("a b x c d", "a b c d", (0.8 / 0.82) * (1 - 0.5 / 8)),  # P 4/5, R 1: recall counts nine times as much
+    ("b a", "a b", 0.5),  # 2 chunks of 2
+    ("a b", "c d", 0.0),
+    ("A b", "a B", 1 - 0.5 / 8),
+    ("cats running", "cat runs", 1 - 0.5 / 8),  # by their stems
+    # the equal word takes its match first: "cats" is left with nothing
+    ("cats cat", "cat", (0.5 * 1 / (0.9 * 0.5 + 0.1)) * 0.5),
+    # of two equal words the later is matched: 2 chunks, where "a b" alone would be one
+    ("a b", "a b a", (2 / 3) / (0.9 + 0.1 * 2 / 3) * 0.5),
+]
+
+
+@pytest.mark.parametrize("hypothesis, reference, value", GOLDEN, ids=[f"{h}-{r}" for h, r, _ in GOLDEN])
+def test_golden_values(hypothesis, reference, value):
+    assert meteor(hypothesis.split(), reference.split()) == pytest.approx(value)
+    assert METEOR(tokenize="none").sentence_score(hypothesis, [reference]).score == pytest.approx(100 * value)
+
+
+def test_corpus_score_is_the_mean_of_segments():
+    hypotheses, references, values = map(list, zip(*GOLDEN))
+    metric = METEOR([references], [hypotheses], tokenize="none")
+    assert metric.corpus_score(hypotheses, None).score == pytest.approx(100 * sum(values) / len(values))
+
+
+def test_the_best_reference_counts():
+    values = [meteor("a b c".split(), text.split()) for text in ("a b x y", "b c", "z")]
+    metric = METEOR([["a b x y"], ["b c"], ["z"], [None]], tokenize="none")
+    assert metric.corpus_score(["a b c"], None).score == pytest.approx(100 * max(values))
+    assert max(values) == values[1] > values[0] > values[2] == 0
+
+
+def plain_meteor(hypothesis, reference, stem) -> float:
+    """The formula, with matches made word by word from the ends."""
+    pairs = {}
+    for same in (str, stem):
+        for i in reversed(range(len(hypothesis))):
+            for j in reversed(range(len(reference))):
+                if i not in pairs and j not in pairs.values() and same(hypothesis[i]) == same(reference[j]):
+                    pairs[i] = j
+    if not pairs:
+        return 0.0
+    precision, recall = len(pairs) / len(hypothesis), len(pairs) / len(reference)
+    chunks = sum(pairs.get(i - 1, -9) != j - 1 for i, j in pairs.items())
+    return 10 * precision * recall / (recall + 9 * precision) * (1 - 0.5 * (chunks / len(pairs)) ** 3)
+
+
+@pytest.mark.parametrize("stemmer", ["porter", "none", "snowball-german"])
+def test_agrees_with_a_plain_implementation(stemmer):
+    generator = random.Random(3)
+    words = "run runs running cat cats the gehen gehe ging häuser haus".split()
+    for _ in range(300):
+        hypothesis, reference = (generator.choices(words, k=generator.randint(1, 9)) for _ in range(2))
+        value = plain_meteor(hypothesis, reference, lambda word: stem_of(stemmer, word))
+        assert meteor(hypothesis, reference, stemmer) == pytest.approx(value)
+
+
+def test_agrees_with_nltk_on_the_examples():
+    references, others = (read_lines(str(EXAMPLES / name)) for name in ("ref.en.txt", "system_c.en.txt"))
+    for letter in "ab":
+        hypotheses = read_lines(str(EXAMPLES / f"system_{letter}.en.txt"))
+        metric = METEOR([references, others], target_lang="en")
+        found = [each.score for each in metric.segment_scores(hypotheses)]
+        theirs = [
+            meteor_score([metric._words(a), metric._words(b)], metric._words(text), wordnet=NoSynonyms())
+            for text, a, b in zip(hypotheses, references, others)
+        ]
+        assert found == pytest.approx([100 * value for value in theirs])
+
+
+@pytest.mark.parametrize(
+    "language, texts",
+    [
+        ("en", ("houses", "house")),
+        ("en-GB", ("houses", "house")),
+        (None, ("houses", "house")),
+        ("de", ("Häuser", "Haus")),
+        ("de_AT", ("Häuser", "Haus")),
+        ("fr", ("maisons", "maison")),
+        ("ru", ("книги", "книга")),
+        ("fi", ("talossa", "talon")),
+    ],
+)
+def test_stems_by_language(language, texts):
+    metric = METEOR([[texts[1]]], target_lang=language)
+    assert metric.corpus_score([texts[0]], None).score == 50
+    assert METEOR([[texts[1]]], target_lang=language, stem="none").corpus_score([texts[0]], None).score == 0
+
+
+def test_all_languages_of_snowball_are_there():
+    assert {*SNOWBALL.values(), "english", "porter"} == set(SnowballStemmer.languages)
+    for code, name in SNOWBALL.items():
+        assert stemmer_for("auto", code) == f"snowball-{name}"
+        assert isinstance(stem_of(f"snowball-{name}", "abc"), str)
+
+
+def test_a_language_without_a_stemmer_is_said(caplog):
+    metric = METEOR([["domy"]], target_lang="pl")
+    assert caplog.messages == ["meteor: there is no stemmer for 'pl', so that equal words match alone"]
+    assert metric.corpus_score(["dom"], None).score == 0 and "stem:none" in str(metric.get_signature())
+    caplog.clear()
+    assert stemmer_for("porter", "pl") == "porter" and stemmer_for("none", "pl") == "none" and not caplog.messages
+    with pytest.raises(InputError, match="meteor: stem 'snowball' is none of auto, porter, none"):
+        METEOR(stem="snowball")
+
+
+def test_a_stem_does_not_depend_on_the_words_before():
+    """nltk's Arabic stemmer remembers what it found in the last word."""
+    generator = random.Random(1)
+    letters = "ابتثجحخدذرزسشصضطظعغفقكلمنهويىءآأإةؤئًٌٍَُِّْ"
+    words = ["".join(generator.choices(letters, k=generator.randint(1, 9))) for _ in range(2000)]
+    one = SnowballStemmer("arabic")
+    assert any(one.stem(word) != SnowballStemmer("arabic").stem(word) for word in words)
+    stem_of.cache_clear()
+    there = [stem_of("snowball-arabic", word) for word in words]
+    stem_of.cache_clear()
+    assert there == [stem_of("snowball-arabic", word) for word in reversed(words)][::-1]
+
+
+def test_stems_are_remembered(monkeypatch):
+    made = []
+    monkeypatch.setattr("nltk.stem.PorterStemmer.stem", lambda self, word: made.append(word) or word)
+    stem_of.cache_clear()
+    stemmer = Stemmer("porter")
+    assert [stemmer.stem(word) for word in ("x", "y", "x")] == ["x", "y", "x"] and made == ["x", "y"]
+    stem_of.cache_clear()
+
+
+def test_odd_segments_are_counted(caplog):
+    hypotheses = ["a b", "", " ", "a", "a", "a b"]
+    streams = [["a b", "a", "a", "", None, None], [None, "", None, " ", None, "a b"]]
+    metric = METEOR(streams, [hypotheses])
+    score = metric.corpus_score(hypotheses, None)
+    [found] = metric.system_results()
+    same = 1 - 0.5 / 8
+    assert found.rows == [[same, 1], [0, 1], [0, 1], [0, 1], [0, 0], [same, 1]]
+    assert score.score == pytest.approx(100 * 2 * same / 5) and "(empty = 3 unreferenced = 1)" in str(score)
+    assert caplog.messages == [
+        "meteor: 3 segments have an empty hypothesis or reference and score 0 (segment 2, 3, 4)",
+        "meteor: 1 segment has no reference and is left out (segment 5)",
+    ]
+    assert math.isnan(metric.segment_scores(hypotheses)[4].score)
+
+
+def test_an_empty_reference_beside_another_is_no_empty_segment():
+    metric = METEOR([["a b"], [""]], [["a b"]])
+    assert "empty" not in str(metric.corpus_score(["a b"], None))
+
+
+def test_tokenizer():
+    assert METEOR().sentence_score("Hello, world", ["hello , world"]).score == pytest.approx(100 * (1 - 0.5 / 27))
+    assert METEOR(tokenize="none").sentence_score("Hello, world", ["hello , world"]).score < 50
+    assert METEOR(target_lang="zh", stem="none").sentence_score("我吃饭", ["我喝饭"]).score > 0
+    with pytest.raises(InputError, match="no tokenizer"):
+        METEOR(tokenize="13b")
+
+
+def test_signature():
+    metric = METEOR([["a"]], target_lang="de")
+    metric.corpus_score(["a"], None)
+    long, short = (metric.get_signature().format(short=short) for short in (False, True))
+    nltk = version("nltk")
+    assert long.startswith(f"nrefs:1|case:lc|tok:13a|stem:snowball-german|nltk:{nltk}|scale:100|ctx:")
+    assert short.startswith(f"#:1|c:lc|tok:13a|sm:snowball-german|nl:{nltk}|sc:100|ctx:")
+
+
+def test_pickled_metric_scores_on():
+    metric = pickle.loads(pickle.dumps(METEOR([["die Häuser"]], target_lang="de")))
+    assert metric.corpus_score(["die Haus"], None).score == pytest.approx(100 * (1 - 0.5 / 8))
+
+
+def test_nltk_is_imported_to_score_only():
+    code = "import sys, ctx_metrics.metrics.meteor as m; m.METEOR(); assert not {'torch', 'nltk'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,29 @@
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.training.pairwise_recipe import COSTS, MODERN, PAPER, RECIPES, PairwiseRecipe
+
+
+def test_the_papers_recipe():
+    assert PAPER == PairwiseRecipe(
+        "logistic", "adagrad", learning_rate=0.01, batch=30, weight_decay=1e-4, epochs=10_000, patience=None
+    )
+    assert (PAPER.beta, PAPER.gamma) == (100.0, 100.0)
+
+
+def test_the_modern_recipe_stops_early():
+    assert MODERN.optimiser == "adamw" and MODERN.patience < MODERN.epochs and RECIPES["modern"] is MODERN
+
+
+def test_phases():
+    assert [PairwiseRecipe(cost=cost).phases for cost in COSTS] == [
+        ("logistic",),
+        ("kendall",),
+        ("logistic", "kendall"),
+    ]
+
+
+@pytest.mark.parametrize("named", [{"cost": "hinge"}, {"cost": "kendall+logistic"}, {"optimiser": "sgd"}])
+def test_what_there_is_not_is_refused(named):
+    with pytest.raises(InputError, match=next(iter(named))):
+        PairwiseRecipe(**named)
