@@ -14,6 +14,7 @@ import pytest
 import torch
 from comet_checkpoints import RECIPES, build
 from learned_folders import change, read, write_learned
+from pairwise_folders import write_pairwise
 from plugin_conftest import run_forked
 from safetensors.torch import load_file, save_file
 
@@ -26,6 +27,7 @@ SETUP = """
 import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet
 import ctx_metrics.metrics.esim, ctx_metrics.cli.train, ctx_metrics.training.learn
 import ctx_metrics.engine.pairs, ctx_metrics.models.comet, ctx_metrics.models.regressor
+import ctx_metrics.cli.pairwise, ctx_metrics.cli.train_pairwise, ctx_metrics.metrics.pairwise, ctx_metrics.training.pairwise
 from sacrebleu.sacrebleu import main as sacrebleu
 from ctx_metrics.cli import main as ctx_metrics
 """
@@ -205,6 +207,33 @@ def write_learned_models(folder: Path) -> None:
     (copy("no-weights") / "model.safetensors").unlink()
 
 
+def write_pairwise_models(folder: Path) -> None:
+    """Pairwise models: the good `pairwise`, which reads chrF, and copies that are broken in one way; rankings to learn from."""
+    good = write_pairwise(folder / "pairwise")
+    weights = load_file(shutil.copytree(good, folder / "reweighted") / "model.safetensors")
+    weights["network.output"] += 1
+    save_file(weights, folder / "reweighted" / "model.safetensors")
+    [feature] = read(good)["features"]
+    for name, changed in (
+        ("feature-gone", {"spec": "rouge"}),
+        ("feature-changed", {"signature": feature["signature"].replace("nw:0", "nw:2")}),
+        ("feature-more", {"columns": 16}),
+    ):
+        change(shutil.copytree(good, folder / name), features=[{**feature, **changed}])
+    of_vectors = write_pairwise(folder / "with-vectors", vectors=["encoder:3"], hidden=2)
+    [vectors] = read(of_vectors)["vectors"]
+    gone = {**vectors, "spec": "glove.txt:3", "path": "glove.txt", "sha256": "0" * 64}
+    change(shutil.copytree(of_vectors, folder / "words-gone"), vectors=[gone])
+    change(shutil.copytree(of_vectors, folder / "encoder-changed"), encoder_ckpt="0" * 12)
+    header = ",".join(["srclang,trglang,segmentId", *(f"system{k}Id,system{k}rank" for k in range(1, 6))])
+    (folder / "outputs").mkdir()
+    for system in "ABC":
+        (folder / "outputs" / system).write_text(f"one {system}\ntwo {system}\nthree {system}\n")
+    for name, segment in (("rankings.csv", 3), ("rankings-far.csv", 9)):
+        (folder / name).write_text(f"{header}\nfr,en,{segment},A,1,B,2,C,3,D,-1,E,-1\n")
+    (folder / "alike-pairs.tsv").write_text("better\tworse\tref\none\tone\tone\n")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """Where the commands of the page are run."""
@@ -212,6 +241,7 @@ def folder(tmp_path_factory) -> Path:
     write_files(made)
     write_checkpoints(made)
     write_learned_models(made)
+    write_pairwise_models(made)
     return made
 
 

@@ -1,22 +1,27 @@
-"""docs/score.md, meta.md and training.md: their commands print what the pages show, and their tables name flags that exist;
-docs/comet.md: its Python."""
+"""docs/score.md, meta.md, pairwise.md, pairwise-rank.md and training.md: their commands print what the pages show, and their
+tables name flags that exist; docs/comet.md: its Python."""
 
 import contextlib
 import io
 import json
 import re
 import shlex
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import A, EXAMPLES, REF, SOURCE, lines_of
+from plugin_conftest import A, EXAMPLES, REF, SOURCE, lines_of, sacrebleu
 
+from ctx_metrics import Pairwise
 from ctx_metrics.cli import command_parser
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGE, META, TRAINING = ((DOCS / name).read_text(encoding="utf-8") for name in ("score.md", "meta.md", "training.md"))
+PAGE, META, TRAINING, PAIRWISE, RANK = (
+    (DOCS / name).read_text(encoding="utf-8")
+    for name in ("score.md", "meta.md", "training.md", "pairwise.md", "pairwise-rank.md")
+)
 
 
 def blocks(page: str) -> list[tuple[str, list[str]]]:
@@ -86,7 +91,7 @@ def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):  # noqa: F
     monkeypatch.chdir(tmp_path)
     tutorial = TRAINING.split("## Tutorial")[1].split("\n## ")[0]
     commands = blocks(tutorial)
-    assert len(commands) == 7 == len(re.findall(r"^ {4}\$ ", TRAINING, re.M))
+    assert len(commands) == 7 == len(re.findall(r"^ {4}\$ ", TRAINING, re.M)) - 1  # and that of pairs
     for command, printed in commands:
         done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
         assert_about_as_printed(done.err + done.out, unwrapped(printed))
@@ -94,6 +99,28 @@ def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):  # noqa: F
     capfd.readouterr()
     exec(code, {})
     assert_about_as_printed(capfd.readouterr().out, unwrapped(re.sub("^ {4}", "", printed, flags=re.M).split("\n")))
+
+
+def test_the_training_on_pairs(ctx, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "preferences.tsv").symlink_to(EXAMPLES / "preferences.tsv")
+    [(command, printed)] = blocks(TRAINING.split("## Pairs: ")[1].split("\n## ")[0])
+    done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
+    assert_about_as_printed(done.err + done.out, unwrapped(printed))
+
+
+def test_the_ranking(ctx):  # noqa: F811
+    [(command, printed)] = blocks(RANK)
+    done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
+    assert_about_as_printed(done.err + done.out, unwrapped(printed))
+
+
+def test_pairwise_scores_as_its_page_shows():
+    commands = blocks(PAIRWISE)
+    assert len(commands) == 2
+    for command, printed in commands:
+        done = sacrebleu(*shlex.split(command)[1:], "--ctx-device", "cpu")
+        assert_about_as_printed(done.stderr + done.stdout, unwrapped(printed))
 
 
 def test_the_ratings_of_the_tutorial_are_what_the_page_says():
@@ -138,9 +165,11 @@ def test_the_python_of_the_page_on_comet(folder, monkeypatch, capsys):
 
 def flags_of(subcommand: str) -> set[str]:
     """All flags that a subcommand's help shows."""
-    argv = [subcommand, "-m", "comet", "slide", "doccomet", "bleu", "--help"]
-    if subcommand == "train":
-        argv = ["train", "esim", "--teacher", "comet", "--help"]
+    argv = {
+        "train": ["train", "esim", "--teacher", "comet", "--help"],
+        "train pairwise": ["train", "pairwise", "--help"],
+        "pairwise rank": ["pairwise", "rank", "--help"],
+    }.get(subcommand, [subcommand, "-m", "comet", "slide", "doccomet", "bleu", "--help"])
     with contextlib.redirect_stdout(io.StringIO()) as text, contextlib.suppress(SystemExit):
         command_parser(argv).parse_args(argv)
     return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text.getvalue()))
@@ -167,8 +196,28 @@ def test_every_flag_of_train_is_on_its_page():
     train = {flag for flag in flags_of("train") if flag.startswith("--")}
     usual = {flag for flag in train if re.match("--(ctx|comet)-", flag)} | {"--help", "--quiet", "--language-pair"}
     assert train - usual <= ours, train - usual - ours
-    of_others = {"--docids", "--source", *(f"--{name}-model" for name in ("esim", "bilstm", "bilstmatt", "slide"))}
-    assert ours - train <= of_others | {"--model", "--test"}, ours - train
+    of_pairs = flags_of("train pairwise")
+    assert {flag for flag in of_pairs if flag.startswith("--")} - usual - {"--no-antisymmetric"} <= ours, (
+        of_pairs - ours
+    )
+    models = {f"--{name}-model" for name in ("esim", "bilstm", "bilstmatt", "slide", "pairwise")}
+    of_others = of_pairs | models | {"--docids", "--source", "--model", "--test"}
+    assert ours - train <= of_others, ours - train - of_others
+
+
+def test_every_flag_of_the_ranking_is_on_its_page():
+    ours = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", RANK))
+    known = flags_of("pairwise rank") - {"-h", "--help"}
+    assert len(known) > 20 and known <= ours, known - ours
+    assert ours - known <= {"-m"}, ours - known  # the metric beside it
+
+
+def test_the_flags_of_pairwise_are_those_of_its_page():
+    group = ArgumentParser().add_argument_group()
+    Pairwise.add_arguments(group)
+    known = {flag for action in group._group_actions for flag in action.option_strings}
+    table = PAIRWISE.split("## Flags")[1].split("\n\n    ")[0]
+    assert set(re.findall(r"`(--[a-z-]+)`", table)) == known
 
 
 def test_every_flag_of_comet_score_is_in_the_table():

@@ -166,6 +166,7 @@ def test_the_figure(ctx, tmp_path, made):  # noqa: F811
         (["pairwise", "rank", REF, "-i", A], "a ranking is of at least two"),
         ([*THREE, "--names", "a", "b"], "--names has 2 names for 3 systems"),
         ([*THREE, "--names", "a", "b", "a"], "names two systems alike"),
+        ([*THREE, "--names", "a", "b", " "], "or has an empty name"),
         (["pairwise", "rank", REF, "-i", A, "-"], "the standard input is not read here"),
         (["pairwise", "rank", "-", "-i", A, B], "the standard input is not read here"),
         ([*THREE, "--confidence", "95"], "not between 0 and 1"),
@@ -176,6 +177,10 @@ def test_the_figure(ctx, tmp_path, made):  # noqa: F811
 def test_wrong_usage(ctx, made, words, said):  # noqa: F811
     done = ctx(*words)
     assert done.code == 2 and said in done.err and not made
+
+
+def test_the_model_under_the_name_that_messages_give_it(ctx, made):  # noqa: F811
+    assert ctx(*THREE, "--pairwise-model", "mine").code == 0 and made[0]["model"] == "mine"
 
 
 def test_input_that_does_not_fit(ctx, tmp_path, made):  # noqa: F811

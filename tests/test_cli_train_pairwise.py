@@ -313,6 +313,7 @@ def test_references_on_both_sides_are_said(train, learned):
         (["--beta", "2"], "--beta is for --cost kendall and logistic+kendall"),
         (["--gamma", "2"], "--gamma is for --cost kendall and logistic+kendall"),
         (["--hidden", "-1"], "--hidden"),
+        (["--hidden", "10001"], "10001 is above 10,000"),
         (["--dev", "2"], "2 is no file, and no share above 0 and below 1"),
         (["--patience", "-1"], "--patience"),
     ],
@@ -330,6 +331,21 @@ def test_nothing_is_made_where_something_is_wrong(train, learned, folder):
     (folder / "file").write_text("x")
     assert "cannot write into" in train(out=folder / "file" / "model").err
     assert learned == [] and names(folder) == sorted([*before, "file"])
+
+
+def test_what_cannot_be_read_leaves_no_folder(train, folder):
+    """Features are computed before the PCA fails; what was there before stays."""
+    before = names(folder)
+    flags = ["--features", "chrf", "--vectors", "encoder:300"]
+    done = train(*flags, out=folder / "new" / "deeper")
+    assert done.code == 1 and done.err.count("\n") == 1 and "PCA of 115 texts" in done.err
+    assert names(folder) == before
+    (folder / "out" / "training-embeddings").mkdir(parents=True)
+    assert train(*flags).code == 1
+    assert len(names(folder / "out" / "training-embeddings")) == 4
+    (folder / "out" / "training-embeddings").rename(folder / "kept")
+    assert train(*flags, "--cache", folder / "kept").code == 1
+    assert names(folder / "out") == [] and len(names(folder / "kept")) == 4
 
 
 def test_settings_that_no_metric_has(train):

@@ -37,7 +37,9 @@ def test_the_readme_examples_in_python():
     assert tried == 4 and failed == 0
 
 
-@pytest.mark.parametrize("page", ["round-trip-metrics.md", "pseudo-reference-metrics.md", "nist.md", "meteor.md"])
+@pytest.mark.parametrize(
+    "page", ["round-trip-metrics.md", "pseudo-reference-metrics.md", "nist.md", "meteor.md", "pairwise.md"]
+)
 def test_the_examples_in_python(page):
     failed, tried = doctest.testfile(str(DOCS / page), module_relative=False)
     assert tried >= 4 and failed == 0

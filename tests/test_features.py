@@ -306,6 +306,18 @@ def test_an_option_that_the_metric_refuses(spec):
     assert "\n" not in str(caught.value)
 
 
+def test_an_option_with_which_the_metric_cannot_score(monkeypatch):
+    with pytest.raises(InputError, match="^feature chrf:char_order=0: the metric cannot score with these options: Ind"):
+        feature_scores(parse_features(["chrf:char_order=0"]), [["a b", "c d"]], [["a", "c"]])
+
+    def broken(*texts):
+        raise KeyError("of ours")
+
+    monkeypatch.setattr("ctx_metrics.metrics.features.scores", broken)
+    with pytest.raises(KeyError):  # without options it is no mistake of the user's
+        feature_scores(parse_features(["chrf"]), [["a"]], [["a"]])
+
+
 def test_our_own_metrics_refuse_in_their_own_words():
     with pytest.raises(InputError, match="^bertr: .*multiref"):
         feature_scores(parse_features(["bertr:multiref=least"]), [["a"]], [["a"]])

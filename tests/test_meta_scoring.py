@@ -8,7 +8,7 @@ import pytest
 from plugin_conftest import EXAMPLES
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from ctx_metrics import BERTR, COMET, SLIDE, InputError
+from ctx_metrics import BERTR, COMET, InputError, Pairwise, SLIDE
 from ctx_metrics.meta.judged import JudgedSet
 from ctx_metrics.meta.readers import read_judged
 from ctx_metrics.meta.scoring import MetricSettings, lacking, score_set
@@ -134,6 +134,10 @@ def test_what_a_set_lacks(judged, gaps, caplog):
     assert lacking(gaps, SLIDE) == "no document ids"
     assert lacking(gaps_in_documents, SLIDE) == "no whole documents: outputs are missing"
     assert [lacking(bare, cls) for cls in (CHRF, BERTR, Sources)] == ["no references", "no references", ""]
+    assert lacking(judged, Pairwise) == "" and lacking(gaps, Pairwise) == "not every system's output of each segment"
+    assert lacking(bare, Pairwise) == "one system alone"
+    two = JudgedSet("two", ["A", "B"], 1, [["It rains."], ["It pours."]], segment_scores=np.array([[1.0], [0.0]]))
+    assert lacking(two, Pairwise) == "no references"
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         slide, chrf = score_set(gaps, [MetricSettings("slide", SLIDE), MetricSettings("chrf", CHRF)])
     assert slide is None and chrf.name == "chrf"

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pairwise_folders import write_pairwise
+from pairwise_folders import change, write_pairwise
 from sacrebleu.metrics import CHRF
 from sacrebleu.significance import PairedTest
 
 from ctx_metrics import InputError, Pairwise, read_lines
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import ModelError
 from ctx_metrics.metrics.construct import Segments
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -178,9 +179,37 @@ def test_odd_texts(whole, caplog):
     assert all(map(math.isfinite, values(reference_odd, references)))
 
 
+def test_what_is_odd_is_said_of_win_probabilities_too(of_chrf, caplog):
+    system = Segments(["", "a", " "])
+    system.name = "odd.txt"
+    Pairwise([["a", "b", "c"]], [system, ["a", "b", "c"]], model=of_chrf).win_probabilities()
+    assert caplog.messages == [
+        "pairwise: odd.txt: 2 segments have empty hypotheses, compared as any other (segment 1, 3)"
+    ]
+
+
+def test_a_feature_that_is_not_there(tmp_path):
+    folder = write_pairwise(tmp_path / "model")
+    [feature] = json.loads((folder / "config.json").read_text())["features"]
+    change(folder, features=[{**feature, "spec": "rouge"}])
+    with pytest.raises(ModelError, match="^pairwise: the model model cannot be used here: feature rouge: no metric"):
+        Pairwise(model=str(folder))
+
+
+@pytest.mark.parametrize("name", ["", "absent", "hyp.txt"])
+def test_what_is_no_folder_and_no_name_of_the_hub(name):
+    with pytest.raises(
+        ModelError, match="^no pairwise model .+; name embedded, a folder that .+, or OWNER/NAME of the hub$"
+    ):
+        Pairwise(model=name)
+
+
 def test_what_has_no_opponent_or_two_kinds_of_them(of_chrf):
     with pytest.raises(InputError, match="pairwise compares systems, and there is one; name another after it with -i"):
         make(of_chrf, [SYSTEMS[0]]).corpus_score(SYSTEMS[0], None)
+    with pytest.raises(InputError, match="compares systems, and there is one"):
+        make(of_chrf, [SYSTEMS[0]], baseline=True).corpus_score(SYSTEMS[0], None)
+    assert make(of_chrf, [SYSTEMS[0]], baseline=True).corpus_score(SYSTEMS[1], None).score != 50
     with pytest.raises(InputError, match="given twice, by --pairwise-against and --pairwise-baseline"):
         make(of_chrf, against=[SYSTEMS[0]], baseline=True)
     with pytest.raises(InputError, match="must be lists of strings, not files"):
@@ -206,6 +235,16 @@ def test_features_must_be_those_of_training(tmp_path):
     assert make(str(folder))
     with pytest.raises(Exception, match=r"trained on bleu as bleu\|.*tok:13a.*, and here it is bleu\|.*tok:zh"):
         Pairwise([REFERENCES], SYSTEMS, target_lang="zh", model=str(folder))
+    folder = write_pairwise(tmp_path / "german", ("meteor",))
+    [feature] = json.loads((folder / "config.json").read_text())["features"]
+    change(
+        folder, features=[{**feature, "signature": feature["signature"].replace("stem:porter", "stem:snowball-german")}]
+    )
+    with pytest.raises(ModelError, match="; name the language pair with -l, or train the model again$"):
+        Pairwise(model=str(folder))
+    with pytest.raises(ModelError, match="scale:100; train the model again$"):
+        Pairwise(target_lang="en", model=str(folder))
+    Pairwise(target_lang="de", model=str(folder))
 
 
 def test_pickle_and_paired_tests(whole):
@@ -223,6 +262,13 @@ def test_pickle_and_paired_tests(whole):
 def test_confidence_interval(whole):
     score = make(whole).corpus_score(SYSTEMS[0], None, n_bootstrap=200)
     assert 0 < score._ci < 10 and abs(score._mean - score.score) < 2
+
+
+def test_english_alone(tmp_path):
+    folder = write_pairwise(tmp_path / "model", languages=["en"])
+    with pytest.raises(InputError, match="pairwise: the model reads English only"):
+        Pairwise([REFERENCES], SYSTEMS, target_lang="de")
+    Pairwise([REFERENCES], SYSTEMS, target_lang="de", model=str(folder))  # it was asked for
 
 
 def sacrebleu(*flags: str) -> subprocess.CompletedProcess:

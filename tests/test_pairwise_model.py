@@ -70,6 +70,16 @@ def test_signature(folder):
     assert not model.english_only and model.feature_specs == ["bleu", "chrf"]
 
 
+def test_signature_has_no_path(folder):
+    model = PairwiseModel(str(folder))
+    model.feature_specs = [
+        "nist",
+        "comet:inputs=mt,model=/home/me/my comet,on_long=error",
+        "bertr:layers=3,4,model=a/b",
+    ]
+    assert model.signature()["features"] == "nist+comet:inputs=mt,model=my comet,on_long=error+bertr:layers=3,4,model=b"
+
+
 def test_a_feature_without_a_score_gives_nan(folder):
     outputs = PairwiseModel(str(folder)).outputs(TEXTS[:2], np.array([[50.0, np.nan], [50, 50]]))
     found = PairwiseModel(str(folder)).probabilities(outputs, outputs.rows(np.array([1, 1])), outputs.terms)

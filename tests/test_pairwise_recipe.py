@@ -27,3 +27,13 @@ def test_phases():
 def test_what_there_is_not_is_refused(named):
     with pytest.raises(InputError, match=next(iter(named))):
         PairwiseRecipe(**named)
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "weight_decay", "beta", "gamma"])
+def test_numbers_that_fp32_cannot_compute_with_are_refused(name):
+    assert getattr(PairwiseRecipe(**{name: 1e6}), name) == 1e6
+    for value in (1e7, 1e300, float("inf"), float("nan"), -1.0):
+        with pytest.raises(
+            InputError, match=f"^{name.replace('_', ' ')} .+ is not from 0 to 1,000,000; name a smaller one$"
+        ):
+            PairwiseRecipe(**{name: value})

@@ -166,7 +166,9 @@ def test_mqm_errors_and_trees(put, tmp_path):
 def test_what_cannot_be_read(put):
     with pytest.raises(InputError, match="cannot read nowhere.tsv: No such file or directory"):
         read_judgements(["nowhere.tsv"])
-    with pytest.raises(InputError, match="rankings cannot be learned from; write their pairs as a TSV"):
+    with pytest.raises(
+        InputError, match="r.csv: rankings hold no scores to learn; `ctx-metrics train pairwise` learns"
+    ):
         read_judgements([put("r.csv", "srclang,system1rank", "a,1")])
     with pytest.raises(InputError, match="t.tsv, line 2: 'x' is no score"):
         read_judgements([put("t.tsv", "mt|ref|score", "a|r|x")])

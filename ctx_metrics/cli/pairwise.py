@@ -101,7 +101,7 @@ def _add_inputs(group) -> None:
 def _add_ranking(group) -> None:
     group.add_argument(
         "--model",
-        metavar="MODEL",
+        "--pairwise-model",
         help="embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. (Default: embedded, "
         "English only)",
     )
@@ -153,8 +153,8 @@ def _check(args: Namespace) -> None:
         error("-i names one system; a ranking is of at least two")
     if args.names and len(args.names) != len(args.translations):
         error(f"--names has {len(args.names)} names for {len(args.translations)} systems")
-    if args.names and len(set(args.names)) < len(args.names):
-        error("--names names two systems alike")
+    if args.names and len({name.strip() for name in args.names} - {""}) < len(args.names):
+        error("--names names two systems alike, or has an empty name")
     if args.format is None:
         ending = (args.output or "").rpartition(".")[2]
         args.format = ending if ending in FORMATS[1:] else FORMATS[0]

@@ -6,11 +6,14 @@ with people on other pairs, and writes a folder that `sacrebleu -m pairwise --pa
 """
 
 import os
+import shutil
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import CtxMetricsError
 from ..notices import counted, notice
 from . import train
 
@@ -46,8 +49,6 @@ def run(args: Namespace) -> int:
 
 
 def _train(args: Namespace) -> int:
-    import shutil
-
     from ..engine.options import EngineOptions
     from ..training.data import data_sha256
     from ..training.learn import STATE
@@ -81,17 +82,18 @@ def _train(args: Namespace) -> int:
         (out / STATE).unlink(missing_ok=True)
         shutil.rmtree(features, ignore_errors=True)
     cache = Path(args.cache) if args.cache else features
-    trained = learn(
-        architecture,
-        recipe,
-        data.training,
-        data.development,
-        out,
-        cache,
-        languages=languages,
-        engine=engine,
-        notes=notes,
-    )
+    with _taken_back([features, out, *out.parents]):
+        trained = learn(
+            architecture,
+            recipe,
+            data.training,
+            data.development,
+            out,
+            cache,
+            languages=languages,
+            engine=engine,
+            notes=notes,
+        )
     shutil.rmtree(features, ignore_errors=True)
     write_whole(str(out / train.CHECKS), as_json([vars(check) for check in trained.checks], "jsonl", None))
     text = card(
@@ -115,6 +117,22 @@ def _train(args: Namespace) -> int:
     print(summary(args, trained, data, plot))
     say_poor(trained.checks[best].tau, trained.feature_taus)
     return 0
+
+
+@contextmanager
+def _taken_back(folders: Sequence[Path]) -> Iterator[None]:
+    """Inside, an error that the user can mend leaves none of these folders behind, the innermost first, unless it was there
+    before or holds the state of a training."""
+    made = [folder for folder in folders if not folder.exists()]
+    try:
+        yield
+    except CtxMetricsError:
+        if made[:1] == folders[:1]:
+            shutil.rmtree(made[0], ignore_errors=True)
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def say_poor(tau: float, feature_taus: dict[str, float]) -> None:

@@ -1,6 +1,6 @@
 """The flags of `ctx-metrics train pairwise`."""
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from dataclasses import fields, replace
 from os.path import expanduser
 from typing import Optional
@@ -12,6 +12,7 @@ from .paraphrase import file_or_share
 from .train_arguments import add_running_arguments
 
 NONE = ["none"]
+MOST_UNITS = 10_000
 USAGE = "%(prog)s pairwise --train PATH [...] --dev PATH [...] | SHARE --out FOLDER [flags]"
 EPILOG = """\
 --train and --dev take what `ctx-metrics meta` takes and has scores of segments, or better and worse outputs: DAseg folders,
@@ -91,8 +92,10 @@ def recipe_of(args: Namespace) -> PairwiseRecipe:
 
 
 def units(text: str) -> int:
-    """0, or a number above it."""
-    return 0 if text == "0" else positive(text)
+    """0, or a number above it that memory holds."""
+    if (number := 0 if text == "0" else positive(text)) > MOST_UNITS:
+        raise ArgumentTypeError(f"{text} is above {MOST_UNITS:,}")
+    return number
 
 
 def _add_data(group) -> None:

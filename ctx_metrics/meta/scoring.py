@@ -66,13 +66,14 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
         return "no document ids"
     if reads_documents and not judged.complete:
         return "no whole documents: outputs are missing"
-    if getattr(cls, "compares_systems", False) and not judged.complete:
+    compares_systems = getattr(cls, "compares_systems", False)
+    if compares_systems and not judged.complete:
         return "not every system's output of each segment"
-    if getattr(cls, "compares_systems", False) and len(judged.systems) < 2:
+    if compares_systems and len(judged.systems) < 2:
         return "one system alone"
     if "roundtrips" in constructor_parameters(cls):
         return "no round trips"
-    if not judged.references and "sources" not in constructor_parameters(cls):
+    if not judged.references and (compares_systems or "sources" not in constructor_parameters(cls)):
         return "no references"
     return ""
 

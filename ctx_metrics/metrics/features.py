@@ -84,7 +84,7 @@ def feature_scores(
     with _as_features():
         # all are made before the first one scores, so that what they share is computed once
         metrics = [_made(feature, context) for feature in features]
-        values = np.concatenate([_values(metric, outputs) for metric in metrics], axis=1)
+        values = np.concatenate([_values(*each, outputs) for each in zip(features, metrics)], axis=1)
     system, segment, row = np.array(places).T
     found[system, segment] = values[row]
     return found
@@ -147,11 +147,20 @@ def _made(feature: Feature, context: dict[str, Any]) -> Metric:
     return metric
 
 
-def _values(metric: Metric, outputs: Segments) -> np.ndarray:
+def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
     """A metric's numbers of each output, float64 [outputs, columns]."""
     if isinstance(metric, BLEUComponents):
         return metric.components(outputs)
-    return np.array(scores(metric, outputs, None).segments, np.float64)[:, None]
+    try:
+        return np.array(scores(metric, outputs, None).segments, np.float64)[:, None]
+    except CtxMetricsError:
+        raise
+    except Exception as error:  # sacrebleu's chrF takes char_order=0, and fails here
+        if not feature.options:
+            raise
+        raise InputError(
+            f"feature {feature.spec}: the metric cannot score with these options: {type(error).__name__}: {error}"
+        ) from error
 
 
 class _OfFeatures(logging.Filter):

@@ -13,7 +13,7 @@ from ..language import guard_english
 from ..notices import counted, place
 from .base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
 from .construct import constructor_parameters
-from .feature_specs import metric_class, parse_features
+from .feature_specs import Feature, metric_class, parse_features
 from .features import feature_scores, feature_signatures
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Pairwise(ContextMetric):
         self.model = PairwiseModel(model, engine)
         if self.model.english_only and target_lang:
             self._guard(())
-        self.features = parse_features(self.model.feature_specs)
+        self.features = self._known_features()
         self._check_features()
         read = {key for feature in self.features for key in constructor_parameters(metric_class(feature.name))}
         self.unused_context = () if "sources" in read else ("sources",)
@@ -127,6 +127,9 @@ class Pairwise(ContextMetric):
         corpora = [Corpus(system, self._ref_cache, **self._context) for system in self._pool]
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
+        rows = [[0.0, float(there)] for there in ~judge.unscored]
+        said = [SystemResult(rows, judge.counts(i), judge.notices(i)) for i in range(number)]
+        self._announced(said, [getattr(system, "name", "") for system in self._systems])
         wins = np.full((number, number, segments), 0.5)
         wins[:, :, judge.unscored] = np.nan
         for i in range(number):
@@ -135,6 +138,13 @@ class Pairwise(ContextMetric):
                 wins[j, i] = 1 - wins[i, j]
         return wins
 
+    def _known_features(self) -> list[Feature]:
+        """The features that the model reads; raises ModelError for one that is not there, such as another package's."""
+        try:
+            return parse_features(self.model.feature_specs)
+        except InputError as error:
+            raise ModelError(f"pairwise: the model {self.model.model.name} cannot be used here: {error}") from error
+
     def _check_features(self) -> None:
         """Raise ModelError where a feature's settings are other than in training."""
         now = feature_signatures(self.features, None, self.target_lang, self.engine)
@@ -142,7 +152,7 @@ class Pairwise(ContextMetric):
             if is_now != was:
                 raise ModelError(
                     f"pairwise: the model {self.model.model.name} was trained on {feature.spec} as {was}, and here it is "
-                    f"{is_now}; train the model again"
+                    f"{is_now}; {'' if self.target_lang else 'name the language pair with -l, or '}train the model again"
                 )
 
     def _pool_digest(self) -> str:
@@ -151,7 +161,8 @@ class Pairwise(ContextMetric):
         return hashlib.sha256(" ".join(sorted(map(digest, pool))).encode()).hexdigest()[:8]
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        opponents = [self._opponents(corpus) for corpus in corpora]
+        alone = len(self._pool) == 1 and [list(corpus.hypotheses) for corpus in corpora] == self._pool
+        opponents = [self._opponents(corpus, alone) for corpus in corpora]
         others = {digest(texts): texts for of_system in opponents for texts in of_system}
         known = {digest(corpus.hypotheses): corpus for corpus in corpora}
         for key, texts in others.items():
@@ -168,12 +179,13 @@ class Pairwise(ContextMetric):
             results.append(SystemResult(rows, counts, judge.notices(own)))
         return results
 
-    def _opponents(self, corpus: Corpus) -> list[Sequence[str]]:
-        """Whom a system is compared with; raises InputError if there is nobody, or an opponent is of another length."""
+    def _opponents(self, corpus: Corpus, alone: bool) -> list[Sequence[str]]:
+        """Whom a system is compared with; raises InputError if there is nobody, as where it is `alone`, or if an opponent
+        is of another length."""
         if self._against:
             opponents = self._against
         elif self.baseline:
-            opponents = self._pool[:1]
+            opponents = [] if alone else self._pool[:1]
         else:
             opponents = list(self._pool)
             if corpus.hypotheses in opponents:

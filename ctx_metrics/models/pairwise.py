@@ -4,6 +4,7 @@ Guzman, Joty, Marquez and Nakov (2015), "Pairwise Neural Machine Translation Eva
 """
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -123,7 +124,12 @@ class PairwiseModel:
         revision, folder = None, EMBEDDED_FOLDER
         if name not in (None, EMBEDDED):
             folder = Path(name).expanduser()
-            if not folder.is_dir():
+            if not name or not folder.is_dir():
+                if "/" not in name:
+                    raise ModelError(
+                        f"no pairwise model {name!r}; name embedded, a folder that `ctx-metrics train pairwise` wrote, or "
+                        "OWNER/NAME of the hub"
+                    )
                 revision, folder = hub_folder(name, LEARNED)
         config = read_config(folder)
         if config.get("model_type") != MODEL_TYPE:
@@ -152,8 +158,9 @@ class PairwiseModel:
             self.sentence_vectors = SentenceVectors(sources, config["encoder"] or EMBEDDED, options)
 
     def signature(self) -> dict[str, Any]:
-        """model, rev, ckpt, and the names of the features."""
-        return {**self.model.signature(), "features": "+".join(self.feature_specs) or "none"}
+        """model, rev, ckpt, and the names of the features; of a path that one is given its last part."""
+        shown = [re.sub(r"=[^=]*/([^/,]+)", r"=\1", spec) for spec in self.feature_specs]
+        return {**self.model.signature(), "features": "+".join(shown) or "none"}
 
     def outputs(self, texts: Sequence[str], features: np.ndarray, label: str = "encoding") -> Outputs:
         """Outputs as the network reads them.

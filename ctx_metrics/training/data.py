@@ -224,7 +224,8 @@ def _read(
     layout = layout_of(path) if os.path.isfile(path) else "folder"
     if layout == "rankings":
         raise InputError(
-            f"{path}: rankings cannot be learned from; write their pairs as a TSV with better, worse and ref"
+            f"{path}: rankings hold no scores to learn; `ctx-metrics train pairwise` learns from them, with --outputs and "
+            "--reference"
         )
     if layout == "folder":
         sets = read_judged(path, pairs=pairs, human=human, reference=reference, score=score)

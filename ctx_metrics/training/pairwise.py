@@ -111,6 +111,12 @@ def learn(
     readings = [reader.read(training), reader.read(development)]
     columns = [column for feature in features for column in feature.columns]
     widths = [(of_source.shape[1], source.dimensions) for of_source, source in zip(readings[0].vectors, sources)]
+    for (texts, width), source in zip((of_source.shape for of_source in readings[0].vectors), sources):
+        if source.dimensions is not None and source.dimensions > (most := min(texts, width)):
+            raise InputError(
+                f"--vectors {source.spec}: PCA of {counted(texts, 'text', 'texts')} and {width} numbers gives at "
+                f"most {most} dimensions; name fewer after the colon, or none"
+            )
     width = sum(width if kept is None else kept for width, kept in widths)
     shape = Shape(width, len(columns), architecture.hidden, architecture.tied, architecture.antisymmetric)
     numbers = fitted(shape, widths, readings[0], recipe.seed)
@@ -190,6 +196,7 @@ class Reader:
         self.features, self._engine = list(features), engine
         self._vectors = SentenceVectors(list(sources), encoder, engine) if sources else None
         self._cache = FeatureCache(cache)
+        self._known: dict[tuple[str, str], np.ndarray] = {}
 
     def read(self, sets: Sequence[JudgedSet]) -> Readings:
         """What is read of the outputs and references that the sets' preferences name.
@@ -219,42 +226,31 @@ class Reader:
                         number[worse, segment],
                     ]
                 )
-            columns.append(scored.reshape(-1, scored.shape[2]))
+            columns.append(scored.reshape(number.size, scored.shape[2]))
             outputs += scored.shape[0] * scored.shape[1]
         if not pairs:
             raise InputError(f"{', '.join(judged.name for judged in sets)}: no pair is left that all features score")
         return Readings(self._of_texts(list(texts)), np.concatenate(columns), np.array(pairs, dtype=np.int64))
 
     def _of_set(self, judged: JudgedSet) -> np.ndarray:
-        """All features of the outputs that preferences name: fp64 [systems, segments, features], NaN elsewhere."""
-        named = np.zeros((len(judged.systems), judged.segments), dtype=bool)
-        for system in judged.preferences.T[1:]:
-            named[system, judged.preferences[:, 0]] = True
-        outputs = [
-            [text if want else None for text, want in zip(of_system, wanted)]
-            for of_system, wanted in zip(judged.hypotheses, named)
-        ]
-        found = [self._column(judged, outputs, feature) for feature in self.features]
-        return np.concatenate(found, axis=2) if found else np.zeros((*named.shape, 0))
+        """All features of a set's outputs: fp64 [systems, segments, features], NaN where there is none."""
+        found = [self._column(judged, feature) for feature in self.features]
+        return np.concatenate(found, axis=2) if found else np.zeros((len(judged.systems), judged.segments, 0))
 
-    def _column(self, judged: JudgedSet, outputs: list[list[Optional[str]]], feature: Feature) -> np.ndarray:
-        """One feature's columns, from the cache if they are there."""
-
-        def compute() -> np.ndarray:
-            return feature_scores(
-                [feature],
-                outputs,
-                judged.references,
-                judged.sources,
-                judged.source_lang,
-                judged.target_lang,
-                self._engine,
-            )
-
+    def _column(self, judged: JudgedSet, feature: Feature) -> np.ndarray:
+        """One feature's columns. Those of a set that was parted in two are computed once."""
         languages = judged.source_lang, judged.target_lang
         [signature] = feature_signatures([feature], *languages, self._engine)
-        streams = [*outputs, None, *judged.references, None, judged.sources]
-        return self._cache.columns(f"{signature} {self._engine.dtype} {VERSIONS}", texts_key(streams), compute)
+        streams = [*judged.hypotheses, None, *judged.references, None, judged.sources]
+        key = f"{signature} {self._engine.dtype} {VERSIONS}", texts_key(streams)
+
+        def compute() -> np.ndarray:
+            texts = judged.hypotheses, judged.references, judged.sources
+            return feature_scores([feature], *texts, *languages, self._engine)
+
+        if key not in self._known:
+            self._known[key] = self._cache.columns(*key, compute)
+        return self._known[key]
 
     def _of_texts(self, texts: list[str]) -> list[np.ndarray]:
         """The sentence vectors of texts, of each source: fp32 [texts, width]."""

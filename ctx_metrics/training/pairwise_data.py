@@ -262,7 +262,8 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
 
 
 def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
-    """The set with those preferences that can be learned from, and how many others there are, each for its first lack."""
+    """The set with those preferences that can be learned from and the outputs that they name; and how many other preferences
+    there are, each for its first lack."""
     kept = np.ones(len(judged.preferences), dtype=bool)
     left: Counter = Counter()
     for row, (segment, better, worse) in enumerate(judged.preferences.tolist()):
@@ -277,7 +278,15 @@ def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
             continue
         kept[row] = False
         left[why] += 1
-    return replace(judged, preferences=judged.preferences[kept]), left
+    preferences = judged.preferences[kept]
+    named = np.zeros((len(judged.systems), judged.segments), dtype=bool)
+    for system in preferences.T[1:]:
+        named[system, preferences[:, 0]] = True
+    outputs = [
+        [text if wanted else None for text, wanted in zip(of_system, wants)]
+        for of_system, wants in zip(judged.hypotheses, named)
+    ]
+    return replace(judged, hypotheses=outputs, preferences=preferences), left
 
 
 def _reference(judged: JudgedSet, segment: int) -> Optional[str]:

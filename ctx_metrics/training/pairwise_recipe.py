@@ -7,6 +7,7 @@ from ..errors import InputError
 
 COSTS = ("logistic", "kendall", "logistic+kendall")
 OPTIMISERS = ("adagrad", "adamw")
+MOST = 1e6  # of what steps and costs are multiplied by; products of two of them are still far from fp32's end
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class PairwiseRecipe:
     beta, gamma      of the Kendall cost
     seed             of the first weights, of which text of a pair is shown first, and of the order of pairs
 
-    Raises InputError for a cost or an optimiser that there is not.
+    Raises InputError for a cost or an optimiser that there is not, and for numbers that fp32 cannot compute with.
     """
 
     cost: str = "logistic"
@@ -42,6 +43,9 @@ class PairwiseRecipe:
         for name, value, known in (("cost", self.cost, COSTS), ("optimiser", self.optimiser, OPTIMISERS)):
             if value not in known:
                 raise InputError(f"{name} {value!r} is none of {', '.join(known)}")
+        for name in ("learning_rate", "weight_decay", "beta", "gamma"):
+            if not 0 <= (value := getattr(self, name)) <= MOST:
+                raise InputError(f"{name.replace('_', ' ')} {value:g} is not from 0 to {MOST:,.0f}; name a smaller one")
 
     @property
     def phases(self) -> tuple[str, ...]:

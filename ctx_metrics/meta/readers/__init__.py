@@ -106,6 +106,8 @@ def _read_file(path: str, reference: Optional[str], score: Optional[str], output
         return read_preferences(path)
     if layout == "rankings":
         if outputs is None or reference is None:
-            raise InputError(f"{path}: rankings want the folder of the systems' outputs, and the reference file")
+            raise InputError(
+                f"{path}: rankings want the folder of the systems' outputs (--outputs) and the reference file (--reference)"
+            )
         return read_rankings([path], outputs, [reference])
     return read_table(path, score)
