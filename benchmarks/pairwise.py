@@ -5,8 +5,8 @@
 The paper trains on WMT11 and tests on WMT12, whose rankings are not here. So the source sentences of WMT13 fr-en are parted
 into five folds: a network learns from four of them, less a tenth of their sentences, on which its epoch is chosen, and
 decides the pairs of the fifth. The strict tau is over the pairs of all folds; beside it stand the standard error, from
-resampled sentences, and p of being no better than the row that is named. With --darr all folds are learned from, and the
-pairs of WMT19's preferences are decided.
+resampled sentences, and p of being no better than the row that is named. With --darr a table follows in which all of WMT13
+is learned from, but for the tenth, and the pairs of WMT19's preferences are decided.
 
 FOLDER of --rankings    fr-en-rankings-*.csv, newstest2013/fr-en/ with the outputs, references/newstest2013-ref.en
 FOLDER of --darr        kk-en.tsv.xz and gu-en.tsv.xz
@@ -29,7 +29,7 @@ from ctx_metrics.meta.readers.rankings import read_rankings
 from ctx_metrics.metrics.feature_specs import parse_features
 from ctx_metrics.models.pairwise_network import Shape, mean_probability
 from ctx_metrics.models.sentence_vectors import parse_source
-from ctx_metrics.training.comparisons import Comparisons
+from ctx_metrics.training.comparisons import Comparisons, strict_tau
 from ctx_metrics.training.pairwise import Reader, Readings, fitted, prepared
 from ctx_metrics.training.pairwise_data import read_pair_sets
 from ctx_metrics.training.pairwise_recipe import MODERN, PAPER, PairwiseRecipe
@@ -54,6 +54,8 @@ class Row(NamedTuple):
 
 
 BOTH = (SYNTAX, WORDS)
+SHIPPED = ("nist", "meteor", "chrf", "bertr", "esim", "comet")
+TRANSFERRED = ("4METRICS (logistic)", "4METRICS+both", "the embedded model's features", "the same and sentence vectors")
 TABLES = {
     "1": [
         Row("SYNTAX25*", (), (SYNTAX,)),
@@ -79,21 +81,20 @@ TABLES = {
         Row("logistic", FOUR, BOTH),
         Row("Kendall", FOUR, BOTH, recipe=replace(PAPER, cost="kendall"), against="logistic"),
         Row("logistic, then Kendall", FOUR, BOTH, recipe=replace(PAPER, cost="logistic+kendall"), against="logistic"),
-    ],
-    "modern": [
-        Row("paper's recipe", FOUR, BOTH),
-        Row("modern recipe, antisymmetric", FOUR, BOTH, recipe=MODERN, antisymmetric=True, against="paper's recipe"),
-        Row("+chrf", (*FOUR, "chrf"), BOTH, 4, MODERN, True, "paper's recipe"),
-        Row("+chrf, bertr", (*FOUR, "chrf", "bertr"), BOTH, 4, MODERN, True, "paper's recipe"),
+        Row("Kendall, beta 1", FOUR, BOTH, recipe=replace(PAPER, cost="kendall", beta=1.0), against="logistic"),
         Row(
-            "+chrf, bertr, esim, comet",
-            (*FOUR, "chrf", "bertr", "esim", "comet"),
+            "logistic, then Kendall, beta 1",
+            FOUR,
             BOTH,
-            4,
-            MODERN,
-            True,
-            "paper's recipe",
+            recipe=replace(PAPER, cost="logistic+kendall", beta=1.0),
+            against="logistic",
         ),
+    ],
+    "more": [
+        Row("paper's recipe", FOUR, BOTH),
+        Row("modern recipe", FOUR, BOTH, recipe=MODERN, antisymmetric=True, against="paper's recipe"),
+        Row("the embedded model's features", SHIPPED, (), 0, MODERN, True, "comet"),
+        Row("the same and sentence vectors", SHIPPED, BOTH, 4, MODERN, True, "the embedded model's features"),
     ],
 }
 
@@ -173,37 +174,60 @@ class Study:
             self.darr[path.name[:5]] = reader.read([of_pair])
         self.epochs, self.workers = epochs, workers
         self.found: dict[str, np.ndarray] = {}
+        self.decided: dict[Row, np.ndarray] = {}
         rng = np.random.default_rng(7)
         segments = np.unique(self.segment)
         self.resampled = rng.multinomial(len(segments), np.full(len(segments), 1 / len(segments)), 2000)
         self.of_segment = [np.searchsorted(segments, self.segment)]
 
     def run(self, row: Row) -> None:
-        if row.name in self.found:
-            return
+        """Decide all pairs by what a row says, unless a row before it said the same."""
+        what = row._replace(name="", against="")
+        if what not in self.decided:
+            jobs = []
+            for fold in range(FOLDS):
+                rest = np.flatnonzero(self.fold != fold)
+                jobs.append(self.job(row, rest, self.readings, np.flatnonzero(self.fold == fold)))
+            with get_context("spawn").Pool(self.workers) as pool:
+                of_folds = pool.map(trained, jobs, 1)
+            chances = np.zeros(len(self.fold))
+            for fold, of_fold in enumerate(of_folds):
+                chances[self.fold == fold] = of_fold
+            self.decided[what] = signs(chances)
+        self.found[row.name] = self.decided[what]
+
+    def job(self, row: Row, rest: np.ndarray, tested: Readings, pairs: np.ndarray) -> tuple:
+        """What `trained` takes: a row to be trained on the pairs `rest` of WMT13, and the `pairs` of what is tested."""
         columns = [k for k, name in enumerate(self.columns) if name.partition(".")[0] in row.features]
         sources = [self.sources.index(each) for each in row.vectors]
+        held_out = np.isin(self.segment[rest], dev_segments(self.segment[rest]))
+        parts = (self.readings, rest[~held_out]), (self.readings, rest[held_out]), (tested, pairs)
         recipe = replace(row.recipe, epochs=min(self.epochs, row.recipe.epochs))
-        jobs = []
-        for fold in range(FOLDS):
-            rest = np.flatnonzero(self.fold != fold)
-            held_out = np.isin(self.segment[rest], dev_segments(self.segment[rest]))
-            parts = rest[~held_out], rest[held_out], np.flatnonzero(self.fold == fold)
-            jobs.append(
-                (row._replace(recipe=recipe), *(chosen(self.readings, columns, sources, part) for part in parts))
-            )
-        with get_context("spawn").Pool(self.workers) as pool:
-            of_folds = pool.map(trained, jobs, 1)
-        chances = np.zeros(len(self.fold))
-        for fold, of_fold in enumerate(of_folds):
-            chances[self.fold == fold] = of_fold
-        self.found[row.name] = signs(chances)
+        return row._replace(recipe=recipe), *(chosen(of, columns, sources, rows) for of, rows in parts)
+
+    def transferred(self, row: Row) -> list[str]:
+        """A row's tau on each set of WMT19, trained on WMT13."""
+        everything = np.arange(len(self.fold))
+        return [
+            f"{100 * signs(trained(self.job(row, everything, of, np.arange(len(of.pairs))))).mean():.2f}"
+            for of in self.darr.values()
+        ]
 
     def single(self, name: str) -> None:
-        """One feature's own decisions; of TER less is better."""
-        values = self.readings.features[:, self.columns.index(name)] * (-1 if name == "ter" else 1)
-        better, worse = values[self.readings.pairs[:, 3]], values[self.readings.pairs[:, 4]]
-        self.found[name] = np.where(better > worse, 1.0, -1.0)
+        """One feature's own decisions."""
+        self.found[name] = signs(0.5 + self.margins(name, self.readings))
+
+    def margins(self, name: str, readings: Readings) -> np.ndarray:
+        """How much one feature prefers the better outputs; of TER less is better."""
+        values = readings.features[:, self.columns.index(name)] * (-1 if name == "ter" else 1)
+        return values[readings.pairs[:, 3]] - values[readings.pairs[:, 4]]
+
+    def single_line(self, name: str) -> list:
+        """A feature's tau, its standard error, the share of its ties, its tau without them, and its taus on WMT19's sets."""
+        margins = self.margins(name, self.readings)
+        without = 100 * np.sign(margins).sum() / np.count_nonzero(margins)
+        line = [*self.line(name)[:3], f"{100 * (margins == 0).mean():.1f} %", f"{without:.2f}"]
+        return line + [f"{100 * strict_tau(self.margins(name, of)):.2f}" for of in self.darr.values()]
 
     def taus(self, name: str) -> np.ndarray:
         """Tau of 2,000 resamples of sentences: fp64 (2000,)."""
@@ -243,7 +267,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         study.single(name)
     pairs = len(study.fold)
     print(f"{pairs:,} pairs of {len(np.unique(study.segment)):,} sentences\n")
-    print(tabulate([study.line(name) for name in singles], heads, "github", disable_numparse=True), "\n", flush=True)
+    lines = [study.single_line(name) for name in singles]
+    of_darr = [f"WMT19 {name}" for name in study.darr]
+    shown = ["", "tau x100", "s.e.", "ties", "without ties", *of_darr]
+    print(tabulate(lines, shown, "github", disable_numparse=True), "\n", flush=True)
     for table in args.tables:
         lines = []
         for row in TABLES[table]:
@@ -251,6 +278,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
             lines.append(study.line(row.name, row.against))
             print(lines[-1], file=sys.stderr, flush=True)
         print(f"Table {table}\n\n{tabulate(lines, heads, 'github', disable_numparse=True)}\n", flush=True)
+    if study.darr:
+        rows = [row for of_table in TABLES.values() for row in of_table if row.name in TRANSFERRED]
+        lines = [[row.name, *study.transferred(row)] for row in rows]
+        print(f"Trained on WMT13\n\n{tabulate(lines, ['', *of_darr], 'github', disable_numparse=True)}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -51,10 +51,10 @@ def quiet_libraries() -> None:
 def counted(number: int, one: str, many: str) -> str:
     """A number with the words that agree with it.
 
-    >>> counted(1, "segment has", "segments have"), counted(3, "segment has", "segments have")
-    ('1 segment has', '3 segments have')
+    >>> counted(1, "segment has", "segments have"), counted(3000, "segment has", "segments have")
+    ('1 segment has', '3,000 segments have')
     """
-    return f"{number} {one if number == 1 else many}"
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def place(positions: Sequence[int], shown: int = 5) -> str:

@@ -144,7 +144,7 @@ def test_doctor_finds_nothing_broken_here():
         "HF_HUB_OFFLINE             on",
     ):
         assert text in done.stdout, text
-    assert done.stdout.count("the hash is right") == 6
+    assert done.stdout.count("the hash is right") == 7
     names = {path.name for path in EMBEDDED_FOLDER.parent.iterdir() if (path / "model.safetensors").exists()}
     assert names == set(doctor.EMBEDDED_MODELS)
     assert all(re.search(rf"^  {name} +[0-9a-f]{{12}}, the hash is right$", done.stdout, re.M) for name in names)
@@ -181,8 +181,10 @@ def test_doctor_checks_each_embedded_model(ctx, monkeypatch, tmp_path):  # noqa:
     (root / "bilstm" / "model.safetensors").write_bytes(b"other")
     (root / "bilstmatt" / "model.safetensors").unlink()
     (root / "paraphrase" / "config.json").write_text("{")
+    (root / "pairwise" / "model.safetensors").write_bytes(b"other")
     done = ctx("doctor")
-    assert done.code == 1 and "5 broken" in done.out
+    assert done.code == 1 and "6 broken" in done.out
+    assert "BROKEN: pairwise: the weights hash to d9298a10d1b0" in done.out
     for name in ("regressor", "esim"):
         assert re.search(
             rf"^BROKEN: {name}: the weights hash to [0-9a-f]{{12}}, not 000000000000\n  mend: pip", done.out, re.M

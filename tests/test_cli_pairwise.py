@@ -93,7 +93,7 @@ def test_the_table(ctx):  # noqa: F811
     assert cells[5][2].endswith("*") and not cells[6][1].endswith("*")
     assert f"segments scored: {len(IDS) - 1}" in done.out
     assert f"1,000 resamples of {len(IDS) - 1} segments, seed 0" in done.out
-    assert done.out.endswith(f" - pairwise   {SIGNATURE}\n")
+    assert done.out.endswith(f" - Pairwise   {SIGNATURE}\n")
 
 
 def test_documents_are_resampled(ctx):  # noqa: F811
@@ -105,6 +105,8 @@ def test_documents_are_resampled(ctx):  # noqa: F811
     assert first["against"][A] == {"win": 100 * ranking.win_matrix[1, 0], "p": ranking.p_values[1, 0]}
     settings = {key: first[key] for key in ("segments", "resampled", "units", "resamples", "confidence", "seed")}
     assert list(settings.values()) == [len(IDS) - 1, "documents", len(set(IDS)), 200, 0.9, 3]
+    few = "resampling by document: there are only 7 documents, so intervals and p-values are rough; have at least 10"
+    assert done.err == f"ctx-metrics: {few}, better many more\n"
     table = ctx(*THREE, *flags).out
     assert "90 % interval" in table and f"200 resamples of {len(set(IDS))} documents, seed 3" in table
 
@@ -125,7 +127,7 @@ def test_json_has_everything(ctx):  # noqa: F811
 def test_tsv_has_the_matrix_beside_the_ranking(ctx, tmp_path):  # noqa: F811
     path = tmp_path / "new" / "wins.tsv"
     done, ranking = ctx(*THREE, "-o", path), expected()
-    assert (done.code, done.out, done.err) == (0, "", f"ctx-metrics: pairwise|{SIGNATURE}\n")
+    assert (done.code, done.out, done.err) == (0, "", f"ctx-metrics: Pairwise|{SIGNATURE}\n")
     rows = type(done)(0, path.read_text(), "").rows()
     names = [[A, B, C][i] for i in ranking.order]
     columns = ["rank", "system", "win", "strength", "low", "high"]
@@ -143,7 +145,8 @@ def test_one_document_has_no_intervals(ctx, tmp_path):  # noqa: F811
     assert done.code == 0 and "there is one document only: no intervals" in done.err
     assert "resamples of" not in done.out and "*" not in done.out
     (first, *_) = ctx(*THREE, "--docids", tmp_path / "ids", "--format", "jsonl").objects()
-    assert first["interval"] == [None, None] and first["against"][C]["p"] is None
+    assert "One document only cannot be resampled: no intervals, and all have rank 1." in done.out
+    assert first["interval"] is None and first["against"][C]["p"] is None
 
 
 def test_the_figure(ctx, tmp_path, made):  # noqa: F811

@@ -160,6 +160,22 @@ def test_ctrl_c_and_what_may_follow(train, tmp_path, monkeypatch):
     assert names(out) == FILES and json.loads((out / "config.json").read_text())["layers"] == [2]
 
 
+def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    monkeypatch.setattr("ctx_metrics.training.examples.read_training_set", interrupted)
+    (out / "training-embeddings").mkdir(parents=True)
+    (out / "training-embeddings" / "cache.json").write_text("{}")
+    assert (train("bilstm").code, train("bilstm").err) == (130, "ctx-metrics: stopped\n")
+    for kept in ("finished", "0.npy"):
+        (out / "training-embeddings" / kept).write_text("")
+        assert "the same command goes on where it was" in train("bilstm").err
+        (out / "training-embeddings" / kept).unlink()
+    assert train("bilstm").err == "ctx-metrics: stopped\n"
+
+
 def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monkeypatch):
     out = tmp_path / "out"
     assert train("bilstm").code == 0

@@ -10,7 +10,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from conftest import WORDS
 
-from ctx_metrics.cli.train_pairwise import say_poor
+from ctx_metrics.cli.train_pairwise import say_poor, say_unfinished
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.pairwise import MODEL_TYPE
 from ctx_metrics.training import pairwise, pairwise_trainer
@@ -133,7 +133,8 @@ def test_a_model_of_features_is_trained(train, folder):
         config["development"]["features"]["bleu"], abs=1e-4
     )
     assert rows.keys() == {"pairwise", *config["development"]["features"]} and len(rows) == 3
-    assert "Learned from 40 pairs of 40 segments; chosen on 20 pairs of 20 segments" in done.out
+    assert "Tau counts a pair that is not told apart as wrong.\nLearned from 40 pairs of 40 segments; " in done.out
+    assert "; chosen on 20 pairs of 20 segments" in done.out
     assert f"Use: sacrebleu REF -i SYSTEM1 SYSTEM2 -m pairwise --pairwise-model {out}\n" in done.out
     card = (out / "README.md").read_text()
     assert f"**{best:.4f}**" in card and str(folder) not in card
@@ -312,7 +313,7 @@ def test_references_on_both_sides_are_said(train, learned):
         (["--tied", "--vectors", "none"], "--tied is for a hidden layer over sentence vectors"),
         (["--beta", "2"], "--beta is for --cost kendall and logistic+kendall"),
         (["--gamma", "2"], "--gamma is for --cost kendall and logistic+kendall"),
-        (["--hidden", "-1"], "--hidden"),
+        (["--hidden", "-1"], "-1 is not at least 0"),
         (["--hidden", "10001"], "10001 is above 10,000"),
         (["--dev", "2"], "2 is no file, and no share above 0 and below 1"),
         (["--patience", "-1"], "--patience"),
@@ -375,6 +376,16 @@ def test_settings_that_no_metric_has(train):
 def test_a_poor_model_is_said(tau, taus, says, caplog):
     say_poor(tau, taus)
     assert caplog.messages == says
+
+
+@pytest.mark.parametrize(
+    "taus, epochs, said",
+    [([0.1, 0.2, 0.3], 3, True), ([0.3], 1, True), ([0.1, 0.3, 0.3], 3, False), ([0.1, 0.2, 0.3], 4, False)],
+)
+def test_a_training_that_ends_too_early_is_said(taus, epochs, said, caplog):
+    say_unfinished([Check("logistic", number, 0.5, tau) for number, tau in enumerate(taus, 1)], epochs)
+    last = f"the last epoch is the best: training was still improving; allow more than --epochs {epochs}"
+    assert caplog.messages == [last] * said
 
 
 def test_help(ctx):  # noqa: F811

@@ -2,6 +2,7 @@ import shutil
 
 import pytest
 from learned_folders import write_learned
+from pairwise_folders import write_pairwise
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
@@ -53,6 +54,9 @@ def test_other_folders(tmp_path, tiny_bert):
         load_estimator(str(tmp_path), EngineOptions())
     with pytest.raises(ModelError, match="is no quality model"):
         load_estimator(str(tiny_bert), EngineOptions())
+    folder = write_pairwise(tmp_path / "pairwise")
+    with pytest.raises(ModelError, match="is a pairwise model: use -m pairwise --pairwise-model .*/pairwise$"):
+        load_estimator(str(folder), EngineOptions())
 
 
 def test_the_embedded_model_leaves_no_choice():

@@ -15,7 +15,7 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.base import ContextMetric, SystemResult
 from ctx_metrics.metrics.bleu_components import COMPONENTS, BLEUComponents
-from ctx_metrics.metrics.features import Feature, feature_scores, feature_signatures, parse_features
+from ctx_metrics.metrics.features import Feature, feature_scores, feature_settings, feature_signatures, parse_features
 
 WORDS = "the cat sat on a mat , and then it went . Dogs Rain".split()
 
@@ -131,6 +131,7 @@ def test_the_papers_sets(four):
     "given, message",
     [
         (["rouge"], r"^feature rouge: no metric has this name; there are 4metrics, bertr, .*bleucomp.*ter$"),
+        (["rouge"], r"^((?!slide|doccomet|rttbleu|prchrf|pairwise).)*$"),
         (["chrf:order=2"], r"^feature chrf:order=2: no option 'order=2' that .*; it has beta, char_order, "),
         (["chrf:word_order"], "no option 'word_order' that can be given as KEY=VALUE"),
         (["chrf:beta=1,beta=2"], "^feature chrf:beta=1,beta=2: beta is given twice$"),
@@ -338,15 +339,31 @@ def test_notices_do_not_name_places_among_the_distinct_outputs(caplog):
     from ctx_metrics.notices import OncePerRun, logger, notice
 
     logger.addFilter(OncePerRun())
-    outputs = [["It rains.", "We left."], ["It rains.", ""]]
+    outputs = [["It rains.", "We left."], ["It rains.", "it was the rain " * 200]]
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         for systems in (outputs, outputs[::-1]):  # the same notice, of the third distinct output and of the second
-            feature_scores(parse_features(["bertr"]), systems, [["It rains.", "We go."]])
+            feature_scores(parse_features(["bertr", "bertscore"]), systems, [["It rains.", "We go."]])
         notice("another (segment 3)")  # later ones are as they were
     assert caplog.messages == [
-        "features: bertr: 1 segment has an empty hypothesis or reference and scores 0",
+        "features: bertr, bertscore: 1 segment was cut to 510 tokens a text",
         "another (segment 3)",
     ]
+
+
+def test_empty_texts_are_not_said_of_each_feature(caplog):
+    feature_scores(parse_features(["bertr", "nist", "meteor"]), [["It rains.", ""]], [["", "We go."]])
+    assert caplog.messages == []
+
+
+def test_a_metrics_flags_are_said_as_settings_of_the_feature():
+    with pytest.raises(InputError, match="language is 'de'; name another with --features bertr:model=...$"):
+        feature_signatures(parse_features(["bertr"]), target_lang="de")
+
+
+def test_which_features_read_the_source():
+    """The embedded comet reads output and reference alone, though comet has a parameter for sources."""
+    features = parse_features(["chrf", "comet:model=embedded"])
+    assert [each.reads_source for each in feature_settings(features)] == [False, False]
 
 
 # ---- signatures ----

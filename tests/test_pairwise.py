@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pairwise_folders import change, write_pairwise
-from sacrebleu.metrics import CHRF
+from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 from ctx_metrics import InputError, Pairwise, read_lines
@@ -186,6 +186,9 @@ def test_what_is_odd_is_said_of_win_probabilities_too(of_chrf, caplog):
     assert caplog.messages == [
         "pairwise: odd.txt: 2 segments have empty hypotheses, compared as any other (segment 1, 3)"
     ]
+    caplog.clear()
+    Pairwise([["a", " ", "c"]], [["d", "b", "e"], ["a", "b", "c"]], model=of_chrf).win_probabilities()
+    assert caplog.messages == ["pairwise: every system: 1 segment has an empty reference (segment 2)"]
 
 
 def test_a_feature_that_is_not_there(tmp_path):
@@ -207,7 +210,7 @@ def test_what_is_no_folder_and_no_name_of_the_hub(name):
 def test_what_has_no_opponent_or_two_kinds_of_them(of_chrf):
     with pytest.raises(InputError, match="pairwise compares systems, and there is one; name another after it with -i"):
         make(of_chrf, [SYSTEMS[0]]).corpus_score(SYSTEMS[0], None)
-    with pytest.raises(InputError, match="compares systems, and there is one"):
+    with pytest.raises(InputError, match=r"--pairwise-against FILE \(in Python: against\)$"):
         make(of_chrf, [SYSTEMS[0]], baseline=True).corpus_score(SYSTEMS[0], None)
     assert make(of_chrf, [SYSTEMS[0]], baseline=True).corpus_score(SYSTEMS[1], None).score != 50
     with pytest.raises(InputError, match="given twice, by --pairwise-against and --pairwise-baseline"):
@@ -223,7 +226,10 @@ def test_what_has_no_opponent_or_two_kinds_of_them(of_chrf):
 def test_signature(whole):
     first, turned = make(whole), make(whole, SYSTEMS[::-1])
     text = str(first.get_signature())
-    assert "|features:chrf+bleu|against:others|pool:" in text and str(turned.get_signature()) == text
+    assert (
+        "|features:chrf+bleu|vectors:encoder@0_5+encoder@3_3|against:others|pool:" in text
+        and str(turned.get_signature()) == text
+    )
     fewer = make(whole, SYSTEMS[:2])
     assert str(fewer.get_signature()) != text
     json.dumps(first.get_signature().info)
@@ -259,16 +265,47 @@ def test_pickle_and_paired_tests(whole):
         assert all(0 < result.p_value <= 1 for result in results["Pairwise"][1:])
 
 
+@pytest.mark.parametrize("kind", ["bs", "ar"])
+def test_sacrebleus_tests_call_identical_systems_different(of_chrf, kind):
+    """As docs/significance.md says: whatever the metric, p is the least there is, 1 / (n + 1)."""
+    named, copy = ("a", SYSTEMS[0]), ("copy", list(SYSTEMS[0]))
+    metrics = {"BLEU": BLEU(references=[REFERENCES]), "Pairwise": make(of_chrf, [SYSTEMS[0], copy[1]])}
+    _, results = PairedTest([named, copy], metrics, None, test_type=kind, n_samples=99)()
+    assert [results[name][1].p_value for name in metrics] == [0.01, 0.01]
+
+
 def test_confidence_interval(whole):
     score = make(whole).corpus_score(SYSTEMS[0], None, n_bootstrap=200)
     assert 0 < score._ci < 10 and abs(score._mean - score.score) < 2
 
 
-def test_english_alone(tmp_path):
+def test_english_alone(tmp_path, caplog):
     folder = write_pairwise(tmp_path / "model", languages=["en"])
     with pytest.raises(InputError, match="pairwise: the model reads English only"):
         Pairwise([REFERENCES], SYSTEMS, target_lang="de")
     Pairwise([REFERENCES], SYSTEMS, target_lang="de", model=str(folder))  # it was asked for
+    assert "scored all the same" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "feature, says",
+    [
+        ("meteor", "was trained on meteor as .*stem:porter"),
+        ("bertr", "cannot be used here: bertr: the model reads English"),
+    ],
+)
+def test_another_language_than_an_english_models(tmp_path, caplog, feature, says):
+    """The error names what can be at fault, and nothing says that the texts are scored all the same."""
+    folder = write_pairwise(tmp_path / "model", (feature,), languages=["en"])
+    mend = "; name a language pair into en with -l, or train the model again$"
+    with pytest.raises(ModelError, match=f"{says}[^;]*{mend}"):
+        Pairwise(target_lang="de_AT", model=str(folder))
+    assert caplog.messages == []
+
+
+def test_a_source_that_no_feature_reads(tmp_path):
+    folder = write_pairwise(tmp_path / "model", ("comet:model=embedded",))
+    assert Pairwise(model=str(folder)).unused_context == ("sources",)
 
 
 def sacrebleu(*flags: str) -> subprocess.CompletedProcess:

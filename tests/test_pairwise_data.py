@@ -55,12 +55,15 @@ def test_preferences_keep_their_pairs(put, caplog):
         "s1|r1|bad|good|B|A",
         "s2|r2|same|same|A|refB",
         "s3|  |x|y|A|B",
+        "s1|r1|good|  |A|C",
+        "s4|r4||bad|A|B",
     )
     found = read_pair_sets([path], threshold=99.0)
     assert texts_of(found.sets) == [("good", "bad", "r1"), ("good", "bad", "r1"), ("bad", "good", "r1")]
-    assert found.counts == {path: {"rows": 5, "kept": 3, "of the same text": 1, "without a reference": 1}}
+    left = {"of the same text": 1, "without a reference": 1, "without an output": 2}
+    assert found.counts == {path: {"rows": 7, "kept": 3, **left}}
     assert caplog.messages == [
-        f"{path}: 3 pairs to learn from; left out 1 pair of the same text, 1 without a reference"
+        f"{path}: 3 pairs taken; left out 1 pair of the same text, 1 without a reference, 2 without an output"
     ]
     [judged] = found.sets
     assert (judged.source_lang, judged.target_lang) == ("cs", "en") and "refB" in judged.systems
@@ -138,7 +141,7 @@ def test_outputs_that_share_only_what_they_lack(put, caplog):
     path = put("t.tsv", "mt|src|ref|score", "a|s|  |1", "b|s| |2", "c||  |3", "d||  |4", "e|s|r|5", "f|s|r|6")
     # a and b share a source
     assert read_pair_sets([path]).counts[path] == {"rows": 2, "kept": 1, "without a reference": 1}
-    assert caplog.messages == [f"{path}: 1 pair to learn from; left out 1 pair without a reference"]
+    assert caplog.messages == [f"{path}: 1 pair taken; left out 1 pair without a reference"]
 
 
 def test_documents_part_outputs(put):
@@ -220,7 +223,7 @@ def test_a_set_of_a_folder_without_pairs(put, tmp_path, caplog):
         for kind, lines in {"mt-system": ["a", "b"], "reference": ["r", "r"], "human": scores}.items():
             put(f"DAseg.news.{kind}.{pair}", *lines)
     assert [judged.name for judged in read_pairs([str(tmp_path)])] == ["news.cs-en"]
-    assert caplog.messages == [f"{tmp_path}: news.de-en has no pair to learn from"]
+    assert caplog.messages == [f"{tmp_path}: news.de-en has no pair that can be taken"]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +236,10 @@ def test_a_set_of_a_folder_without_pairs(put, tmp_path, caplog):
         (["mt|ref|score", "a|r|50", "b|r|60"], "no pair to learn from"),
         (["mt|ref|score", "a|r|1", "b|q|2"], "no pair to learn from"),
         (["mt|score", "a|1", "b|2"], "has no references"),
-        (["better|worse|src", "a|b|s"], "has no references"),
+        (
+            ["better|worse|src", "a|b|s"],
+            "has no references, which pairwise compares outputs with; add a column ref, or of",
+        ),
         (
             ["better|worse|ref|better_sys|worse_sys", "a|a|r|A|B"],
             "no pair is left to learn from; left out 1 pair of the same",

@@ -66,7 +66,13 @@ def test_the_whole_by_hand(folder):
 def test_signature(folder):
     sha256 = file_sha256(folder / "model.safetensors")[:12]
     model = PairwiseModel(str(folder))
-    assert model.signature() == {"model": "model", "rev": None, "ckpt": sha256, "features": "bleu+chrf"}
+    assert model.signature() == {
+        "model": "model",
+        "rev": None,
+        "ckpt": sha256,
+        "features": "bleu+chrf",
+        "vectors": "encoder@0:5+encoder@3",
+    }
     assert not model.english_only and model.feature_specs == ["bleu", "chrf"]
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from learned_folders import TINY, change, random_network, read, rehash, write_learned
 from safetensors.torch import load_file, save_file
+from pairwise_folders import write_pairwise
 
 from ctx_metrics import COMET, SLIDE
 from ctx_metrics.engine.options import EngineOptions
@@ -407,10 +408,12 @@ def test_another_kind(folder):
     assert "does not fit its config.json" in message(change(folder, model_type="ctx-bilstm"), "bilstm")
 
 
-def test_models_that_are_none_of_the_three(regressor, tiny_bert):
+def test_models_that_are_none_of_the_three(regressor, tiny_bert, tmp_path):
+    pairwise = write_pairwise(tmp_path / "pairwise")
     assert read(regressor)["model_type"] == CONFIG_KIND
     for folder, mend in (
         (regressor, "but a regressor: use -m comet --comet-model FOLDER"),
+        (pairwise, "but a pairwise model: use -m pairwise --pairwise-model FOLDER"),
         (tiny_bert, "nor one of bilstm or bilstmatt; name a folder of esim"),
     ):
         with pytest.raises(ModelError) as caught:

@@ -22,7 +22,7 @@ from ..notices import counted
 OPTIONAL = {"unbabel-comet": 'pip install "ctx-metrics[comet]"', "matplotlib": 'pip install "ctx-metrics[plot]"'}
 REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"
 REGRESSOR_CKPT = "5306d79273db"  # of the weights that are shipped
-EMBEDDED_MODELS = ("regressor", "bilstm", "bilstmatt", "esim", "paraphrase")
+EMBEDDED_MODELS = ("regressor", "bilstm", "bilstmatt", "esim", "paraphrase", "pairwise")
 
 
 class Finding(NamedTuple):

@@ -165,6 +165,7 @@ def _rank(args: Namespace) -> int:
     from ..meta.bradley_terry import rank
     from ..meta.serialize import one_line
     from ..metrics.pairwise import Pairwise
+    from ..metrics.resample import say_few_documents
 
     _check(args)
     output.check_output(args.output)
@@ -186,10 +187,12 @@ def _rank(args: Namespace) -> int:
     if ranking.units == 1:
         unit = ranking.unit.removesuffix("s")
         notice(f"there is one {unit} only: no intervals, and no system is significantly better")
+    elif ranking.unit == "documents":
+        say_few_documents(ranking.units)
     signature = str(metric.get_signature().format())
     output.write(_render(names, ranking, signature, args), args.output)
     if args.format == "tsv" and not args.quiet:  # the other formats have it in them
-        notice(f"pairwise|{signature}")
+        notice(f"Pairwise|{signature}")
     if args.plot:
         from ..meta.plots import save
         from ..meta.plots.win_matrix import win_matrix
@@ -245,7 +248,7 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Nam
             "system": names[i],
             "win": rounded(100 * ranking.win_shares[i]),
             "strength": rounded(ranking.strengths[i], 2),
-            "interval": [rounded(end, 2) for end in ranking.intervals[i]],
+            "interval": [rounded(end, 2) for end in ranking.intervals[i]] if ranking.units > 1 else None,
             "against": {
                 names[j]: {"win": rounded(100 * ranking.win_matrix[i, j]), "p": ranking.p_values[i, j]}
                 for j in ranking.order
@@ -292,9 +295,13 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
             "Systems of one rank are in one significance cluster.",
             f"* The row's system is significantly stronger than the column's (one-sided, {level}).",
         ]
+    else:
+        notes.append(
+            f"One {ranking.unit.removesuffix('s')} only cannot be resampled: no intervals, and all have rank 1."
+        )
     below = "\n".join(textwrap.fill(note, WIDTH, subsequent_indent="  ") for note in notes)
     tables = [
         output.table(["Rank", "System", "Win %", "Strength", f"{level} interval"], first),
         output.table(["Row beats column, %", *headers], second),
     ]
-    return "\n\n".join([*tables, below, output.signatures([("pairwise", signature)])]) + "\n"
+    return "\n\n".join([*tables, below, output.signatures([("Pairwise", signature)])]) + "\n"

@@ -53,8 +53,18 @@ def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
     try:
         return train(args)
     except KeyboardInterrupt:
-        notice(f"stopped; the same command goes on where it was, by what {args.out} holds, and --restart begins anew")
+        goes_on = f"; the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
+        notice("stopped" + goes_on * _is_begun(Path(args.out)))
         return INTERRUPTED
+
+
+def _is_begun(out: Path) -> bool:
+    """Whether a folder holds the state of a training, or what was kept of its texts."""
+    from ..training.cache import FINISHED
+    from ..training.learn import STATE
+
+    kept = (out / EMBEDDINGS).rglob("*")
+    return (out / STATE).exists() or any(path.name == FINISHED or path.suffix == ".npy" for path in kept)
 
 
 def check_out(out: Path, overwrite: bool) -> None:

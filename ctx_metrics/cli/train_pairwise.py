@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..meta.judged import JudgedSet
     from ..training.card import Source
     from ..training.pairwise import Trained
+    from ..training.pairwise_trainer import Check
 
 
 class Data(NamedTuple):
@@ -116,6 +117,7 @@ def _train(args: Namespace) -> int:
         plots.save(pairwise_curve(trained.checks, best, train.name_of(args.out)), str(out / train.CURVE))
     print(summary(args, trained, data, plot))
     say_poor(trained.checks[best].tau, trained.feature_taus)
+    say_unfinished(trained.checks, recipe.epochs)
     return 0
 
 
@@ -144,6 +146,13 @@ def say_poor(tau: float, feature_taus: dict[str, float]) -> None:
         notice(f"{best} alone agrees with people no worse than this model: tau {feature_taus[best]:.4f}, and {tau:.4f}")
 
 
+def say_unfinished(checks: "Sequence[Check]", epochs: int) -> None:
+    """Say if the last epoch is better than all before it, and no more were allowed."""
+    *before, last = checks
+    if last.epoch == epochs and all(check.tau < last.tau for check in before):
+        notice(f"the last epoch is the best: training was still improving; allow more than --epochs {epochs}")
+
+
 def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
     """What the command prints in the end: the tau of the model and of each feature alone, and where the model is."""
     from ..training.pairwise_card import best_check, use
@@ -160,6 +169,7 @@ def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
     return "\n".join(
         [
             table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),
+            "Tau counts a pair that is not told apart as wrong.",
             f"Learned from {learned}; chosen on {chosen}",
             f"Best epoch: {number_of_best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
             f"Model: {args.out} ({', '.join(files)})",

@@ -93,7 +93,9 @@ def recipe_of(args: Namespace) -> PairwiseRecipe:
 
 def units(text: str) -> int:
     """0, or a number above it that memory holds."""
-    if (number := 0 if text == "0" else positive(text)) > MOST_UNITS:
+    if (number := int(text)) < 0:
+        raise ArgumentTypeError(f"{text} is not at least 0")
+    if number > MOST_UNITS:
         raise ArgumentTypeError(f"{text} is above {MOST_UNITS:,}")
     return number
 

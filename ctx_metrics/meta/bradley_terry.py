@@ -134,7 +134,7 @@ def rank(
     1 - confidence; the ranks are clusters by that (clusters.ranks). The chances of one pair are no independent games, but
     nothing here takes them for such: what varies is found by resampling alone.
 
-    Raises InputError for fewer than 2 systems, and for one of which no segment was scored.
+    Raises InputError for fewer than 2 systems, arrays of other shapes, and a system of which no segment was scored.
 
     Three segments, won with chances of .9, .9 and .6: 2.4 wins to .6, a share of .8, and with a quarter of a game more for
     either odds of 2.65 to .85:
@@ -151,6 +151,10 @@ def rank(
     if size < 2:
         raise InputError("a ranking is of at least 2 systems")
     chances = np.array(probabilities, dtype=np.float64)
+    if chances.ndim != 3 or chances.shape[1] != size:
+        raise InputError(f"chances are an array [systems, systems, segments], and this one is of shape {chances.shape}")
+    if groups is not None and len(groups) != chances.shape[2]:
+        raise InputError(f"there are {len(groups)} document ids for {chances.shape[2]} segments")
     chances[np.arange(size), np.arange(size)] = np.nan
     scored = np.flatnonzero(~np.isnan(chances).all(axis=(0, 1)))
     chances = chances[..., scored]

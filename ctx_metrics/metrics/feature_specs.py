@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Sequence
 from importlib import metadata
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Optional, get_args
 
 from sacrebleu.metrics.base import Metric
 
@@ -93,11 +93,7 @@ def _parsed(spec: str) -> Feature:
     if name == "none":
         raise InputError("feature none stands by itself: name it without others, or leave it out")
     cls = metric_class(name)
-    takes = constructor_parameters(cls)
-    why = next((why for key, why in READS_MORE.items() if key in takes), None)
-    if name == "pairwise":
-        why = "it compares with other systems"
-    if why:
+    if why := _why_not(name, cls):
         raise InputError(f"feature {name}: this metric cannot score one output by itself, {why}; leave it out")
     known = _options(cls)
     options: dict[str, Any] = {}
@@ -112,6 +108,14 @@ def _parsed(spec: str) -> Feature:
     return Feature(name, tuple(sorted(options.items())))
 
 
+def _why_not(name: str, cls: type[Metric]) -> Optional[str]:
+    """Why a metric cannot score one output by itself; None if it can."""
+    if name == "pairwise":
+        return "it compares with other systems"
+    takes = constructor_parameters(cls)
+    return next((why for key, why in READS_MORE.items() if key in takes), None)
+
+
 def metric_class(name: str) -> type[Metric]:
     """A metric's class; raises InputError for a name that no metric has."""
     if name == BLEUCOMP:
@@ -123,8 +127,15 @@ def metric_class(name: str) -> type[Metric]:
     installed = {entry.name: entry for entry in metadata.entry_points(group="sacrebleu.metrics")}
     if name in installed:  # kept out of sacrebleu's table by CTX_METRICS_NO_AUTOLOAD
         return installed[name].load()
-    known = sorted({*map(str.lower, METRICS), *installed, BLEUCOMP, "4metrics"})
-    raise InputError(f"feature {name}: no metric has this name; there are {', '.join(known)}")
+    usable = [each for each in {*map(str.lower, METRICS), *installed, BLEUCOMP} if _is_usable(each)]
+    raise InputError(f"feature {name}: no metric has this name; there are {', '.join(sorted([*usable, '4metrics']))}")
+
+
+def _is_usable(name: str) -> bool:
+    try:
+        return _why_not(name, metric_class(name)) is None
+    except Exception:  # another package's metric, which cannot be loaded
+        return False
 
 
 class _Option(NamedTuple):

@@ -4,14 +4,14 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 from sacrebleu.metrics.base import Metric, Signature
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
-from ..notices import logger
+from ..notices import logger, notice
 from .bleu_components import BLEUComponents
 from .construct import Segments, constructor_parameters
 from .feature_specs import Feature, metric_class
@@ -36,7 +36,8 @@ def feature_scores(
     A score is that of a single segment, on its metric's scale; nothing changes its sign where less is better. NaN where
     the output or every one of its references is None, or the metric has no score. All distinct outputs (with their
     references and source) are scored once, in one pass of each metric, with the information weights of a metric that has
-    such (NIST) from `references` as they stand. Notices of the metrics then count distinct outputs.
+    such (NIST) from `references` as they stand. Notices of the metrics then count distinct outputs; what several metrics
+    say alike is said once, and what they say of empty texts is not.
 
     systems       each system's N outputs
     references    streams of N references
@@ -90,19 +91,40 @@ def feature_scores(
     return found
 
 
+class FeatureSettings(NamedTuple):
+    """What a feature's values depend on.
+
+    signature      its spec, and its metric's settings without versions and number format
+    reads_source   whether they depend on the source
+    """
+
+    signature: str
+    reads_source: bool
+
+
 def feature_signatures(
     features: Sequence[Feature],
     source_lang: Optional[str] = None,
     target_lang: Optional[str] = None,
     engine: EngineOptions = EngineOptions(),
 ) -> list[str]:
-    """What each feature's values depend on: its spec, and its metric's settings without versions and number format.
+    """The signatures alone of feature_settings.
 
     A trained model keeps them, and can tell by them whether it would be given other numbers than it was trained on.
 
     >>> feature_signatures(parse_features(["chrf:beta=3"]))
     ['chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no']
     """
+    return [each.signature for each in feature_settings(features, source_lang, target_lang, engine)]
+
+
+def feature_settings(
+    features: Sequence[Feature],
+    source_lang: Optional[str] = None,
+    target_lang: Optional[str] = None,
+    engine: EngineOptions = EngineOptions(),
+) -> list[FeatureSettings]:
+    """What each feature's values depend on; raises what a metric raises that cannot be made."""
     context = {**_languages(source_lang, target_lang), "engine": engine}
     found = []
     with _as_features():
@@ -113,7 +135,9 @@ def feature_signatures(
                 metric.effective_order = True  # as metrics.scores has it for single sentences
             settings = str(metric.get_signature().format()).split("|")
             kept = [setting for setting in settings if setting.partition(":")[0] not in NO_SETTINGS]
-            found.append("|".join([feature.spec, *kept]))
+            reads = "sources" in constructor_parameters(type(metric))
+            reads = reads and "sources" not in getattr(metric, "unused_context", ())
+            found.append(FeatureSettings("|".join([feature.spec, *kept]), reads))
     return found
 
 
@@ -136,8 +160,8 @@ def _made(feature: Feature, context: dict[str, Any]) -> Metric:
         given["references"] = [list(stream) for stream in zip(*distinct)]
     try:
         metric = cls(**given, **dict(feature.options))
-    except CtxMetricsError:
-        raise
+    except CtxMetricsError as error:
+        raise _in_own_words(feature, error) from error
     except Exception as error:  # another package's code, which checks its options as it likes
         raise InputError(
             f"feature {feature.spec}: the metric cannot be made with these options: {type(error).__name__}: {error}"
@@ -153,8 +177,8 @@ def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
         return metric.components(outputs)
     try:
         return np.array(scores(metric, outputs, None).segments, np.float64)[:, None]
-    except CtxMetricsError:
-        raise
+    except CtxMetricsError as error:
+        raise _in_own_words(feature, error) from error
     except Exception as error:  # sacrebleu's chrF takes char_order=0, and fails here
         if not feature.options:
             raise
@@ -163,21 +187,46 @@ def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
         ) from error
 
 
+def _in_own_words(feature: Feature, error: CtxMetricsError) -> CtxMetricsError:
+    """The error, with the metric's own flags as settings of the feature."""
+    flags = rf"--{feature.name}-([a-z-]+)"
+    return type(error)(re.sub(flags, rf"--features {feature.name}:\1=...", str(error)))
+
+
 class _OfFeatures(logging.Filter):
-    """Takes the places out of metrics' notices, which are places among the distinct outputs and would mislead."""
+    """Holds metrics' notices back and gathers which metrics say the same.
+
+    Places are taken out of them: they are among the distinct outputs, and would mislead. Those of empty texts are left out.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self._said: dict[str, list[str]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg = "features: " + re.sub(r" \(segment [\d, .]+\)", "", record.getMessage())
-        record.args = ()
-        return True
+        if record.levelno < logging.WARNING:
+            return True
+        message = re.sub(r" \(segment [\d, .]+\)", "", record.getMessage())
+        if not re.search(r"\bempty (hypothes|reference)", message):
+            name, colon, text = message.partition(": ")
+            names = self._said.setdefault(text if colon else name, [])
+            names += [name] * (bool(colon) and name not in names)
+        return False
+
+    def lines(self) -> list[str]:
+        return [
+            ": ".join(["features", *([", ".join(names)] if names else []), text]) for text, names in self._said.items()
+        ]
 
 
 @contextmanager
 def _as_features() -> Iterator[None]:
-    """Within it, notices are those of features."""
+    """Within it, notices are held back; after it they are said as those of features."""
     own = _OfFeatures()
     logger.filters.insert(0, own)  # before the one that lets each distinct message through once
     try:
         yield
     finally:
         logger.removeFilter(own)
+        for line in own.lines():
+            notice(line)

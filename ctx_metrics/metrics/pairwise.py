@@ -12,9 +12,8 @@ from ..errors import InputError, ModelError
 from ..language import guard_english
 from ..notices import counted, place
 from .base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
-from .construct import constructor_parameters
-from .feature_specs import Feature, metric_class, parse_features
-from .features import feature_scores, feature_signatures
+from .feature_specs import Feature, parse_features
+from .features import FeatureSettings, feature_scores, feature_settings
 
 if TYPE_CHECKING:
     from ..models.pairwise import Outputs
@@ -26,7 +25,7 @@ class PairwiseScore(ContextScore):
 
 
 class PairwiseSignature(ContextSignature):
-    """nrefs, model, rev, ckpt, features, against, pool, dtype, scale and versions."""
+    """nrefs, model, rev, ckpt, features, vectors, against, pool, dtype, scale and versions."""
 
 
 class Pairwise(ContextMetric):
@@ -82,12 +81,14 @@ class Pairwise(ContextMetric):
                 "pairwise: opponents must be lists of strings, not files; leave --pairwise-against out here"
             )
         self.model = PairwiseModel(model, engine)
-        if self.model.english_only and target_lang:
+        guarded = self.model.english_only and target_lang
+        if guarded and not self.asked:
             self._guard(())
         self.features = self._known_features()
-        self._check_features()
-        read = {key for feature in self.features for key in constructor_parameters(metric_class(feature.name))}
-        self.unused_context = () if "sources" in read else ("sources",)
+        settings = self._checked_settings()
+        self.unused_context = () if any(each.reads_source for each in settings) else ("sources",)
+        if guarded and self.asked:  # which only says something, so it waits for what can be wrong
+            self._guard(())
         self.settings = {
             **self.model.signature(),
             "against": "file" if self._against else "baseline" if baseline else "others",
@@ -145,15 +146,30 @@ class Pairwise(ContextMetric):
         except InputError as error:
             raise ModelError(f"pairwise: the model {self.model.model.name} cannot be used here: {error}") from error
 
-    def _check_features(self) -> None:
-        """Raise ModelError where a feature's settings are other than in training."""
-        now = feature_signatures(self.features, None, self.target_lang, self.engine)
-        for feature, is_now, was in zip(self.features, now, self.model.feature_signatures):
-            if is_now != was:
+    def _checked_settings(self) -> list[FeatureSettings]:
+        """The features' settings; raises ModelError where one cannot be computed, or has others than in training."""
+        try:
+            settings = feature_settings(self.features, None, self.target_lang, self.engine)
+        except InputError as error:
+            mend = self._other_language()
+            why = f"{str(error).partition('; ')[0]}; {mend}train the model again" if mend else error
+            raise ModelError(f"pairwise: the model {self.model.model.name} cannot be used here: {why}") from error
+        for feature, now, was in zip(self.features, settings, self.model.feature_signatures):
+            if now.signature != was:
                 raise ModelError(
                     f"pairwise: the model {self.model.model.name} was trained on {feature.spec} as {was}, and here it is "
-                    f"{is_now}; {'' if self.target_lang else 'name the language pair with -l, or '}train the model again"
+                    f"{now.signature}; {self._other_language()}train the model again"
                 )
+        return settings
+
+    def _other_language(self) -> str:
+        """The first half of what to do where the language can be at fault; "" where it is one of the model's."""
+        if not self.target_lang:
+            return "name the language pair with -l, or "
+        code = self.target_lang.lower().replace("_", "-").split("-")[0]
+        if code in (languages := self.model.languages or [code]):
+            return ""
+        return f"name a language pair into {' or '.join(languages)} with -l, or "
 
     def _pool_digest(self) -> str:
         """What tells apart comparisons with other opponents: 8 hex digits of the texts, whatever their order."""
@@ -193,7 +209,7 @@ class Pairwise(ContextMetric):
         if not opponents:
             raise InputError(
                 "pairwise compares systems, and there is one; name another after it with -i, or its opponent with "
-                "--pairwise-against FILE"
+                "--pairwise-against FILE (in Python: against)"
             )
         for texts in opponents:
             if len(texts) != len(corpus):
@@ -222,8 +238,10 @@ class _Judge:
             target_lang=metric.target_lang,
             engine=metric.engine,
         )
-        missing = [all(text is None for text in of_segment) for of_segment in zip(*first.references)]
-        self._unreferenced = np.array(missing if first.references else [True] * len(first))
+        of_segments = list(zip(*first.references)) or [()] * len(first)
+        self._unreferenced = np.array([all(text is None for text in texts) for texts in of_segments])
+        self._blank = np.array([not any((text or "").strip() for text in texts) for texts in of_segments])
+        self._blank &= ~self._unreferenced
         self.unscored = self._unreferenced | np.isnan(features).any(axis=(0, 2))
         self._streams = [[text or "" for text in stream] for stream in first.references]
         self._there = np.array([[text is not None for text in stream] for stream in first.references])
@@ -277,6 +295,7 @@ class _Judge:
                 f"any other (segment {place(empty)})"
             )
         for places, why in (
+            (self._blank, ("has an empty reference", "have empty references")),
             (self._unreferenced, ("has no reference and is left out", "have no reference and are left out")),
             (
                 self.unscored & ~self._unreferenced,

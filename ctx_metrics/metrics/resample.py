@@ -41,15 +41,20 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     if len(ranges) < 2:
         found = counted(len(ranges), "document", "documents")
         raise InputError(f"resampling by document: the document ids hold {found}, and it takes at least 2")
-    if len(ranges) < FEW:
-        notice(
-            f"resampling by document: there are only {len(ranges)} documents, so intervals and p-values are rough; "
-            f"have at least {FEW}, better many more"
-        )
+    say_few_documents(len(ranges))
     if not isinstance(metric, ByDocument):
         metric.__class__ = _by_document(type(metric))
     metric.document_ranges = ranges
     return metric
+
+
+def say_few_documents(documents: int) -> None:
+    """Say so if documents that are resampled are few."""
+    if documents < FEW:
+        notice(
+            f"resampling by document: there are only {documents} documents, so intervals and p-values are rough; "
+            f"have at least {FEW}, better many more"
+        )
 
 
 class Documents(list):

@@ -140,6 +140,8 @@ def load_estimator(
         estimator: Estimator = AlignmentRegressor(folder, options)
     elif kind_of(config):
         estimator = LearnedEstimator(folder, options)
+    elif config.get("model_type") == "ctx-pairwise":
+        raise ModelError(f"{name} is a pairwise model: use -m pairwise --pairwise-model {name}")
     else:
         raise ModelError(
             f"{name} is no quality model: it is no COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), "

@@ -204,8 +204,11 @@ def load_learned(kind: str, name: Optional[str], options: EngineOptions) -> Lear
     found = kind_of(read_config(folder))
     if found != kind:
         mend = f"but one of {found}: use -m {found} --{found}-model {name}"
-        if not found and read_config(folder).get("model_type") == "ctx-alignment-regressor":
+        model_type = read_config(folder).get("model_type")
+        if model_type == "ctx-alignment-regressor":
             mend = f"but a regressor: use -m comet --comet-model {name}"
+        elif model_type == "ctx-pairwise":
+            mend = f"but a pairwise model: use -m pairwise --pairwise-model {name}"
         elif not found:
             mend = f"nor one of {' or '.join(other for other in NETWORKS if other != kind)}; name a folder of {kind}"
         raise ModelError(f"{name} holds no {kind} model, {mend}")

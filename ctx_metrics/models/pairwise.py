@@ -115,6 +115,7 @@ class PairwiseModel:
     vectors than it was trained on.
 
     model               what the signature says it is
+    languages           what it is for, such as ["en"]; None: whatever it reads
     english_only        whether its features or its encoder are for English alone
     feature_specs       the features it reads, as metrics.features.parse_features takes them
     feature_signatures  their settings when it was trained
@@ -146,7 +147,8 @@ class PairwiseModel:
         self.network = self.numbers.network.double()
         self.feature_specs = [each["spec"] for each in config["features"]]
         self.feature_signatures = [each["signature"] for each in config["features"]]
-        self.english_only = config["languages"] == ["en"]
+        self.languages: Optional[list[str]] = config["languages"]
+        self.english_only = self.languages == ["en"]
         embedded = folder == EMBEDDED_FOLDER
         shown = "embedded-pairwise" if embedded else folder.resolve().name if revision is None else name
         self.model = ResolvedModel(shown, folder, revision, sha256[:12])
@@ -158,9 +160,15 @@ class PairwiseModel:
             self.sentence_vectors = SentenceVectors(sources, config["encoder"] or EMBEDDED, options)
 
     def signature(self) -> dict[str, Any]:
-        """model, rev, ckpt, and the names of the features; of a path that one is given its last part."""
+        """model, rev, ckpt, and the names of the features and of what gives the sentence vectors, if any; of a path its last
+        part."""
         shown = [re.sub(r"=[^=]*/([^/,]+)", r"=\1", spec) for spec in self.feature_specs]
-        return {**self.model.signature(), "features": "+".join(shown) or "none"}
+        vectors = [] if self.sentence_vectors is None else [source.spec for source in self.sentence_vectors.sources]
+        return {
+            **self.model.signature(),
+            "features": "+".join(shown) or "none",
+            **({"vectors": "+".join(vectors)} if vectors else {}),
+        }
 
     def outputs(self, texts: Sequence[str], features: np.ndarray, label: str = "encoding") -> Outputs:
         """Outputs as the network reads them.

@@ -63,7 +63,8 @@ class Trained(NamedTuple):
 
     config        its folder's config.json
     checks        on the development data, epoch after epoch
-    feature_taus  the strict tau of each feature alone on the development data, the better sign of the two
+    feature_taus  the strict tau of each feature alone on the development data, the better sign of the two; without those
+                  that are equal for both outputs of every pair
     """
 
     config: dict[str, Any]
@@ -162,7 +163,7 @@ def learn(
     with one_thread():
         checks = trainer.train()
     best = checks[trainer.progress.best]
-    taus = dict(zip(columns, feature_taus(readings[1])))
+    taus = {column: tau for column, tau in zip(columns, feature_taus(readings[1])) if tau is not None}
     config["training"] = {**asdict(recipe), "pairs": len(readings[0].pairs)}
     config["development"] = {
         "metric": "strict tau",
@@ -297,14 +298,15 @@ def prepared(numbers: PairwiseNumbers, readings: Readings) -> Comparisons:
     return Comparisons(vectors.astype(np.float32), features.astype(np.float32), readings.pairs)
 
 
-def feature_taus(readings: Readings) -> list[float]:
+def feature_taus(readings: Readings) -> list[Optional[float]]:
     """The strict tau of each feature alone, with the sign that makes it the larger; TER, for one, falls with quality.
 
-    Features of few values have many ties, which count against both signs.
+    Features of few values have many ties, which count against both signs. None for one that is equal for both outputs of
+    every pair.
     """
     better, worse = (readings.features[readings.pairs[:, side]] for side in (3, 4))
     margins = (better - worse).T
-    return [max(strict_tau(of_feature), strict_tau(-of_feature)) for of_feature in margins]
+    return [max(strict_tau(each), strict_tau(-each)) if each.any() else None for each in margins]
 
 
 @contextmanager

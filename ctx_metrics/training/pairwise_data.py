@@ -64,8 +64,8 @@ def read_pair_sets(
     apart. Where the outputs' systems are not known, outputs of the same document, source and reference are of one segment;
     several scores of the same output are averaged, and that is said.
 
-    Left out are pairs whose outputs are the same text, or that have no reference. Of two sets with one name the second
-    has its path after it.
+    Left out are pairs whose outputs are the same text, or that lack an output or a reference; white space is none. Of two
+    sets with one name the second has its path after it.
 
     Raises InputError as the readers do, for a path that is given twice, for scores of systems alone, and for a path of
     which no pair is left.
@@ -86,7 +86,7 @@ def read_pair_sets(
                 names.add(judged.name)
                 sets.append(replace(judged, name=f"{judged.name} ({path})") if taken else judged)
             elif len(read) > 1:
-                notice(f"{path}: {judged.name} has no pair to learn from")
+                notice(f"{path}: {judged.name} has no pair that can be taken")
         counts[path] = dict(count)
         _say(path, count, threshold)
     return PairSets(sets, counts)
@@ -139,7 +139,7 @@ def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) 
     )
     if shared := len(seen & own):
         notice(
-            f"{shared} of {counted(len(own), 'development reference', 'development references')} "
+            f"{shared:,} of {counted(len(own), 'development reference', 'development references')} "
             f"{'is' if shared == 1 else 'are'} in the training data too: their tau flatters the model"
         )
 
@@ -188,8 +188,8 @@ def _compared(path: str, judged: JudgedSet, threshold: Optional[float], score: O
     references = [[text if (text or "").strip() else None for text in stream] for stream in judged.references]
     if not any(text for stream in references for text in stream):
         raise InputError(
-            f"{judged.name}: has no references, which pairwise compares outputs with; name one, of MQM errors the system "
-            "that is the reference with --reference"
+            f"{judged.name}: has no references, which pairwise compares outputs with; add a column ref, or of MQM errors "
+            "name the system that is the reference with --reference"
         )
     judged = replace(judged, references=references)
     if judged.preferences is not None:
@@ -268,7 +268,7 @@ def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
     left: Counter = Counter()
     for row, (segment, better, worse) in enumerate(judged.preferences.tolist()):
         outputs = judged.hypotheses[better][segment], judged.hypotheses[worse][segment]
-        if None in outputs:
+        if not all((text or "").strip() for text in outputs):
             why = "without an output"
         elif _reference(judged, segment) is None:
             why = "without a reference"
@@ -298,7 +298,7 @@ def _say(path: str, count: Counter, threshold: Optional[float]) -> None:
     """Say what was left out of a path, if anything; raises InputError if all was."""
     left = [(number, why) for why, number in count.items() if number and why not in ("rows", "kept")]
     said = ", ".join(
-        f"{number if k else counted(number, 'pair', 'pairs')} {why}" for k, (number, why) in enumerate(left)
+        f"{f'{number:,}' if k else counted(number, 'pair', 'pairs')} {why}" for k, (number, why) in enumerate(left)
     )
     if not count["rows"]:
         apart = f"by {threshold:g} or more" if threshold else "enough"
@@ -306,4 +306,4 @@ def _say(path: str, count: Counter, threshold: Optional[float]) -> None:
     if not count["kept"]:
         raise InputError(f"{path}: no pair is left to learn from; left out {said}")
     if left:
-        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} to learn from; left out {said}")
+        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} taken; left out {said}")
