@@ -159,14 +159,7 @@ def _add_data(group, table: MetricTable) -> None:
         metavar="X",
         help="Least difference of two human scores that makes a pair of darr; WMT takes 25 points of 100. (Default: any)",
     )
-    group.add_argument(
-        "-l",
-        "--language-pair",
-        nargs="+",
-        action="extend",
-        metavar="PAIR",
-        help="Language pairs to take, such as zh-en; one names that of files whose own names do not. (Default: all)",
-    )
+    add_language_pairs(group)
     group.add_argument(
         "--inputs",
         choices=["mt+ref", "mt+src"],
@@ -190,15 +183,7 @@ def _add_data(group, table: MetricTable) -> None:
         action="store_true",
         help="Learn penalties such as MQM's as they are; else as minus their root.",
     )
-    group.add_argument(
-        "--human", default="mqm", metavar="NAME", help="Human scores of a tree: mqm, wmt-z, ... (Default: %(default)s)"
-    )
-    group.add_argument(
-        "--reference",
-        metavar="NAME",
-        help="Reference of a tree, such as refA; of MQM annotations the human translation to take as reference.",
-    )
-    group.add_argument("--score-column", metavar="NAME", help="Column of the human score in a TSV. (Default: score)")
+    add_layout_arguments(group)
     group.add_argument(
         "--rows", type=positive, metavar="N", help="Learn from N of the rows, drawn by --seed. (Default: all)"
     )
@@ -216,6 +201,32 @@ def _add_data(group, table: MetricTable) -> None:
         help="Keep the teacher's scores here, or read them from here if the file is there, for several networks that "
         "learn from the same texts.",
     )
+
+
+def add_language_pairs(group) -> None:
+    """The flag of the language pairs that are learned from."""
+    group.add_argument(
+        "-l",
+        "--language-pair",
+        nargs="+",
+        action="extend",
+        metavar="PAIR",
+        help="Language pairs to take, such as zh-en; one names that of files whose own names do not. (Default: all)",
+    )
+
+
+def add_layout_arguments(group, or_rankings: str = "") -> None:
+    """What of a data set is read; `or_rankings` is what --reference says of rankings."""
+    group.add_argument(
+        "--human", default="mqm", metavar="NAME", help="Human scores of a tree: mqm, wmt-z, ... (Default: %(default)s)"
+    )
+    group.add_argument(
+        "--reference",
+        metavar="NAME",
+        help="Reference of a tree, such as refA; of MQM annotations the human translation to take as reference"
+        f"{or_rankings}.",
+    )
+    group.add_argument("--score-column", metavar="NAME", help="Column of the human score in a TSV. (Default: score)")
 
 
 def _add_network(group) -> None:

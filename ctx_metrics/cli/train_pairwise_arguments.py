@@ -9,7 +9,7 @@ from ..plugin.arguments import add_engine_arguments, positive
 from ..training.pairwise_recipe import COSTS, MODERN, OPTIMISERS, PAPER, RECIPES, PairwiseRecipe
 from .argument_types import above_0, at_least_0, patience, seed
 from .paraphrase import file_or_share
-from .train_arguments import add_running_arguments
+from .train_arguments import add_language_pairs, add_layout_arguments, add_running_arguments
 
 NONE = ["none"]
 MOST_UNITS = 10_000
@@ -120,24 +120,8 @@ def _add_data(group) -> None:
         help="What the epoch is chosen on: judgements not to be trained on, nor to be tested on; or a share of --train's "
         "source sentences such as 0.1, drawn by --seed.",
     )
-    group.add_argument(
-        "-l",
-        "--language-pair",
-        nargs="+",
-        action="extend",
-        metavar="PAIR",
-        help="Language pairs to take, such as zh-en; one names that of files whose own names do not. (Default: all)",
-    )
-    group.add_argument(
-        "--human", default="mqm", metavar="NAME", help="Human scores of a tree: mqm, wmt-z, ... (Default: %(default)s)"
-    )
-    group.add_argument(
-        "--reference",
-        metavar="NAME",
-        help="Reference of a tree, such as refA; of MQM annotations the human translation to take as reference; with "
-        "rankings the reference file.",
-    )
-    group.add_argument("--score-column", metavar="NAME", help="Column of the human score in a TSV. (Default: score)")
+    add_language_pairs(group)
+    add_layout_arguments(group, "; with rankings the reference file")
     group.add_argument(
         "--outputs", type=expanduser, metavar="FOLDER", help="Folder of the systems' outputs, with rankings."
     )
