@@ -16,7 +16,7 @@ from ctx_metrics.models.pairwise import MODEL_TYPE
 from ctx_metrics.training import pairwise, pairwise_trainer
 from ctx_metrics.training.data import data_sha256
 from ctx_metrics.training.pairwise import Architecture, Trained
-from ctx_metrics.training.pairwise_data import read_pairs, split_by_segment
+from ctx_metrics.training.pairwise_data import read_pair_sets, split_by_segment
 from ctx_metrics.training.pairwise_recipe import MODERN, PAPER, PairwiseRecipe
 from ctx_metrics.training.pairwise_trainer import Check
 
@@ -185,7 +185,7 @@ def test_a_share_for_development(train, learned, folder):
     assert done.code == 0, done.err
     [call] = learned
     paths = [str(folder / name) for name in ("train.cs-en.tsv", "dev.cs-en.tsv")]
-    wanted = split_by_segment(read_pairs(paths), 0.25, 3)
+    wanted = split_by_segment(read_pair_sets(paths).sets, 0.25, 3)
     for given, sets in zip((call["training"], call["development"]), wanted):
         assert [each.preferences.tolist() for each in given] == [each.preferences.tolist() for each in sets]
     assert sum(len(each.preferences) for each in call["development"]) == 15

@@ -12,11 +12,14 @@ from ctx_metrics.meta.taus import preferences_from_scores
 from ctx_metrics.training.pairwise_data import (
     count_pairs,
     read_pair_sets,
-    read_pairs,
     say_shared,
     split_by_segment,
     usual_threshold,
 )
+
+
+def read_pairs(*args, **options):
+    return read_pair_sets(*args, **options).sets
 
 
 @pytest.fixture

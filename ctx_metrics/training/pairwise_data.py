@@ -30,19 +30,6 @@ class PairSets(NamedTuple):
     counts: dict[str, dict[str, int]]
 
 
-def read_pairs(
-    paths: Sequence[str],
-    pairs: Optional[Sequence[str]] = None,
-    human: str = "mqm",
-    reference: Optional[str] = None,
-    score: Optional[str] = None,
-    outputs: Optional[str] = None,
-    threshold: Optional[float] = None,
-) -> list[JudgedSet]:
-    """The sets alone of read_pair_sets, each with preferences that can be learned from, and without scores."""
-    return read_pair_sets(paths, pairs, human, reference, score, outputs, threshold).sets
-
-
 def read_pair_sets(
     paths: Sequence[str],
     pairs: Optional[Sequence[str]] = None,
