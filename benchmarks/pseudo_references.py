@@ -24,7 +24,7 @@ from ctx_metrics.meta.correlation import kendall, pearson
 from ctx_metrics.meta.judged import JudgedSet, is_human
 from ctx_metrics.meta.readers import read_judged
 from ctx_metrics.meta.taus import tau
-from ctx_metrics.metrics.construct import Segments
+from ctx_metrics.run.streams import Segments
 from ctx_metrics.metrics.prsentbleu import PRSentBLEU
 from ctx_metrics.pseudo_references.options import PseudoFilter
 
@@ -56,7 +56,7 @@ def variants(outputs: Outputs) -> "dict[tuple[str, str], tuple[np.ndarray, str]]
     for kind, guard in [("gold only", "-"), *itertools.product(KINDS, GUARDS)]:
         pseudo = streams if kind in KINDS else None
         options = PseudoFilter(KINDS.get(kind, "none"), guard=GUARDS.get(guard))
-        metric = PRSentBLEU([outputs.reference], outputs.hypotheses, "en", pseudo, options)
+        metric = PRSentBLEU([outputs.reference], outputs.hypotheses, target_lang="en", pseudo_references=pseudo, pseudo_filter=options)
         results = metric.system_results()
         scores = np.array([[row[0] / row[1] for row in result.rows] for result in results])
         counts = results[next(i for i in range(len(results)) if i not in outputs.pseudo)].counts

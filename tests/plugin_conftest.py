@@ -17,6 +17,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 COMMAND = str(Path(sys.executable).with_name("sacrebleu"))
 REF, SOURCE, DOCIDS = "ref.en.txt", "source.de.txt", "docids.txt"
 A, B, C = "system_a.en.txt", "system_b.en.txt", "system_c.en.txt"
+NAMES = NAME_A, NAME_B, NAME_C = "system_a.en", "system_b.en", "system_c.en"
 picks_from_xml = pytest.mark.skipif(
     "WMTXMLDataset" not in inspect.getsource(filter_subset),
     reason="this sacrebleu picks --origlang and --subset from SGML only",

@@ -18,7 +18,6 @@ from plugin_conftest import (
     sacrebleu,
 )
 
-from ctx_metrics.metrics.construct import constructor_parameters
 
 DOC_IDS = lines_of(DOCIDS)
 ORIGLANGS = ["de" if doc_id.startswith(("news", "talk")) else "en" for doc_id in DOC_IDS]
@@ -331,40 +330,3 @@ def test_echo_is_as_in_stock(sets):
         sacrebleu(*arguments, SACREBLEU=sets, CTX_METRICS_NO_AUTOLOAD="1"),
     )
     assert ours.stdout == stock.stdout == "".join(f"{lines_of(SOURCE)[i]}\t{DOC_IDS[i]}\n" for i in GERMAN)
-
-
-# constructors
-
-
-class Plain:
-    def __init__(self, references=None, *, sources=None):
-        pass
-
-
-class Passing(Plain):
-    def __init__(self, scale, **rest):
-        super().__init__(**rest)
-
-
-class Closed(Passing):
-    def __init__(self, doc_ids=None, *more):
-        super().__init__(1)
-
-
-class Inherits(Passing):
-    pass
-
-
-@pytest.mark.parametrize(
-    "cls, names",
-    [
-        (Plain, {"self", "references", "sources"}),
-        (Passing, {"self", "scale", "references", "sources"}),
-        (Closed, {"self", "doc_ids"}),
-        (Inherits, {"self", "scale", "references", "sources"}),
-        (object, set()),
-    ],
-    ids=lambda v: getattr(v, "__name__", ""),
-)
-def test_constructor_parameters(cls, names):
-    assert constructor_parameters(cls) == names

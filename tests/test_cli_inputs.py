@@ -4,10 +4,25 @@ import os
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF, SOURCE, add_test_set, lines_of, python, sacrebleu
+from plugin_conftest import (
+    A,
+    B,
+    C,
+    DOCIDS,
+    EXAMPLES,
+    NAME_A,
+    NAME_B,
+    REF,
+    SOURCE,
+    add_test_set,
+    lines_of,
+    python,
+    sacrebleu,
+)
 
-from ctx_metrics.cli.inputs import column_names, system_names
+from ctx_metrics.cli.inputs import column_names
 from ctx_metrics.errors import InputError
+from ctx_metrics.run.streams import system_names
 
 TSV = ["--format", "tsv", "--only-system"]
 
@@ -35,7 +50,7 @@ def expected(score) -> dict[str, str]:
 
 def test_columns_of_the_standard_input(score, expected):
     a, b, ref, source, ids = map(lines_of, (A, B, REF, SOURCE, DOCIDS))
-    of_a, of_b = expected[A], expected[B]
+    of_a, of_b = expected[NAME_A], expected[NAME_B]
     assert of_a != of_b
     assert score(stdin=columns(source, a, ref)) == {"stdin": of_a}
     assert score("-t", "-", stdin=columns(source, a, ref)) == {"stdin": of_a}
@@ -51,7 +66,7 @@ def test_columns_of_the_standard_input(score, expected):
 def test_files_in_the_home_folder(score, expected, monkeypatch):
     monkeypatch.setenv("HOME", str(EXAMPLES))
     argv = [f"--translations=~/{A}", f"--references=~/{REF}", f"--source=~/{SOURCE}", f"--docids=~/{DOCIDS}"]
-    assert score(*argv) == {A: expected[A]}
+    assert score(*argv) == {NAME_A: expected[NAME_A]}
 
 
 def test_several_references_in_columns_are_several_references(score):
@@ -76,7 +91,7 @@ def test_an_empty_last_column_is_a_column(ctx):  # noqa: F811
 def test_a_byte_order_mark_is_dropped_and_said(ctx, expected):  # noqa: F811
     text = b"\xef\xbb\xbf" + columns(*map(lines_of, (SOURCE, A, REF)))
     done = ctx("score", "-m", "chrf", *TSV, stdin=text)
-    assert done.rows()[0]["score"] == expected[A]
+    assert done.rows()[0]["score"] == expected[NAME_A]
     assert "ctx-metrics: the standard input: dropped the byte-order mark" in done.err
 
 
@@ -89,10 +104,12 @@ def test_spellings_of_sacrebleu_and_comet_score(score, expected):
 @pytest.mark.parametrize(
     "paths, names",
     [
-        (["a.txt", "b.txt"], ["a.txt", "b.txt"]),
-        (["x/a.txt", "y/a.txt", "y/b.txt"], ["x/a.txt", "y/a.txt", "b.txt"]),
-        (["p/x/a.txt", "q/x/a.txt", "x/y/a.txt"], ["p/x/a.txt", "q/x/a.txt", "y/a.txt"]),
-        (["x/a.txt", "/dev/fd/63"], ["a.txt", "/dev/fd/63"]),
+        (["a.txt", "b.en.txt.gz"], ["a", "b.en"]),
+        (["x/a.txt", "y/a.txt", "y/b.txt"], ["x/a", "y/a", "b"]),
+        (["p/x/a.txt", "q/x/a.txt", "x/y/a.txt"], ["p/x/a", "q/x/a", "y/a"]),
+        (["x/a.txt", "/dev/fd/63"], ["a", "/dev/fd/63"]),
+        (["a.txt", "a.out"], ["a.txt", "a.out"]),
+        (["caf\udce9 1.txt"], ["caf__1"]),
     ],
 )
 def test_system_names(paths, names):
@@ -197,7 +214,7 @@ def test_a_test_set_gives_sources_references_and_documents(tmp_path):
     assert score("-d", "wmt18:de-en", "-t", A, C, "--format", "jsonl") == of_files
     text = "".join(f"{line}\n" for line in lines_of(A))
     from_stdin = score("--sacrebleu_dataset", "wmt18:de-en", "--format", "jsonl", "--only-system", stdin=text)
-    assert [line.replace('"stdin"', f'"{A}"') for line in from_stdin[2:]] == of_files[-4:-2]
+    assert [line.replace('"stdin"', f'"{NAME_A}"') for line in from_stdin[2:]] == of_files[-4:-2]
     assert "test set wmt18 has no language pair 'de-xx'; it has " in score("-d", "wmt18:de-xx", "-t", A)[1]
     absent = score("-d", "wmt17:de-en", "-t", A)
     assert absent[0] == "1" and "-d: test set wmt17 is not there, and cannot be fetched" in absent[1]

@@ -7,11 +7,12 @@ import types
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import A, B, C, DOCIDS, REF, SOURCE, lines_of
+from plugin_conftest import A, B, C, DOCIDS, NAMES, REF, SOURCE, lines_of
 
 from ctx_metrics import cli
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.meta.bradley_terry import rank
+from ctx_metrics.run.context import Capabilities
 
 THREE = ["pairwise", "rank", REF, "-i", A, B, C]
 IDS = lines_of(DOCIDS)
@@ -33,10 +34,11 @@ def made(monkeypatch) -> list[dict]:
     calls = []
 
     class Pairwise:
-        unused_context = ("sources",)
+        capabilities = Capabilities(reads=frozenset({"systems", "sources", "target_lang", "engine"}))
 
         def __init__(self, **arguments):
             calls.append(arguments)
+            self.capabilities = Capabilities()  # this model does not read the sources
 
         def win_probabilities(self):
             return probabilities(len(calls[-1]["systems"]), len(calls[-1]["systems"][0]))
@@ -102,7 +104,7 @@ def test_documents_are_resampled(ctx):  # noqa: F811
     ranking = expected(groups=IDS, resamples=200, confidence=0.9, seed=3)
     first = json.loads(done.out)[0]
     assert first["interval"] == ranking.intervals[1].tolist() != expected().intervals[1].tolist()
-    assert first["against"][A] == {"win": 100 * ranking.win_matrix[1, 0], "p": ranking.p_values[1, 0]}
+    assert first["against"][NAMES[0]] == {"win": 100 * ranking.win_matrix[1, 0], "p": ranking.p_values[1, 0]}
     settings = {key: first[key] for key in ("segments", "resampled", "units", "resamples", "confidence", "seed")}
     assert list(settings.values()) == [len(IDS) - 1, "documents", len(set(IDS)), 200, 0.9, 3]
     few = "resampling by document: there are only 7 documents, so intervals and p-values are rough; have at least 10"
@@ -114,14 +116,14 @@ def test_documents_are_resampled(ctx):  # noqa: F811
 def test_json_has_everything(ctx):  # noqa: F811
     done, ranking = ctx(*THREE, "--format", "jsonl"), expected()
     objects = done.objects()
-    assert [each["system"] for each in objects] == [[A, B, C][i] for i in ranking.order]
+    assert [each["system"] for each in objects] == [NAMES[i] for i in ranking.order]
     for each, i in zip(objects, ranking.order):
         assert (each["rank"], each["signature"]) == (ranking.ranks[i], SIGNATURE)
         assert (each["win"], each["strength"]) == (100 * ranking.win_shares[i], ranking.strengths[i])
-        assert list(each["against"]) == [[A, B, C][j] for j in ranking.order if j != i]
+        assert list(each["against"]) == [NAMES[j] for j in ranking.order if j != i]
     rounded = ctx(*THREE, "--format", "jsonl", "-w", "0").objects()[0]
     assert rounded["win"] == round(objects[0]["win"]) and rounded["strength"] == round(objects[0]["strength"], 2)
-    assert rounded["confidence"] == 0.95 and rounded["against"][A]["p"] == objects[0]["against"][A]["p"]
+    assert rounded["confidence"] == 0.95 and rounded["against"][NAMES[0]]["p"] == objects[0]["against"][NAMES[0]]["p"]
 
 
 def test_tsv_has_the_matrix_beside_the_ranking(ctx, tmp_path):  # noqa: F811
@@ -129,7 +131,7 @@ def test_tsv_has_the_matrix_beside_the_ranking(ctx, tmp_path):  # noqa: F811
     done, ranking = ctx(*THREE, "-o", path), expected()
     assert (done.code, done.out, done.err) == (0, "", f"ctx-metrics: Pairwise|{SIGNATURE}\n")
     rows = type(done)(0, path.read_text(), "").rows()
-    names = [[A, B, C][i] for i in ranking.order]
+    names = [NAMES[i] for i in ranking.order]
     columns = ["rank", "system", "win", "strength", "low", "high"]
     assert list(rows[0]) == [*columns, *(f"against {name}" for name in names)]
     for row, i in zip(rows, ranking.order, strict=True):
@@ -146,7 +148,7 @@ def test_one_document_has_no_intervals(ctx, tmp_path):  # noqa: F811
     assert "resamples of" not in done.out and "*" not in done.out
     (first, *_) = ctx(*THREE, "--docids", tmp_path / "ids", "--format", "jsonl").objects()
     assert "One document only cannot be resampled: no intervals, and all have rank 1." in done.out
-    assert first["interval"] is None and first["against"][C]["p"] is None
+    assert first["interval"] is None and first["against"][NAMES[2]]["p"] is None
 
 
 def test_the_figure(ctx, tmp_path, made):  # noqa: F811

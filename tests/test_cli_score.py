@@ -8,7 +8,7 @@ import stat
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import A, B, C, DOCIDS, REF, SOURCE, add_toylen, lines_of, python
+from plugin_conftest import A, B, C, DOCIDS, NAME_A, NAME_B, NAMES, REF, SOURCE, add_toylen, lines_of, python
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import COMET, SLIDE
@@ -26,7 +26,9 @@ def checkpoints(tmp_path_factory):
 
 def scores(rows: list[dict], level: str, metric: str, system: str) -> list[float]:
     return [
-        float(row["score"]) for row in rows if (row["level"], row["metric"], row["system"]) == (level, metric, system)
+        float(row["score"])
+        for row in rows
+        if (row["level"], row["metric"], row["system"]) == (level, metric, system.removesuffix(".txt"))
     ]
 
 
@@ -141,12 +143,12 @@ def test_the_lines_of_tsv(ctx):  # noqa: F811
     lines = done.out.splitlines()
     assert lines[0] == "level\tsystem\tdocument\tsegment\tmetric\tscore"
     assert [line.rsplit("\t", 1)[0] for line in lines[1:3]] == [
-        f"segment\t{A}\tnews-harbour\t1\t{name}" for name in ("chrf", "bleu")
+        f"segment\t{NAME_A}\tnews-harbour\t1\t{name}" for name in ("chrf", "bleu")
     ]
     assert len(lines) == 1 + 2 * 3 * (59 + 1) and all(len(line.rsplit(".", 1)[1]) == 4 for line in lines[1:])
     assert lines[-6:] == [
         f"system\t{system}\t\t\t{name}\t{row['score']}"
-        for system in (A, B, C)
+        for system in NAMES
         for name in ("chrf", "bleu")
         for row in done.rows()
         if (row["level"], row["system"], row["metric"]) == ("system", system, name)
@@ -177,7 +179,7 @@ def test_nothing_scored_is_empty_in_tsv_and_null_in_json(ctx):  # noqa: F811
 
 
 def test_the_table_is_sacrebleus(ctx):  # noqa: F811
-    done = ctx("score", *THREE, "-m", "bertr", "bleu", "chrf")
+    done = ctx("score", *THREE, "-m", "bertr", "bleu", "chrf", "--names", A, B, C)
     assert (done.code, done.err) == (0, "")
     stock = python(
         "import sys; from sacrebleu.sacrebleu import main; main()",
@@ -278,13 +280,13 @@ def test_the_grid_is_the_runs_one_by_one(ctx, partial):  # noqa: F811
     assert (done.code, done.err) == (0, ""), done.err
     assert done.out.startswith("system\twindow\tstride\tscore\n")
     grid = {(row["system"], int(row["window"]), int(row["stride"])): float(row["score"]) for row in done.rows()}
-    assert list(grid) == [(name, w, s) for name in (A, B) for w in (1, 2, 3) for s in range(1, w + 1)]
+    assert list(grid) == [(name, w, s) for name in (NAME_A, NAME_B) for w in (1, 2, 3) for s in range(1, w + 1)]
     systems = [lines_of(A), lines_of(B)]
     for window, stride in [(1, 1), (2, 1), (3, 2), (3, 3)]:
         metric = SLIDE(
             [lines_of(REF)], systems, doc_ids=IDS, target_lang="en", window=window, stride=stride, partial=partial
         )
-        for name, system in zip((A, B), systems):
+        for name, system in zip(NAMES, systems):
             assert grid[name, window, stride] == pytest.approx(metric.corpus_score(system, None).score, abs=2e-4)
 
 

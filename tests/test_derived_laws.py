@@ -18,7 +18,8 @@ from sacrebleu.significance import PairedTest
 
 from ctx_metrics import InputError, read_lines
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.metrics.construct import Segments, constructor_parameters
+from ctx_metrics.run.context import capabilities
+from ctx_metrics.run.streams import named
 from ctx_metrics.metrics.resample import DocumentPairedTest, resample_documents
 from ctx_metrics.pseudo_references.options import PseudoFilter
 
@@ -39,15 +40,9 @@ REFERENCES, DOC_IDS = lines("ref.en.txt"), lines("docids.txt")
 SYSTEMS = {letter: lines(f"system_{letter}.en.txt") for letter in "abc"}
 
 
-def named(text: list, name: str) -> Segments:
-    segments = Segments(text)
-    segments.name = name
-    return segments
-
-
 def roundtrip_metric(name: str, outputs, sources, roundtrips, **settings):
     cls = METRICS[name.upper()]
-    languages = {"source_lang": "en"} if "source_lang" in constructor_parameters(cls) else {}
+    languages = {"source_lang": "en"} if "source_lang" in capabilities(cls).reads else {}
     return cls(None, outputs, sources=sources, roundtrips=roundtrips, **languages, **settings)
 
 
@@ -58,7 +53,7 @@ def make(name: str, systems: list, truth: list, **settings):
         return roundtrip_metric(name, outputs, truth, systems, backtranslator="toy", **settings), outputs
     settings.setdefault("pseudo_filter", PseudoFilter("mas", guard=None))
     pseudo = [named([f"{line} again" for line in truth], "again.txt")]
-    metric = METRICS[name.upper()]([truth], systems, "en", **{"pseudo_references": pseudo, **settings})
+    metric = METRICS[name.upper()]([truth], systems, **{"target_lang": "en", "pseudo_references": pseudo, **settings})
     return metric, systems
 
 
@@ -258,7 +253,7 @@ def test_the_guard_leaves_the_system_itself_out(pseudo):
     streams = [named(SYSTEMS["a"], "a.txt"), named(SYSTEMS["b"], "b.txt")]
     every = PseudoFilter("none")
     metric = METRICS[pseudo.upper()](
-        [REFERENCES], list(SYSTEMS.values()), "en", pseudo_references=streams, pseudo_filter=every
+        [REFERENCES], list(SYSTEMS.values()), target_lang="en", pseudo_references=streams, pseudo_filter=every
     )
     guarded = metric.corpus_score(SYSTEMS["a"], None)
     assert "left_out[a.txt] = 59" in guarded.format() and "kept[b.txt] = 59" in guarded.format()

@@ -16,6 +16,7 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.base import ContextMetric, SystemResult
 from ctx_metrics.metrics.bleu_components import COMPONENTS, BLEUComponents
 from ctx_metrics.metrics.features import Feature, feature_scores, feature_settings, feature_signatures, parse_features
+from ctx_metrics.run.context import Capabilities
 
 WORDS = "the cat sat on a mat , and then it went . Dogs Rain".split()
 
@@ -25,25 +26,19 @@ class Recorder(ContextMetric):
 
     NAME, events = "RECORDER", []
     last = {}
+    capabilities = Capabilities(
+        reads=frozenset({"systems", "sources", "source_lang", "target_lang", "info_references", "engine"})
+    )
 
-    def __init__(
-        self,
-        references=None,
-        systems=(),
-        sources=None,
-        source_lang=None,
-        target_lang=None,
-        info_references=None,
-        engine=None,
-    ):
-        super().__init__(references, systems, sources=sources, source_lang=source_lang, target_lang=target_lang)
+    def __init__(self, references=None, **context):
+        super().__init__(references, **context)
         Recorder.last = {
             "references": references,
-            "systems": systems,
-            "sources": sources,
-            "languages": (source_lang, target_lang),
-            "info_references": info_references,
-            "engine": engine,
+            "systems": context["systems"],
+            "sources": context["sources"],
+            "languages": (context["source_lang"], context["target_lang"]),
+            "info_references": context["info_references"],
+            "engine": context["engine"],
         }
         self.events.append("made")
 

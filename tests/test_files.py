@@ -31,6 +31,7 @@ from ctx_metrics.corpus import document_ranges
 from ctx_metrics.metrics.base import ScoredWindow, SystemResult
 from ctx_metrics.models.estimator import ErrorSpan, Estimate
 from ctx_metrics.plugin import files
+from ctx_metrics.run.streams import reference_name
 from ctx_metrics.windows import Window
 
 SETUP = """
@@ -64,6 +65,8 @@ RUNS = {
         "--ctx-seg-scores",
         "{}",
     ],
+    "own names": [REF, "-i", A, B, "--ctx-names", "x", "y z", "--ctx-seg-scores", "{}"],
+    "too few names": [REF, "-i", A, B, "-m", "bleu", "--ctx-names", "x", "--ctx-seg-scores", "{}"],
     "dropped": [
         *[REF, "-i", A, "-m", "slide", "--docids", DOCIDS, "--slide-partial", "drop", "--slide-window", "5"],
         *["--ctx-seg-scores", "{}", "--slide-output", "{}/slide.tsv"],
@@ -272,21 +275,14 @@ def test_names_of_systems_and_references(runs):
     folder = runs["names"].folder
     [path] = folder.glob("*.sys.score")
     assert path.name == "bleu-refA.my_second_ref.sys.score"
-    assert list(read(path)) == [f"{folder}/1/out.txt", f"{folder}/2/out.txt"]
+    assert list(read(path)) == ["1/out", "2/out"]
     assert list(read(runs["stdin"].folder / "comet-ref_en.seg.score")) == ["system1", "system2"]
-
-    bytes_in_name = SimpleNamespace(
-        args=SimpleNamespace(input=["-"]), systems=[[]], system_name=lambda _: "caf\udce9 1.txt"
-    )
-    assert files.system_names(bytes_in_name) == ["caf__1"]
-
-    def run(*refs):
-        return SimpleNamespace(args=SimpleNamespace(refs=list(refs)))
-
-    assert files.reference_name(run("a/refA.txt"), SimpleNamespace(reads_references=False)) == "src"
-    assert files.reference_name(run("a/refA.txt.gz"), SimpleNamespace(reads_references=True)) == "refA"
-    assert files.reference_name(run(), BLEU()) == "ref"  # a test set of -t
-    assert files.reference_name(run("zh-en.refA.txt", "refB"), BLEU()) == "refA.refB"
+    assert list(read(runs["own names"].folder / "bleu-ref_en.sys.score")) == ["x", "y z"]
+    assert runs["too few names"].returncode == 1
+    assert "--ctx-names has 1 names for 2 systems" in runs["too few names"].stderr
+    assert reference_name(["a/refA.txt.gz"]) == "refA"
+    assert reference_name([]) == "ref"  # a test set of -t
+    assert reference_name(["zh-en.refA.txt", "refB"]) == "refA.refB"
 
 
 def test_what_is_not_scored_is_none(runs):

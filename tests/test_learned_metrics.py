@@ -115,7 +115,7 @@ def test_models_that_read_the_source(make):
     assert make("-src", sources=REFERENCES).corpus_score(HYPOTHESES, [OTHERS]).score == score.score
     shown = str(metric.get_signature())
     assert "nrefs:0|" in shown and "|inputs:mt+src|" in shown and "multiref" not in shown
-    assert metric.unused_context == () and make(sources=OTHERS).unused_context == ("sources",)
+    assert "sources" in metric.capabilities.reads and "sources" not in make(sources=OTHERS).capabilities.reads
 
 
 def test_a_missing_source_or_reference_is_named(make, kind):

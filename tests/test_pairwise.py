@@ -16,7 +16,7 @@ from sacrebleu.significance import PairedTest
 from ctx_metrics import InputError, Pairwise, read_lines
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
-from ctx_metrics.metrics.construct import Segments
+from ctx_metrics.run.streams import Segments
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 REFERENCES = read_lines(str(EXAMPLES / "ref.en.txt"))
@@ -305,7 +305,7 @@ def test_another_language_than_an_english_models(tmp_path, caplog, feature, says
 
 def test_a_source_that_no_feature_reads(tmp_path):
     folder = write_pairwise(tmp_path / "model", ("comet:model=embedded",))
-    assert Pairwise(model=str(folder)).unused_context == ("sources",)
+    assert "sources" not in Pairwise(model=str(folder)).capabilities.reads
 
 
 def sacrebleu(*flags: str) -> subprocess.CompletedProcess:

@@ -3,7 +3,7 @@
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.metrics.construct import Segments
+from ctx_metrics.run.streams import Segments
 from ctx_metrics.pseudo_references import filters, selection
 from ctx_metrics.pseudo_references.options import PseudoFilter
 from ctx_metrics.pseudo_references.selection import select

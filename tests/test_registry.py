@@ -10,8 +10,8 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
 from ctx_metrics.errors import CtxMetricsError
-from ctx_metrics.plugin import registry
-from ctx_metrics.plugin.registry import GROUP, MetricTable
+from ctx_metrics.run import registry
+from ctx_metrics.run.registry import GROUP, MetricTable
 
 
 def entry(name: str, value: str) -> EntryPoint:

@@ -139,9 +139,9 @@ def test_one_pass_for_all_systems(stub):
 
 
 def test_inputs_decide_what_is_read(stub):
-    assert SLIDE(sources=SEVEN).unused_context == ("sources",)
+    assert "sources" not in SLIDE(sources=SEVEN).capabilities.reads
     stub.inputs = "mt+src"
-    assert SLIDE(sources=SEVEN).unused_context == ()
+    assert "sources" in SLIDE(sources=SEVEN).capabilities.reads
     with pytest.raises(InputError, match="needs the sources: give --source FILE"):
         SLIDE(doc_ids=["d"] * 7).corpus_score(SEVEN, [SEVEN])
     metric = SLIDE(sources=texts(*range(7)), doc_ids=["d"] * 7, window=2)
@@ -237,7 +237,11 @@ def test_windows_of_one_are_segments_to_the_estimator(stub):
 
 
 def test_rows_depend_in_windows_only(stub):
-    assert SLIDE().dependent_rows and SLIDE(tokens=50).dependent_rows and not SLIDE(window=1).dependent_rows
+    assert [SLIDE(**settings).capabilities.dependent_rows for settings in ({}, {"tokens": 50}, {"window": 1})] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_blank_lines_are_those_beside_others(stub):

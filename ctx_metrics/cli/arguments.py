@@ -13,7 +13,8 @@ from ..plugin.arguments import (
     positive,
     wanted_metrics,
 )
-from ..plugin.registry import MetricTable
+from ..run.context import capabilities
+from ..run.registry import MetricTable
 from ..pseudo_references.options import add_pseudo_arguments
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 from .inputs import column_names, dataset, language_pair
@@ -125,7 +126,7 @@ def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
         error("--slide-grid gives system scores; leave out --level")
     if args.model is not None:
         # quality models, not text encoders such as bertr's
-        dests = [f"{name}_model" for name in args.metrics if hasattr(args.table[name.upper()], "estimator")]
+        dests = [f"{name}_model" for name in args.metrics if capabilities(args.table[name.upper()]).estimator]
         if not dests:
             error(f"--model is given, but none of the metrics has a quality model ({', '.join(args.metrics)})")
         for dest in dests:
@@ -143,6 +144,9 @@ def _add_inputs(group) -> None:
         metavar="FILE",
         help="Each system's output, a file a system; also -i, --input. Without it, or with -, tab-separated text is "
         "read from the standard input.",
+    )
+    group.add_argument(
+        "--names", nargs="+", metavar="NAME", help="The systems' names, in their order. (Default: their files')"
     )
     group.add_argument(
         "-r",

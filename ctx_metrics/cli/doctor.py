@@ -128,7 +128,7 @@ def devices() -> Iterator[Finding]:
 
 def metrics() -> Iterator[Finding]:
     """The metrics that are registered by entry points, each loaded."""
-    from .score import metric_table
+    from ..run.registry import metric_table
 
     try:
         table = metric_table()

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..notices import notice
 
 if TYPE_CHECKING:
-    from ..metrics.construct import Segments
+    from ..run.streams import Segments
     from ..pseudo_references.selection import Selection
 
 FORMATS = ("text", "jsonl")
@@ -96,7 +96,7 @@ def run(args: Namespace) -> int:
     names = file_names(args.pseudo_refs, args.format)
     golds, pseudo, systems = read(args)
     check_folder(args.output)
-    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    engine = EngineOptions.from_args(args)
     selection = select(golds, pseudo, options, engine, (args.language_pair or (None, None))[1])
     for words in selection.notices:
         notice(words)
@@ -113,23 +113,13 @@ def run(args: Namespace) -> int:
 def read(args: Namespace) -> "tuple[list[Segments], list[Segments], list[Segments]]":
     """References, pseudo-references and systems under test; raises InputError where their lengths differ."""
     from ..corpus import read_lines
-    from ..metrics.construct import Segments
-    from ..notices import counted
-    from .inputs import system_names
+    from ..run.streams import check_lengths, named, system_names
 
     streams = []
     for paths in (args.references, args.pseudo_refs, args.translations):
-        of_role = [Segments(read_lines(path, args.encoding)) for path in paths]
-        for segments, name in zip(of_role, paths if paths is args.references else system_names(paths)):
-            segments.name = name
-        streams.append(of_role)
-    first = streams[0][0]
-    if not first:
-        raise InputError(f"{first.name} is empty; it must hold one segment a line")
-    for segments in (each for of_role in streams for each in of_role):
-        if len(segments) != len(first):
-            lines = counted(len(segments), "line", "lines")
-            raise InputError(f"{segments.name} has {lines}, but {first.name} has {len(first)}")
+        names = paths if paths is args.references else system_names(paths)
+        streams.append([named(read_lines(path, args.encoding), name) for path, name in zip(paths, names)])
+    check_lengths([segments for of_role in streams for segments in of_role])
     return tuple(streams)
 
 
@@ -137,12 +127,12 @@ def file_names(paths: Sequence[str], form: str) -> list[str]:
     """The name of each pseudo-reference system's output file.
 
     >>> file_names(["out/a.txt", "out/b.en.gz"], "text"), file_names(["big/a.txt", "small/a.txt"], "jsonl")
-    (['a.filtered.txt', 'b.filtered.txt'], ['big-a.filtered.jsonl', 'small-a.filtered.jsonl'])
+    (['a.filtered.txt', 'b.en.filtered.txt'], ['big-a.filtered.jsonl', 'small-a.filtered.jsonl'])
     """
-    from .inputs import system_names
+    from ..run.streams import system_names
 
     ending = {"text": "txt", "jsonl": "jsonl"}[form]
-    stems = ["-".join(Path(_stem(name)).parts).lstrip("/-") for name in system_names(paths)]
+    stems = ["-".join(Path(name).parts).lstrip("/-") for name in system_names(paths)]
     for k, stem in enumerate(stems):
         if stem in stems[:k]:
             other = paths[stems.index(stem)]
@@ -198,11 +188,3 @@ def report(
                 "* counts as the system under test: our metrics leave it out for that system (--pseudo-guard)"
             )
     return "\n\n".join(tables)
-
-
-def _stem(name: str) -> str:
-    """A file's name without the endings of packing and one more."""
-    path = Path(name)
-    if path.suffix in (".gz", ".xz"):
-        path = path.with_suffix("")
-    return str(path.with_suffix("") if path.suffix else path)

@@ -17,9 +17,9 @@ def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, s
     from ..metrics.grid import slide_grid
 
     metric = build_metrics(inputs, args)["slide"]
-    if inputs.doc_ids is None:
+    if inputs.context.doc_ids is None:
         notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
-    grid = slide_grid(metric, inputs.systems, inputs.references, args.slide_grid)
+    grid = slide_grid(metric, inputs.context.systems, inputs.context.references, args.slide_grid)
     scores = {
         (name, window, stride): float(values[k]) * args.scale / 100
         for k, name in enumerate(inputs.names)

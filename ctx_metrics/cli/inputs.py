@@ -5,14 +5,24 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from ..corpus import BOM, decode, document_ranges, read_lines
+from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice
-from ..metrics.construct import Segments
-from ..plugin.capture import check_roundtrips, test_set_lines
+from ..pseudo_references.options import PseudoFilter
+from ..run.context import Context
+from ..run.streams import (
+    Segments,
+    check_lengths,
+    check_roundtrips,
+    file_segments,
+    named,
+    names_fault,
+    system_names,
+    test_set_lines,
+)
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
@@ -26,115 +36,93 @@ class Column(NamedTuple):
     system: str = ""
 
 
-class Stream(NamedTuple):
-    """The lines of one file or column; `where` names it in messages, `system` in the output."""
-
-    where: str
-    lines: list[str]
-    system: str = ""
-
-
 @dataclass
 class Inputs:
-    """What one run scores; all streams have the same length.
+    """What one run scores.
 
-    names          each system's name in the output
-    systems        each system's segments, which know their file's name
-    references     reference streams, none for reference-free scoring
-    sources, doc_ids           None where not given
-    source_lang, target_lang   None where unknown
-    roundtrips     each system's round trip, in their order
-    pseudo_references          streams of other systems' outputs
+    names      each system's name in the output
+    context    the systems and all that is known beside them; all its streams have the same length
     """
 
     names: list[str]
-    systems: list[Segments]
-    references: list[list[str]]
-    sources: Optional[list[str]]
-    doc_ids: Optional[list[str]]
-    source_lang: Optional[str]
-    target_lang: Optional[str]
-    roundtrips: Optional[list[Segments]] = None
-    pseudo_references: Optional[list[Segments]] = None
+    context: Context
 
     def documents(self) -> list[tuple[str, int, int]]:
         """Each document's id and half-open range of segments."""
-        return [(self.doc_ids[start], start, end) for start, end in document_ranges(self.doc_ids or [])]
+        ids = self.context.doc_ids or []
+        return [(ids[start], start, end) for start, end in document_ranges(ids)]
 
 
 def read_inputs(args: Namespace) -> Inputs:
-    """Read all that the command line names; raises InputError naming the file and line that cannot be used."""
-    streams: dict[str, list[Stream]] = {role: [] for role in (*ROLES, *FILES)}
+    """Read all that `ctx-metrics score` names; raises InputError naming the file and line that cannot be used."""
+    streams: dict[str, list[Segments]] = {}
     if args.dataset:
         _add_test_set(streams, *args.dataset)
-    for role, paths in (
-        ("src", args.source),
-        ("ref", args.references),
-        ("doc", args.docids),
-        ("rtt", args.roundtrip),
-        ("pseudo", args.pseudo_refs),
-    ):
-        if paths:
-            streams[role] = [Stream(path, read_lines(path, args.encoding)) for path in paths]
-    if args.translations in (None, ["-"]):
-        _add_columns(streams, args.columns, args.encoding)
-    else:
-        for path, name in zip(args.translations, system_names(args.translations)):
-            streams["mt"].append(Stream(path, read_lines(path, args.encoding), name))
-    _check(streams)
-    check_roundtrips(args, len(streams["mt"]))
-    if streams["doc"]:
-        document_ranges(streams["doc"][0].lines, streams["doc"][0].where)
-    elif "document" in args.levels:
-        raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
-    source_lang, target_lang = args.language_pair or (None, None)
-    return Inputs(
-        [stream.system for stream in streams["mt"]],
-        _named(streams["mt"]),
-        [stream.lines for stream in streams["ref"]],
-        streams["src"][0].lines if streams["src"] else None,
-        streams["doc"][0].lines if streams["doc"] else None,
-        source_lang,
-        target_lang,
-        _named(streams["rtt"]) or None,
-        _named(streams["pseudo"]) or None,
+    read_files(
+        streams,
+        args.encoding,
+        src=args.source,
+        ref=args.references,
+        doc=args.docids,
+        rtt=args.roundtrip,
+        pseudo=args.pseudo_refs,
     )
+    if args.translations in (None, ["-"]):
+        names = _add_columns(streams, args.columns, args.encoding)
+    else:
+        names = system_names(args.translations)
+        read_files(streams, args.encoding, mt=args.translations)
+    inputs = checked_inputs(
+        streams,
+        args.names or names,
+        args.language_pair,
+        roundtrips=streams.get("rtt"),
+        backtranslator=args.rtt_bt_name,
+        pseudo_references=streams.get("pseudo"),
+        pseudo_filter=PseudoFilter.from_args(args),
+        engine=EngineOptions.from_args(args),
+    )
+    check_roundtrips(args, len(streams["mt"]))
+    if inputs.context.doc_ids is None and "document" in args.levels:
+        raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
+    return inputs
 
 
-def named_lines(paths: Sequence[str], encoding: str) -> list[Segments]:
-    """The lines of each file; they know its name."""
-    return _named([Stream(path, read_lines(path, encoding)) for path in paths])
+def read_files(streams: dict[str, list[Segments]], encoding: str, **paths: Optional[Sequence[str]]) -> None:
+    """Add the lines of files to the streams, by role; a role without files is left as it is."""
+    for role, of_role in paths.items():
+        if of_role:
+            streams[role] = [file_segments(path, encoding) for path in of_role]
 
 
-def _named(streams: Sequence[Stream]) -> list[Segments]:
-    """The streams' lines, which know their file's name."""
-    named = []
-    for stream in streams:
-        segments = Segments(stream.lines)
-        segments.name = stream.where
-        named.append(segments)
-    return named
+def checked_inputs(
+    streams: dict[str, list[Segments]],
+    names: list[str],
+    language_pair: Optional[tuple[str, str]],
+    **more: Any,
+) -> Inputs:
+    """The inputs of streams (by role: mt, ref, src, doc and others) and of what `more` a Context holds.
 
-
-def system_names(paths: Sequence[str]) -> list[str]:
-    """A short distinct name for each system's file: its last part, or as many parts as tell it from the others.
-    /dev/fd/63, which a shell makes of <(command), is kept as it is.
-
-    >>> system_names(["out/a.txt", "out/b.txt"]), system_names(["de/big/a.txt", "de/small/a.txt", "b.txt"])
-    (['a.txt', 'b.txt'], ['big/a.txt', 'small/a.txt', 'b.txt'])
+    Raises InputError for a stream that is empty or of another length than the first system, a document id that returns, and
+    another number of names than of systems.
     """
-    whole = [Path(path).absolute() for path in paths]
-    for k, path in enumerate(whole):
-        if path in whole[:k]:
-            raise InputError(f"{paths[k]} is given twice; name each system once")
-    names = []
-    for path in whole:
-        for parts in range(len(path.parts) if path.is_relative_to("/dev") else 1, len(path.parts) + 1):
-            name = path.parts[-parts:]
-            if sum(other.parts[-parts:] == name for other in whole) == 1:
-                break
-        names.append(str(Path(*name)))
-    return names
+    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
+    if fault := names_fault(names, len(streams["mt"])):
+        raise InputError(fault)
+    [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
+    if doc_ids is not None:
+        document_ranges(doc_ids, doc_ids.name)
+    source_lang, target_lang = language_pair or (None, None)
+    context = Context(
+        references=streams.get("ref", []),
+        systems=streams["mt"],
+        sources=sources,
+        doc_ids=doc_ids,
+        source_lang=source_lang,
+        target_lang=target_lang,
+        **more,
+    )
+    return Inputs(names, context)
 
 
 def column_names(text: str) -> list[Column]:
@@ -174,7 +162,7 @@ def language_pair(text: str) -> tuple[str, str]:
     return source, target
 
 
-def _add_test_set(streams: dict[str, list[Stream]], names: str, pair: str) -> None:
+def _add_test_set(streams: dict[str, list[Segments]], names: str, pair: str) -> None:
     """Sources, references and document ids of sacrebleu's test sets (several with commas), which it may download."""
     from sacrebleu.dataset import DATASETS
 
@@ -197,14 +185,17 @@ def _add_test_set(streams: dict[str, list[Stream]], names: str, pair: str) -> No
         raise InputError(f"-d: the test sets {names} have different numbers of references")
     for k, paths in enumerate(zip(*of_sets), 1):
         lines = [line for path in paths for line in read_lines(path)]
-        streams["ref"].append(Stream(f"reference {k} of {names}", lines))
+        streams.setdefault("ref", []).append(named(lines, f"reference {k} of {names}"))
     for role, lines in others.items():
         if lines is not None:
-            streams[role] = [Stream(f"{role} of {names}", lines)]
+            streams[role] = [named(lines, f"{role} of {names}")]
 
 
-def _add_columns(streams: dict[str, list[Stream]], columns: Optional[list[Column]], encoding: str) -> None:
-    """The columns of the standard input; raises InputError naming the line that has another number of them."""
+def _add_columns(streams: dict[str, list[Segments]], columns: Optional[list[Column]], encoding: str) -> list[str]:
+    """Read the columns of the standard input; returns the systems' names.
+
+    Raises InputError naming the line that has another number of columns.
+    """
     text = decode(sys.stdin.buffer.read(), STDIN, encoding)
     if text.startswith(BOM):
         text = text[1:]
@@ -216,20 +207,21 @@ def _add_columns(streams: dict[str, list[Stream]], columns: Optional[list[Column
         raise InputError(f"{STDIN} is empty; give the translations there, or name their files with -t")
     rows = [[cell.rstrip() for cell in line.split("\t")] for line in lines]
     if columns is None:
-        columns = _default_columns(len(rows[0]), bool(streams["src"]))
+        columns = _default_columns(len(rows[0]), "src" in streams)
     for number, row in enumerate(rows, 1):
         if len(row) != len(columns):
             found = counted(len(row), "tab-separated column", "tab-separated columns")
-            named = ",".join(column.role for column in columns)
-            raise InputError(f"{STDIN}, line {number}: {found}, but {len(columns)} are expected ({named})")
-    given = {role: of_role[0].where for role, of_role in streams.items() if of_role}
+            roles = ",".join(column.role for column in columns)
+            raise InputError(f"{STDIN}, line {number}: {found}, but {len(columns)} are expected ({roles})")
+    given = {role: of_role[0].name for role, of_role in streams.items()}
     for number, (column, cells) in enumerate(zip(columns, zip(*rows)), 1):
         if column.role in given:
             raise InputError(
                 f"{STDIN} has a column {column.role}, but {given[column.role]} is given too; leave one out"
             )
         where = STDIN if len(columns) == 1 else f"column {number} of {STDIN}"
-        streams[column.role].append(Stream(where, list(cells), column.system))
+        streams.setdefault(column.role, []).append(named(cells, where))
+    return [column.system for column in columns if column.role == "mt"]
 
 
 def _default_columns(number: int, with_source: bool) -> list[Column]:
@@ -240,15 +232,3 @@ def _default_columns(number: int, with_source: bool) -> list[Column]:
             f"{STDIN} has {number} tab-separated columns; say what they are, such as --columns src,mt,ref,doc"
         )
     return column_names(words[number])
-
-
-def _check(streams: dict[str, list[Stream]]) -> None:
-    """Raise InputError for an empty stream or streams of different lengths, naming them."""
-    first, *others = [stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams[role]]
-    for stream in (first, *others):
-        if not stream.lines:
-            raise InputError(f"{stream.where} is empty; it must hold one segment a line")
-    for stream in others:
-        if len(stream.lines) != len(first.lines):
-            lines = counted(len(stream.lines), "line", "lines")
-            raise InputError(f"{stream.where} has {lines}, but {first.where} has {len(first.lines)}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     from . import meta_arguments, meta_paraphrase
-    from .score import metric_table
+    from ..run.registry import metric_table
 
     module = meta_paraphrase if argv[:1] == [meta_paraphrase.WORD] else meta_arguments
     module.add_arguments(parser, argv, metric_table())

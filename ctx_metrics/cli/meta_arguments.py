@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from os.path import expanduser
 
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
-from ..plugin.registry import MetricTable
+from ..run.registry import MetricTable
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
 FORMATS = ("table", "json", "tsv", "latex", "markdown")

@@ -64,7 +64,7 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Opt
         if twice := [metric for metric in times if times[metric] > 1]:
             raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
     _check_seen(args.seen, list(scores), {*args.metrics, *(each.name for of_set in scores.values() for each in of_set)})
-    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    engine = EngineOptions.from_args(args)
     settings = [_settings(name, args) for name in args.metrics]
     grid = None if args.slide_grid is None else _grid_settings(args)
     usable = _usable(sets, [*settings, *([grid] if grid else [])], engine, any(scores.values()))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from os.path import expanduser
 
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
-from ..plugin.registry import MetricTable
+from ..run.registry import MetricTable
 from .meta_arguments import ENDINGS, FORMATS, decimals, probability
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
@@ -106,7 +106,7 @@ def run(args: Namespace) -> int:
         )
         for name in args.metrics
     ]
-    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    engine = EngineOptions.from_args(args)
     significance = Significance("bootstrap", args.alpha, args.resamples, args.seed, intervals=True)
     report = paraphrase_check(sets, metrics, engine, args.both_directions, significance)
     output.write(render(report, args.format, args.width), args.output)

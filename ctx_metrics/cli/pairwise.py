@@ -12,21 +12,21 @@ from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
+from ..run.context import build, capabilities
+from ..run.streams import Segments, names_fault, system_names
 from . import output
 from .argument_types import seed
-from .inputs import language_pair, read_inputs
+from .inputs import Inputs, checked_inputs, language_pair, read_files
 from .meta_arguments import probability
 
 if TYPE_CHECKING:
     from ..meta.bradley_terry import Ranking
 
 FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o
-# what `score` reads beside what is read here
-NOT_READ = {"dataset": None, "columns": None, "levels": (), "roundtrip": None, "rtt_bt": None, "pseudo_refs": None}
-NOT_READ |= {f"rtt_{each}": None for each in ("bt_from", "bt_to", "beams", "max_length", "cache", "batch_lines")}
 RANK = """\
 Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters of
 systems that cannot be told apart, and the chance of each to beat each other one.
@@ -151,17 +151,14 @@ def _check(args: Namespace) -> None:
         error("-: the standard input is not read here; name a file")
     if len(args.translations) < 2:
         error("-i names one system; a ranking is of at least two")
-    if args.names and len(args.names) != len(args.translations):
-        error(f"--names has {len(args.names)} names for {len(args.translations)} systems")
-    if args.names and len({name.strip() for name in args.names} - {""}) < len(args.names):
-        error("--names names two systems alike, or has an empty name")
+    if args.names and (fault := names_fault(args.names, len(args.translations))):
+        error(fault)
     if args.format is None:
         ending = (args.output or "").rpartition(".")[2]
         args.format = ending if ending in FORMATS[1:] else FORMATS[0]
 
 
 def _rank(args: Namespace) -> int:
-    from ..engine.options import EngineOptions
     from ..meta.bradley_terry import rank
     from ..meta.serialize import one_line
     from ..metrics.pairwise import Pairwise
@@ -171,19 +168,12 @@ def _rank(args: Namespace) -> int:
     output.check_output(args.output)
     if args.plot:
         _check_plot(args.plot)
-    read = read_inputs(Namespace(**vars(args), **NOT_READ))
-    metric = Pairwise(
-        references=read.references,
-        systems=read.systems,
-        target_lang=read.target_lang,
-        sources=read.sources,
-        model=args.model,
-        engine=EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet),
-    )
-    if read.sources is not None and "sources" in metric.unused_context:
+    read = _read(args)
+    metric = build(Pairwise, read.context, {"model": args.model})
+    if read.context.sources is not None and "sources" not in capabilities(metric).reads:
         notice("the source is given, and the model does not read it")
-    names = [one_line(name) for name in args.names or read.names]
-    ranking = rank(metric.win_probabilities(), read.doc_ids, args.resamples, args.confidence, args.seed)
+    names = [one_line(name) for name in read.names]
+    ranking = rank(metric.win_probabilities(), read.context.doc_ids, args.resamples, args.confidence, args.seed)
     if ranking.units == 1:
         unit = ranking.unit.removesuffix("s")
         notice(f"there is one {unit} only: no intervals, and no system is significantly better")
@@ -199,6 +189,15 @@ def _rank(args: Namespace) -> int:
 
         save(win_matrix(names, ranking), args.plot)
     return 0
+
+
+def _read(args: Namespace) -> Inputs:
+    """Read the files; raises InputError naming the one that cannot be used."""
+    streams: dict[str, list[Segments]] = {}
+    read_files(streams, args.encoding, src=args.source, ref=args.references, doc=args.docids)
+    names = args.names or system_names(args.translations)
+    read_files(streams, args.encoding, mt=args.translations)
+    return checked_inputs(streams, names, args.language_pair, engine=EngineOptions.from_args(args))
 
 
 def _check_plot(path: str) -> None:

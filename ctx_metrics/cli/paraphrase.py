@@ -159,7 +159,7 @@ def _add_score(parser: ArgumentParser) -> None:
 def _engine(args: Namespace):
     from ..engine.options import EngineOptions
 
-    return EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    return EngineOptions.from_args(args)
 
 
 def recipe_of(args: Namespace) -> "ParaphraseRecipe":

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..notices import counted, notice
 from ..roundtrip.options import BackTranslation, add_backtranslation_arguments, checked_spec
-from .inputs import language_pair, system_names
+from .inputs import language_pair
 
 INTERRUPTED = 130
 USAGE = "%(prog)s -t FILE [FILE ...] --rtt-bt hf:MODEL|cmd:COMMAND [-l PAIR] [-s FILE] [-o DIR] [flags]"
@@ -91,7 +91,7 @@ def run(args: Namespace) -> int:
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
     options = BackTranslation.from_args(args)
-    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    engine = EngineOptions.from_args(args)
     targets = roundtrip_files(args.translations, args.output)
     check_folder(args.output)
     for target in targets:
@@ -128,6 +128,7 @@ def _translate(args: Namespace, options: BackTranslation, engine, targets: list[
     from ..corpus import read_lines
     from ..roundtrip.guards import guards, same_engine
     from ..roundtrip.translate import round_trips
+    from ..run.streams import system_names
     from ..writing import write_whole
     from .output import table
 

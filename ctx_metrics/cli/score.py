@@ -6,9 +6,9 @@ x100; a COMET model's .8523 is printed as 85.2.
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 from ..notices import notice
+from ..run.registry import metric_table
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -38,16 +38,3 @@ def run(args: Namespace) -> int:
             notice(f"{title}|{signature}")
     output.write(text, args.output)
     return 0
-
-
-def metric_table():
-    """sacrebleu's metrics and the installed ones, also where CTX_METRICS_NO_AUTOLOAD keeps them out of sacrebleu."""
-    from sacrebleu import metrics
-
-    from ..plugin import registry
-
-    if isinstance(metrics.METRICS, registry.MetricTable):
-        return metrics.METRICS
-    view = SimpleNamespace(METRICS=metrics.METRICS)
-    registry.extend(view)
-    return view.METRICS

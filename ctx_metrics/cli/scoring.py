@@ -1,22 +1,20 @@
 """Makes the metrics of one run and collects what they say as records."""
 
-import copy
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from sacrebleu.metrics.base import Metric
 
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..metrics.base import ContextMetric, SystemResult
-from ..metrics.construct import constructor_parameters
 from ..notices import notice
-from ..pseudo_references.options import PseudoFilter
-from ..roundtrip.options import BackTranslation
-from .inputs import Inputs, named_lines
+from ..run.context import Context, build, capabilities, made_round_trips
+from ..run.streams import file_segments
+from ..scoring.scores import scores
+from .inputs import Inputs
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,13 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
 
     Raises InputError if one needs a reference and none is given; says which inputs none of them reads.
     """
-    context = _context(inputs, args)
-    metrics = {name: _build(name, inputs, args, context) for name in args.metrics}
+    context = _with_round_trips(inputs.context, args)
+    metrics = {name: _build(name, context, args) for name in args.metrics}
     given = {
-        "sources": None if args.dataset else inputs.sources,
-        "doc_ids": inputs.doc_ids if args.docids and args.levels == ["system"] else None,
-        "roundtrips": inputs.roundtrips,
-        "pseudo_references": inputs.pseudo_references,
+        "sources": None if args.dataset else context.sources,
+        "doc_ids": context.doc_ids if args.docids and args.levels == ["system"] else None,
+        "roundtrips": inputs.context.roundtrips,
+        "pseudo_references": context.pseudo_references,
     }
     for key, words, pronoun in (
         ("sources", "the source is", "it"),
@@ -67,10 +65,7 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
         ("roundtrips", "round trips are", "them"),
         ("pseudo_references", "pseudo-references are", "them"),
     ):
-        read = [
-            key in constructor_parameters(type(metric)) and key not in getattr(metric, "unused_context", ())
-            for metric in metrics.values()
-        ]
+        read = [key in capabilities(metric).reads for metric in metrics.values()]
         if given[key] is not None and not any(read):
             notice(f"{words} given, and none of the metrics reads {pronoun} ({', '.join(metrics)})")
     return metrics
@@ -78,68 +73,52 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
 
 def score(name: str, metric: Metric, inputs: Inputs, args: Namespace) -> MetricReport:
     """Score all systems with one metric, on the levels that are asked for."""
-    results: Sequence[Optional[SystemResult]] = [None] * len(inputs.systems)
+    context, documents = inputs.context, inputs.documents() if "document" in args.levels else []
+    results: Sequence[Optional[SystemResult]] = [None] * len(context.systems)
     if isinstance(metric, ContextMetric):
         results = metric.system_results()
     records, title = [], name
     signature = printed_signature(metric, args.scale)
-    for system, hypotheses, result in zip(inputs.names, inputs.systems, results):
-        rows = result.rows if result else metric._extract_corpus_statistics(hypotheses, None)
-        whole = metric._aggregate_and_compute(rows)
-        title = whole.name
+    for system, hypotheses, result in zip(inputs.names, context.systems, results):
+        found = scores(metric, hypotheses, context.doc_ids if documents else None)
+        title = found.title
         if "segment" in args.levels:
-            records += _segments(name, system, metric, rows, result, inputs, args.scale)
-        if "document" in args.levels:
-            for document, start, end in inputs.documents():
-                value = metric._aggregate_and_compute(rows[start:end]).score * args.scale / 100
-                records.append(Record("document", system, document, None, name, value))
+            details = _details(result, args.scale) if result else {}
+            for i, value in enumerate(found.segments):
+                document = context.doc_ids[i] if context.doc_ids else None
+                value = value * args.scale / 100
+                records.append(Record("segment", system, document, i + 1, name, value, details.get(i, {})))
+        for (document, _, _), value in zip(documents, found.documents):
+            records.append(Record("document", system, document, None, name, value * args.scale / 100))
         if "system" in args.levels:
             details = {"signature": signature, **({"counts": result.counts} if result else {})}
-            records.append(Record("system", system, None, None, name, whole.score * args.scale / 100, details))
+            records.append(Record("system", system, None, None, name, found.system * args.scale / 100, details))
     return MetricReport(title, signature, records)
 
 
-def _context(inputs: Inputs, args: Namespace) -> dict[str, Any]:
-    """What a constructor may name. Round trips are made here, once, if --rtt-bt asks for them and a metric reads them."""
-    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
-    roundtrips, backtranslator = inputs.roundtrips, args.rtt_bt_name
-    if args.rtt_bt and any("roundtrips" in constructor_parameters(args.table[name.upper()]) for name in args.metrics):
-        from ..roundtrip.translate import round_trips
-
-        options = BackTranslation.from_args(args)
-        roundtrips, backtranslator = round_trips(
-            inputs.systems, inputs.source_lang, inputs.target_lang, options, engine
-        )
-    return {
-        "systems": inputs.systems,
-        "sources": inputs.sources,
-        "doc_ids": inputs.doc_ids,
-        "source_lang": inputs.source_lang,
-        "target_lang": inputs.target_lang,
-        "trg_lang": inputs.target_lang or "",  # BLEU's, which chooses its tokenizer by it
-        "roundtrips": roundtrips,
-        "backtranslator": backtranslator,
-        "pseudo_references": inputs.pseudo_references,
-        "pseudo_filter": PseudoFilter.from_args(args),
-        "engine": engine,
-    }
+def _with_round_trips(context: Context, args: Namespace) -> Context:
+    """The context with the round trips that --rtt-bt makes, once for all metrics, if one of them reads them."""
+    if not args.rtt_bt or not any(
+        "roundtrips" in capabilities(args.table[name.upper()]).reads for name in args.metrics
+    ):
+        return context
+    roundtrips, backtranslator = made_round_trips(context, args)
+    return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
 
-def _build(name: str, inputs: Inputs, args: Namespace, context: dict[str, Any]) -> Metric:
-    """Make a metric with its own flags and what its constructor names of the context."""
+def _build(name: str, context: Context, args: Namespace) -> Metric:
+    """Make a metric with its own flags and what it reads of the context."""
     cls = args.table[name.upper()]
     mend = f"{name}: needs a reference: give -r FILE"
-    if not inputs.references and not issubclass(cls, ContextMetric):
+    if not context.references and not issubclass(cls, ContextMetric):
         raise InputError(mend)
-    own = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
-    for key in getattr(cls, "LINE_FILES", ()):
-        if own.get(key):
-            own[key] = named_lines(own[key], args.encoding)
-    takes = constructor_parameters(cls)
-    metric = cls(references=inputs.references, **{key: value for key, value in context.items() if key in takes}, **own)
-    if (
-        not inputs.references and metric.reads_references and not hasattr(metric, "estimator")
-    ):  # an estimator says so itself
+    settings = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
+    for key in capabilities(cls).line_files:
+        if settings.get(key):
+            settings[key] = [file_segments(path, args.encoding) for path in settings[key]]
+    metric = build(cls, context, settings)
+    can = capabilities(metric)
+    if not context.references and can.references and not can.estimator:  # an estimator says so itself
         raise InputError(mend)
     return metric
 
@@ -152,30 +131,17 @@ def printed_signature(metric: Metric, scale: int) -> str:
     return str(signature.format())
 
 
-def _segments(
-    name: str, system: str, metric: Metric, rows: Sequence, result: Optional[SystemResult], inputs: Inputs, scale: int
-) -> Iterator[Record]:
-    if getattr(metric, "effective_order", None) is False:  # BLEU of one sentence, as sacrebleu --sentence-level has it
-        metric = copy.copy(metric)
-        metric.effective_order = True
-    said = _said_of_segments(result, scale) if result else {}
-    for i, row in enumerate(rows):
-        document = inputs.doc_ids[i] if inputs.doc_ids else None
-        value = metric._aggregate_and_compute([row]).score * scale / 100
-        yield Record("segment", system, document, i + 1, name, value, said.get(i, {}))
-
-
-def _said_of_segments(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
-    """What a learned model says beside the score of each segment that it read by itself, and in no other window."""
+def _details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
+    """What a learned model gives beside the score of each segment that it read by itself, and in no other window."""
     reads = Counter(i for scored in result.windows for i in range(scored.window.start, scored.window.end))
-    said: dict[int, dict[str, Any]] = {}
+    details: dict[int, dict[str, Any]] = {}
     for scored in result.windows:
         (start, end, _), estimate = scored.window, scored.estimate
         if estimate is None or end - start > 1 or reads[start] > 1:
             continue
-        details = said.setdefault(start, {})
+        of_segment = details.setdefault(start, {})
         if estimate.parts:
-            details["parts"] = {part: value * scale for part, value in estimate.parts.items()}
+            of_segment["parts"] = {part: value * scale for part, value in estimate.parts.items()}
         if estimate.spans is not None:
-            details["error_spans"] = [span._asdict() for span in estimate.spans]
-    return said
+            of_segment["error_spans"] = [span._asdict() for span in estimate.spans]
+    return details

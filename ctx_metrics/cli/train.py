@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
         from . import train_pairwise
 
         return train_pairwise.add_arguments(parser, argv)
-    from .score import metric_table
+    from ..run.registry import metric_table
     from .train_arguments import add_arguments
 
     add_arguments(parser, argv, metric_table())
@@ -106,7 +106,7 @@ def _train(args: Namespace) -> int:
     from .train_arguments import recipe_of
 
     out, plot = Path(args.out), not args.no_plot and can_plot()
-    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    engine = EngineOptions.from_args(args)
     recipe = recipe_of(args)
     data = dict(pairs=args.language_pair, human=args.human, reference=args.reference, score=args.score_column)
     training = read_training_set(

@@ -8,7 +8,7 @@ from os.path import expanduser
 from typing import Optional
 
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive
-from ..plugin.registry import MetricTable
+from ..run.registry import MetricTable
 from ..training.recipe import COMET, LOSSES, PAPER, SCHEDULES, Recipe
 from .argument_types import above_0, at_least_0, languages, layers, patience, seed, share
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments

@@ -60,7 +60,7 @@ def _train(args: Namespace) -> int:
     from .train_pairwise_arguments import recipe_of, specs
 
     out, plot = Path(args.out), not args.no_plot and train.can_plot()
-    engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
+    engine = EngineOptions.from_args(args)
     recipe = recipe_of(args)
     architecture = Architecture(
         specs(args.features, DEFAULT_FEATURES),

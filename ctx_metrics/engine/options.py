@@ -1,5 +1,6 @@
 """How the engine runs, as one value that every metric takes. Importing it does not import torch."""
 
+from argparse import Namespace
 from dataclasses import dataclass
 from typing import Optional
 
@@ -20,3 +21,8 @@ class EngineOptions:
     batch_tokens: Optional[int] = None
     store_mb: int = 2048
     quiet: bool = False
+
+    @classmethod
+    def from_args(cls, args: Namespace) -> "EngineOptions":
+        """What the flags --ctx-* and --quiet say."""
+        return cls(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)

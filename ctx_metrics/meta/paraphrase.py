@@ -11,8 +11,8 @@ from scipy.stats import rankdata
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..metrics.construct import constructor_parameters
 from ..notices import notice
+from ..run.context import capabilities
 from .evaluation import Significance, evaluate
 from .judged import MetricScores
 from .protocols import CORRELATIONS, Measurement, Protocol, SegmentCorrelation
@@ -122,7 +122,7 @@ def paraphrase_check(
 def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> str:
     """What sentence pairs lack of all that a metric cannot do without, in words; "" if they lack nothing."""
     what = lacking(judged, settings.cls)
-    if not what and "sources" in constructor_parameters(settings.cls):
+    if not what and "sources" in capabilities(settings.cls).reads:
         try:
             build_metric(judged, settings, [], engine)
         except InputError:  # of sources, if it can be made with some; else what is wrong besides is raised

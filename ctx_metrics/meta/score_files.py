@@ -9,8 +9,8 @@ from typing import Optional
 import numpy as np
 
 from ..errors import InputError
-from ..metrics.scores import score_lines
 from ..notices import counted, notice
+from ..scoring.scores import score_lines
 from ..writing import write_whole
 from .judged import JudgedSet, MetricScores, row_means
 from .readers.rows import find, unpacked

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.ter import TER
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..metrics.construct import Segments, constructor_parameters
-from ..metrics.scores import scores
 from ..notices import counted, notice
+from ..run.context import Context, build, capabilities
+from ..run.streams import Segments, named
+from ..scoring.scores import scores
 from .judged import JudgedSet, MetricScores
 
 
@@ -47,9 +47,9 @@ def score_set(
     for name, what in lacks.items():
         if what:
             notice(f"{name}: left out on {judged.name}, which has {what}")
-    build = _whole_systems if judged.complete else _outputs
+    make = _whole_systems if judged.complete else _outputs
     # all metrics are made before the first one scores, so that what they share is computed once
-    made = [None if lacks[each.name] else build(judged, each, engine) for each in metrics]
+    made = [None if lacks[each.name] else make(judged, each, engine) for each in metrics]
     return [None if one is None else _scored(judged, each, *one) for each, one in zip(metrics, made)]
 
 
@@ -61,19 +61,19 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
     >>> lacking(judged, SLIDE), lacking(judged, BERTR)
     ('no document ids', '')
     """
-    reads_documents = "doc_ids" in constructor_parameters(cls)
+    can = capabilities(cls)
+    reads_documents = "doc_ids" in can.reads
     if reads_documents and judged.doc_ids is None:
         return "no document ids"
     if reads_documents and not judged.complete:
         return "no whole documents: outputs are missing"
-    compares_systems = getattr(cls, "compares_systems", False)
-    if compares_systems and not judged.complete:
+    if can.compares_systems and not judged.complete:
         return "not every system's output of each segment"
-    if compares_systems and len(judged.systems) < 2:
+    if can.compares_systems and len(judged.systems) < 2:
         return "one system alone"
-    if "roundtrips" in constructor_parameters(cls):
+    if "roundtrips" in can.reads:
         return "no round trips"
-    if not judged.references and (compares_systems or "sources" not in constructor_parameters(cls)):
+    if not judged.references and (can.compares_systems or "sources" not in can.reads):
         return "no references"
     return ""
 
@@ -81,30 +81,22 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
 def build_metric(
     judged: JudgedSet, settings: MetricSettings, systems: list[Segments], engine: EngineOptions, **streams: Any
 ) -> Metric:
-    """A metric with its own settings, and with what its constructor names of a set (`streams` in place of the set's)."""
+    """A metric with its own settings, and with what it reads of a set (`streams` in place of the set's)."""
     context = {
         "references": list(judged.references),
         "sources": judged.sources,
         "doc_ids": judged.doc_ids,
         "source_lang": judged.source_lang,
         "target_lang": judged.target_lang,
-        "trg_lang": judged.target_lang or "",  # BLEU's, which chooses its tokenizer by it
         "systems": systems,
         "engine": engine,
-        **streams,
     }
-    takes = constructor_parameters(settings.cls)
-    return settings.cls(**{key: value for key, value in context.items() if key in takes}, **settings.own)
+    return build(settings.cls, Context(**{**context, **streams}), settings.own)
 
 
 def named_systems(judged: JudgedSet) -> list[Segments]:
     """The outputs of a complete set, each system's knowing its name, which messages then give."""
-    systems = []
-    for name, texts in zip(judged.systems, judged.hypotheses):
-        segments = Segments(texts)
-        segments.name = f"{judged.name}/{name}"
-        systems.append(segments)
-    return systems
+    return [named(texts, f"{judged.name}/{name}") for name, texts in zip(judged.systems, judged.hypotheses)]
 
 
 def _whole_systems(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
@@ -115,8 +107,7 @@ def _whole_systems(judged: JudgedSet, settings: MetricSettings, engine: EngineOp
 def _outputs(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
     """All outputs that are there, system after system, as if they were one system's."""
     places = np.argwhere(_there(judged))
-    segments = Segments(judged.hypotheses[system][segment] for system, segment in places)
-    segments.name = judged.name
+    segments = named([judged.hypotheses[system][segment] for system, segment in places], judged.name)
     streams = {"references": [[stream[segment] for _, segment in places] for stream in judged.references]}
     if judged.sources is not None:
         streams["sources"] = [judged.sources[segment] for _, segment in places]
@@ -128,8 +119,8 @@ def _there(judged: JudgedSet) -> np.ndarray:
 
 
 def _scored(judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments]) -> MetricScores:
-    sign = -1.0 if issubclass(settings.cls, TER) or not getattr(settings.cls, "higher_is_better", True) else 1.0
-    found = [scores(metric, system, None) for system in systems]
+    sign = 1.0 if capabilities(settings.cls).higher_is_better else -1.0
+    found = [scores(metric, system) for system in systems]
     if judged.complete:
         segment_scores = sign * np.array([of_system.segments for of_system in found])
         system_scores = sign * np.array([of_system.system for of_system in found])

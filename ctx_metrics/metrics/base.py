@@ -6,7 +6,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, Optional
 
@@ -16,6 +16,8 @@ from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..models.estimator import Estimate
 from ..notices import notice
+from ..run.context import Capabilities, Context, Stream
+from ..scoring.finite import check_finite
 from ..windows import Window
 
 Row = list[float]
@@ -159,25 +161,23 @@ class ContextMetric(Metric):
     rows.
 
     references    streams of references, kept for corpus_score(..., references=None), or None
-    systems       all systems' hypotheses that will be scored against those references
-    context       sources, doc_ids, source_lang, target_lang as Corpus takes them
+    context       the fields of run.context.Context that the class reads, by name: `systems` are all systems' hypotheses
+                  that will be scored against those references, `engine` is device, number format and batch size
+
+    Raises TypeError for a keyword that is neither a setting nor a field of Context that the class reads.
     """
 
     _SIGNATURE_TYPE = ContextSignature
     _SCORE_TYPE = ContextScore
     NAME: str
-    reads_references = True  # False where the model, or the metric, compares with the source
+    capabilities = Capabilities(reads=frozenset({"systems"}))
 
-    def __init__(
-        self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
-        systems: Sequence[Sequence[str]] = (),
-        **context,
-    ):
+    def __init__(self, references: Optional[Sequence[Stream]] = None, **context: Any):
         super().__init__()
+        if unread := sorted(context.keys() - self.capabilities.reads):
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unread[0]!r}")
         self.settings: dict[str, Any] = {}
-        self._context = context
-        self._systems = systems
+        self._context = Context(**context)
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
@@ -220,7 +220,7 @@ class ContextMetric(Metric):
         self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]]
     ) -> list[Row]:
         if references is not None:
-            corpus = Corpus(hypotheses, self._cache_references(references), **self._context)
+            corpus = self._corpus(hypotheses, self._cache_references(references))
             [self._last] = results = self._score([corpus])
             self._announced(results, [""])
             return self._last.rows
@@ -229,25 +229,36 @@ class ContextMetric(Metric):
         key = digest(hypotheses)
         if key not in self._results:
             pending = {key: hypotheses}
-            for system in self._systems:
+            for system in self._context.systems:
                 if (other := digest(system)) not in self._results:
                     pending.setdefault(other, system)
-            results = self._score([Corpus(system, self._ref_cache, **self._context) for system in pending.values()])
-            names = {digest(system): getattr(system, "name", "") for system in self._systems}
+            results = self._score([self._corpus(system, self._ref_cache) for system in pending.values()])
+            names = {digest(system): getattr(system, "name", "") for system in self._context.systems}
             self._announced(results, [names.get(each, "") for each in pending])
             self._results.update(zip(pending, results))
         self._last = self._results[key]
         return self._last.rows
 
-    def _announced(self, results: list[SystemResult], names: list[str]) -> None:
-        """Say the results' notices, of all systems with the same one at once.
+    _extract_corpus_statistics.checks_finite = True  # by _announced
 
-        Raises InputError, and says nothing, if a system has no scored row. `names` are the systems' files, or "".
+    def _corpus(self, hypotheses: Sequence[str], references: Sequence[Stream]) -> Corpus:
+        """A system's hypotheses with what the metric reads beside them."""
+        context = self._context
+        return Corpus(
+            hypotheses, references, context.sources, context.doc_ids, context.source_lang, context.target_lang
+        )
+
+    def _announced(self, results: list[SystemResult], names: list[str]) -> None:
+        """Print the results' notices, of all systems with the same one at once.
+
+        Raises InputError, and prints nothing, if a system has no scored row, or one that is not finite. `names` are the
+        systems' files, or "".
         """
         metric, several = self.NAME.lower(), len(results) > 1
         names = [name or f"system {number}" for number, name in enumerate(names, 1)]
         said: dict[tuple[str, str], list[str]] = {}
         for name, result in zip(names, results):
+            check_finite(metric, result.rows, name if several else "", self._context.engine.dtype)
             if not any(map(self._is_scored, result.rows)):
                 where = f"{name}: " if several else ""
                 raise InputError("; ".join([f"{metric}: {where}no segment can be scored", *result.notices]))
@@ -273,12 +284,13 @@ class ContextMetric(Metric):
 
     def system_results(self) -> list[SystemResult]:
         """What was found for each of `systems`, in their order, against the references of the constructor."""
-        for system in self._systems:
+        for system in self._context.systems:
             self._extract_corpus_statistics(system, None)
-        return [self._results[digest(system)] for system in self._systems]
+        return [self._results[digest(system)] for system in self._context.systems]
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_systems": ()}
+        travelling = replace(self._context, systems=(), roundtrips=None, pseudo_references=None, info_references=None)
+        return {**self.__dict__, "_context": travelling}
 
     def _aggregate_and_compute(self, stats: Sequence[Row]) -> ContextScore:
         return self._compute_score_from_stats([math.fsum(column) for column in zip(*stats)])
@@ -315,6 +327,8 @@ def best_reference(values: Sequence[Optional[float]], multiref: str) -> Optional
     given = [value for value in values if value is not None]
     if not given:
         return None
+    if not all(map(math.isfinite, given)):  # max() would pass over a NaN, which check_finite must see
+        return math.nan
     return max(given) if multiref == "max" else math.fsum(given) / len(given)
 
 

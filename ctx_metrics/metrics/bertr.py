@@ -1,10 +1,10 @@
 """BERTR: recall over contextual embeddings (Mathur, Baldwin and Cohn 2019, section 3.1)."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
+from ..run.context import Stream
 from .base import ContextScore, ContextSignature
 from .token_matching import (
     Layers,
@@ -34,14 +34,12 @@ class BERTR(TokenMatchingMetric):
     """Mean over the reference's tokens of the largest cosine with any hypothesis token.
 
     references    streams of references for scoring with references=None
-    systems       all systems that will be scored against them, so that one pass serves all
-    target_lang   language code of hypotheses and references, where known
     model         "embedded" (the default), "paper" (what the paper used for target_lang), a folder or a hub name[@revision]
     layers        a layer's number (0 is the embedding layer), a list of numbers to average, "mean" of the transformer
                   layers, or "concat_last4". Default: layer 4 of the embedded encoder, "mean" of any other
     max_length    tokens kept of each text, specials not counted; default and most: what the encoder can read
     multiref      "max" takes the best of several references' scores, "mean" their average
-    engine        device, number format, batch size
+    context       systems, target_lang and engine, as run.context.Context describes them
 
     A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens are left out.
     Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
@@ -55,17 +53,17 @@ class BERTR(TokenMatchingMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        target_lang: Optional[str] = None,
+        *,
         model: Optional[str] = None,
         layers: Layers = None,
         max_length: Optional[int] = None,
         multiref: str = "max",
-        engine: EngineOptions = EngineOptions(),
+        **context: Any,
     ):
-        model = paper_model(target_lang) if model == "paper" else model
-        super().__init__(references, systems, target_lang, model, layers, EMBEDDED_LAYER, max_length, multiref, engine)
+        model = paper_model(context.get("target_lang")) if model == "paper" else model
+        super().__init__(references, model, layers, EMBEDDED_LAYER, max_length, multiref, systems=systems, **context)
 
     @classmethod
     def add_arguments(cls, group) -> None:

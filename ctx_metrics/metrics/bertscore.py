@@ -1,14 +1,14 @@
 """BERTScore: precision, recall and F1 over contextual embeddings (Zhang et al. 2020), equal to the bert-score package."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import notice
+from ..run.context import Stream
 from .base import ContextScore, ContextSignature
 from .token_matching import (
     Layers,
@@ -40,8 +40,6 @@ class BERTScore(TokenMatchingMetric):
     """Greedy matching of tokens by cosine, from both sides, weighted by inverse document frequency where asked.
 
     references    streams of references for scoring with references=None
-    systems       all systems that will be scored against them, so that one pass serves all
-    target_lang   language code of hypotheses and references, where known
     model         "embedded" (the default), "paper" (bert-score's default for target_lang in April 2020), a folder or a hub
                   name[@revision]
     layers        a layer's number (0 is the embedding layer), a list of numbers to average, "mean" of the transformer
@@ -52,8 +50,8 @@ class BERTScore(TokenMatchingMetric):
                   c of the L references of the run hold the token. Each reference of each segment is a document
     max_length    tokens kept of each text, specials not counted; default and most: what the encoder can read
     multiref      "max" takes the best of several references' scores, "mean" their average
-    engine        device, number format, batch size
     flag          what the flags begin with that messages name
+    context       systems, target_lang and engine, as run.context.Context describes them
 
     A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens have no weight, but
     tokens of the other side can match them, as in bert-score.
@@ -70,27 +68,27 @@ class BERTScore(TokenMatchingMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        target_lang: Optional[str] = None,
+        *,
         model: Optional[str] = None,
         layers: Layers = None,
         score: str = "f1",
         idf: str = "none",
         max_length: Optional[int] = None,
         multiref: str = "max",
-        engine: EngineOptions = EngineOptions(),
         flag: str = "--bertscore",
+        **context: Any,
     ):
         self.flag = flag
         for setting, value, known in (("score", score, SCORES), ("idf", idf, IDFS)):
             if value not in known:
                 raise InputError(f"{self.NAME.lower()}: {setting} {value!r} is none of {', '.join(known)}")
         if model == "paper":
-            language = paper_language(target_lang, self.NAME.lower(), self.flag)
+            language = paper_language(context.get("target_lang"), self.NAME.lower(), self.flag)
             model, layer = PAPER_MODELS.get(language, PAPER_MODEL_ELSE)
             layers = layer if layers is None else layers
-        super().__init__(references, systems, target_lang, model, layers, EMBEDDED_LAYER, max_length, multiref, engine)
+        super().__init__(references, model, layers, EMBEDDED_LAYER, max_length, multiref, systems=systems, **context)
         self.score, self.idf = score, idf
         self.settings |= {"part": score, "idf": idf}  # "score" is taken in sacrebleu's JSON
 
@@ -216,4 +214,4 @@ def greedy_match(hypothesis, reference, hypothesis_weights, reference_weights) -
     precision = float(hypothesis_weights @ cosines.max(axis=1))
     recall = float(reference_weights @ cosines.max(axis=0))
     product = precision * recall
-    return precision, recall, 2 * product / (precision + recall) if product > 0 else 0.0
+    return precision, recall, 0.0 if product <= 0 else 2 * product / (precision + recall)  # NaN stays NaN

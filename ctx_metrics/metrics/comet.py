@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
 from ..notices import notice
+from ..run.context import Stream
 from .base import ContextScore, ContextSignature, SystemResult
 from .estimated import EstimatorMetric, add_reading_arguments
 
@@ -25,16 +25,14 @@ class COMET(EstimatorMetric):
     """Mean over segments of a learned model's estimate of quality.
 
     references    streams of references for scoring with references=None
-    systems       all systems that will be scored against them, so that one pass serves all
-    sources       source segments, for models that read them (the embedded one does not)
-    target_lang   language code of hypotheses and references, where known
     model         "embedded" (the default), the folder of a trained regressor, or a COMET checkpoint: folder, .ckpt file,
                   OWNER/NAME or OWNER/NAME@REVISION of the hub
     inputs        "mt+src" or "mt+ref" to have a model that takes both, as UniTE and XCOMET do, read only these
     on_long       "truncate" cuts and counts texts longer than the model reads, "error" refuses them
     spans         whether to have word-level models mark error spans too (XCOMET always does)
     multiref      "max" takes the best of several references' values, "mean" their average
-    engine        device, number format, batch size
+    context       systems, sources (for models that read them; the embedded one does not), target_lang and engine, as
+                  run.context.Context describes them
 
     A segment whose hypothesis or reference has no tokens is counted; it has the value 0 with the embedded model, and what
     the model says of it with a COMET checkpoint.
@@ -51,19 +49,18 @@ class COMET(EstimatorMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        sources: Optional[Sequence[str]] = None,
-        target_lang: Optional[str] = None,
+        *,
         model: Optional[str] = None,
         inputs: Optional[str] = None,
         on_long: str = "truncate",
         spans: bool = False,
         multiref: str = "max",
-        engine: EngineOptions = EngineOptions(),
+        **context: Any,
     ):
         load = {"inputs": inputs, "spans": spans, **self._reading()}
-        super().__init__(references, systems, sources, target_lang, model, on_long, multiref, engine, **load)
+        super().__init__(references, model, on_long, multiref, load, systems=systems, **context)
 
     @staticmethod
     def _reading() -> dict:

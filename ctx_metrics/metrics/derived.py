@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Optional
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus
+from ..run.context import Stream
 from .base import ContextMetric, ContextScore, Row, SystemResult
 from .segment_counts import counted_result
 
@@ -31,7 +32,7 @@ class DerivedMetric(ContextMetric):
     them: BLEU's from n-gram counts of the corpus, a mean of segments from the segments.
 
     inner         a metric of sacrebleu, or a ContextMetric that was given no references
-    references, systems, context    as ContextMetric takes them
+    references, context    as ContextMetric takes them
 
     The rows of a sacrebleu metric are its own statistics and, behind them, 1.0 where the segment has a reference, else 0.0.
     """
@@ -39,11 +40,10 @@ class DerivedMetric(ContextMetric):
     def __init__(
         self,
         inner: Metric,
-        references: Optional[Sequence[Sequence[Optional[str]]]],
-        systems: Sequence[Sequence[str]],
+        references: Optional[Sequence[Stream]],
         **context: Any,
     ):
-        super().__init__(references, systems, **context)
+        super().__init__(references, **context)
         self.inner = inner
         if isinstance(inner, ContextMetric):
             inner.NAME = self.NAME

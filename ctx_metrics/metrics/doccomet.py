@@ -1,13 +1,14 @@
 """DocCOMET: a COMET model that sees the sentences before each one (Vernikos, Thompson, Mathur and Federico 2022)."""
 
 from collections.abc import Sequence
-from typing import Optional
+from dataclasses import replace
+from typing import Any, Optional
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..models.estimator import Example
 from ..notices import notice
+from ..run.context import Stream
 from ..windows import Window
 from .base import ContextScore, ContextSignature, SystemResult
 from .comet import COMET, add_model_arguments
@@ -27,8 +28,8 @@ class DocCOMETSignature(ContextSignature):
 class DocCOMET(COMET):
     """Mean over segments of a COMET model's value, where each text is read after the sentences before it.
 
-    Takes what COMET takes, and
-    doc_ids    document id of each segment; a document is a run of equal ids. None: all segments are one document (said)
+    Takes what COMET takes but `inputs` and `spans`, `doc_ids` of run.context.Context (None: all segments are one document,
+    with a notice), and
     context    most sentences of the same document that are put before each one (2)
 
     The sentences are joined by the model's separator token. What goes before the source are source sentences, before the
@@ -43,19 +44,18 @@ class DocCOMET(COMET):
     NAME = "DocCOMET"
     _SIGNATURE_TYPE = DocCOMETSignature
     _SCORE_TYPE = DocCOMETScore
+    capabilities = replace(COMET.capabilities, reads=COMET.capabilities.reads | {"doc_ids"})
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        sources: Optional[Sequence[str]] = None,
-        doc_ids: Optional[Sequence[str]] = None,
-        target_lang: Optional[str] = None,
+        *,
         model: Optional[str] = None,
         context: int = CONTEXT,
         on_long: str = "truncate",
         multiref: str = "max",
-        engine: EngineOptions = EngineOptions(),
+        **of_run: Any,
     ):
         if model in (None, "embedded"):
             raise InputError(
@@ -64,12 +64,9 @@ class DocCOMET(COMET):
             )
         if context < 0:
             raise InputError(f"doccomet: context {context}: the number of sentences before each one must be at least 0")
-        super().__init__(
-            references, systems, sources, target_lang, model, on_long=on_long, multiref=multiref, engine=engine
-        )
-        self._context["doc_ids"] = doc_ids
+        super().__init__(references, systems, model=model, on_long=on_long, multiref=multiref, **of_run)
         self.context = context
-        self.settings.update(docs="none" if doc_ids is None else "ids", context=context)
+        self.settings.update(docs="none" if self._context.doc_ids is None else "ids", context=context)
 
     @staticmethod
     def _reading() -> dict:

@@ -2,12 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Optional
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..language import guard_english
+from ..run.context import Capabilities, Stream
 from ..windows import Window
 from .base import ContextMetric, SystemResult
 from .windowed import check_sources, score_windows
@@ -20,53 +21,51 @@ class EstimatorMetric(ContextMetric):
     """Mean over segments of what an estimator says of them. Subclasses say which one by _load_estimator.
 
     references    streams of references for scoring with references=None
-    systems       all systems that will be scored against them, so that one pass serves all
-    sources       source segments, for models that read them
-    target_lang   language code of hypotheses and references, where known
     model         its name, None for the embedded one
     on_long       "truncate" cuts and counts texts longer than the model reads, "error" refuses them
     multiref      "max" takes the best of several references' values, "mean" their average
-    engine        device, number format, batch size
     load          what else _load_estimator takes
+    context       the fields of run.context.Context that the class reads
     """
+
+    capabilities = Capabilities(reads=frozenset({"systems", "sources", "target_lang", "engine"}), estimator=True)
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]],
-        systems: Sequence[Sequence[str]],
-        sources: Optional[Sequence[str]],
-        target_lang: Optional[str],
+        references: Optional[Sequence[Stream]],
         model: Optional[str],
         on_long: str,
         multiref: str,
-        engine: EngineOptions,
-        **load: Any,
+        load: dict[str, Any],
+        **context: Any,
     ):
-        super().__init__(references, systems, sources=sources, target_lang=target_lang)
+        super().__init__(references, **context)
         for setting, value, allowed in (
             ("multiref", multiref, ("max", "mean")),
             ("on_long", on_long, ("truncate", "error")),
         ):
             if value not in allowed:
                 raise InputError(f"{self.NAME.lower()}: {setting} {value!r} is neither {' nor '.join(allowed)}")
-        self.asked, self.target_lang, self.multiref, self.on_long = model is not None, target_lang, multiref, on_long
-        self._load = {"name": model, "options": engine, **load}
+        self.asked, self.multiref, self.on_long = model is not None, multiref, on_long
+        self._load = {"name": model, "options": self._context.engine, **load}
         self._estimator: Optional["Estimator"] = None
-        if self.estimator.english_only and target_lang:
+        if self.estimator.english_only and self._context.target_lang:
             self._guard(())
-        check_sources(self.NAME.lower(), self.estimator, sources)
-        if "ref" not in self.estimator.inputs:
-            self.reads_references, self.num_refs = False, 0
+        check_sources(self.NAME.lower(), self.estimator, self._context.sources)
+        unread = set() if "src" in self.estimator.inputs else {"sources"}
+        self.capabilities = replace(
+            self.capabilities, reads=self.capabilities.reads - unread, references="ref" in self.estimator.inputs
+        )
+        if not self.capabilities.references:
+            self.num_refs = 0
             self._ref_cache = self._ref_cache or []  # so that references=None needs none kept
-        # what was given and this model does not read; the plugin says so
-        self.unused_context = () if "src" in self.estimator.inputs else ("sources",)
         self.settings = {**self.estimator.signature(), "long": on_long}
-        if self.reads_references:
+        if self.capabilities.references:
             self.settings["multiref"] = multiref
 
     def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
         streams = super()._cache_references(references)
-        if not self.reads_references:
+        if not self.capabilities.references:
             self.num_refs = 0
         return streams
 
@@ -94,12 +93,12 @@ class EstimatorMetric(ContextMetric):
         return score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
 
     def _guard_texts(self, corpora: list[Corpus]) -> None:
-        if self.estimator.english_only and not self.target_lang:
+        if self.estimator.english_only and not self._context.target_lang:
             self._guard([*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
 
     def _guard(self, texts: Sequence[Optional[str]]) -> None:
         name = self.NAME.lower()
-        guard_english(name, f"--{name}-model", self.asked, self.target_lang, texts)
+        guard_english(name, f"--{name}-model", self.asked, self._context.target_lang, texts)
 
 
 def add_reading_arguments(group, name: str) -> None:

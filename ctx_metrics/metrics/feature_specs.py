@@ -11,13 +11,13 @@ from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
 from .bleu_components import COMPONENTS, BLEUComponents
-from .construct import constructor_parameters
+from ..run.context import capabilities
 
 FOUR_METRICS = ("bleu", "nist", "ter", "meteor")
 BLEUCOMP = "bleucomp"
 # Constructor parameters that this module fills, or that are no choice of the user's.
 NO_OPTIONS = frozenset(
-    "self references systems sources doc_ids source_lang target_lang trg_lang engine info_references flag "
+    "self references systems sources doc_ids source_lang target_lang trg_lang engine info_references flag embedded_layers "
     # a sentence's BLEU is of the effective order always; idf would make a score depend on how many systems there are
     "effective_order idf".split()
 )
@@ -112,8 +112,8 @@ def _why_not(name: str, cls: type[Metric]) -> Optional[str]:
     """Why a metric cannot score one output by itself; None if it can."""
     if name == "pairwise":
         return "it compares with other systems"
-    takes = constructor_parameters(cls)
-    return next((why for key, why in READS_MORE.items() if key in takes), None)
+    reads = capabilities(cls).reads
+    return next((why for key, why in READS_MORE.items() if key in reads), None)
 
 
 def metric_class(name: str) -> type[Metric]:

@@ -4,7 +4,8 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Optional
+from dataclasses import replace
+from typing import NamedTuple, Optional
 
 import numpy as np
 from sacrebleu.metrics.base import Metric, Signature
@@ -12,11 +13,12 @@ from sacrebleu.metrics.base import Metric, Signature
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..notices import logger, notice
+from ..run.context import Context, build, capabilities
+from ..run.streams import Segments
+from ..scoring.scores import of_parts, scores
 from .bleu_components import BLEUComponents
-from .construct import Segments, constructor_parameters
 from .feature_specs import Feature, metric_class
 from .feature_specs import parse_features as parse_features
-from .scores import scores
 
 # Of a signature: what does not belong to a metric's settings.
 NO_SETTINGS = frozenset([*Signature({"num_refs": 1}).info, "ctx", "torch", "tokenizers", "nltk", "dtype"])
@@ -74,14 +76,15 @@ def feature_scores(
         return found
 
     outputs = Segments(output for output, _, _ in rows)
-    context = {
-        "references": [list(stream) for stream in zip(*(of_row for _, of_row, _ in rows))],
-        "info_references": [list(stream) for stream in references],
-        "sources": None if sources is None else [source for _, _, source in rows],
-        "systems": [outputs],
-        **_languages(source_lang, target_lang),
-        "engine": engine,
-    }
+    context = Context(
+        references=[list(stream) for stream in zip(*(of_row for _, of_row, _ in rows))],
+        info_references=[list(stream) for stream in references],
+        sources=None if sources is None else [source for _, _, source in rows],
+        systems=[outputs],
+        source_lang=source_lang,
+        target_lang=target_lang,
+        engine=engine,
+    )
     with _as_features():
         # all are made before the first one scores, so that what they share is computed once
         metrics = [_made(feature, context) for feature in features]
@@ -125,41 +128,30 @@ def feature_settings(
     engine: EngineOptions = EngineOptions(),
 ) -> list[FeatureSettings]:
     """What each feature's values depend on; raises what a metric raises that cannot be made."""
-    context = {**_languages(source_lang, target_lang), "engine": engine}
+    context = Context(source_lang=source_lang, target_lang=target_lang, engine=engine)
     found = []
     with _as_features():
         for feature in features:
             metric = _made(feature, context)
             metric.num_refs = 1  # without which there is no signature
-            if hasattr(metric, "effective_order"):
-                metric.effective_order = True  # as metrics.scores has it for single sentences
-            settings = str(metric.get_signature().format()).split("|")
+            settings = str(of_parts(metric).get_signature().format()).split("|")
             kept = [setting for setting in settings if setting.partition(":")[0] not in NO_SETTINGS]
-            reads = "sources" in constructor_parameters(type(metric))
-            reads = reads and "sources" not in getattr(metric, "unused_context", ())
-            found.append(FeatureSettings("|".join([feature.spec, *kept]), reads))
+            found.append(FeatureSettings("|".join([feature.spec, *kept]), "sources" in capabilities(metric).reads))
     return found
 
 
-def _languages(source_lang: Optional[str], target_lang: Optional[str]) -> dict[str, Optional[str]]:
-    """The languages, by the names that constructors have for them; trg_lang is BLEU's, which chooses its tokenizer by it."""
-    return {"source_lang": source_lang, "target_lang": target_lang, "trg_lang": target_lang or ""}
-
-
-def _made(feature: Feature, context: dict[str, Any]) -> Metric:
-    """A feature's metric with its options and what its constructor names of the context."""
+def _made(feature: Feature, context: Context) -> Metric:
+    """A feature's metric with its options and with what it reads of the context."""
     cls = metric_class(feature.name)
-    takes = constructor_parameters(cls)
-    given = {key: value for key, value in context.items() if key in takes}
     # sacrebleu's own metrics keep the n-grams of each row's references: of rows with the same ones they can be shared
-    order, shares = [], cls._cache_references is Metric._cache_references and "references" in given
+    order, shares = [], cls._cache_references is Metric._cache_references and context.references is not None
     if shares:
-        of_rows = list(zip(*given["references"]))
+        of_rows = list(zip(*context.references))
         distinct = {texts: number for number, texts in enumerate(dict.fromkeys(of_rows))}
         order = [distinct[texts] for texts in of_rows]
-        given["references"] = [list(stream) for stream in zip(*distinct)]
+        context = replace(context, references=[list(stream) for stream in zip(*distinct)])
     try:
-        metric = cls(**given, **dict(feature.options))
+        metric = build(cls, context, dict(feature.options))
     except CtxMetricsError as error:
         raise _in_own_words(feature, error) from error
     except Exception as error:  # another package's code, which checks its options as it likes
@@ -176,7 +168,7 @@ def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
     if isinstance(metric, BLEUComponents):
         return metric.components(outputs)
     try:
-        return np.array(scores(metric, outputs, None).segments, np.float64)[:, None]
+        return np.array(scores(metric, outputs).segments, np.float64)[:, None]
     except CtxMetricsError as error:
         raise _in_own_words(feature, error) from error
     except Exception as error:  # sacrebleu's chrF takes char_order=0, and fails here

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Optional
 
-from ..corpus import Corpus
 from ..notices import counted, notice
 from ..windows import Window, sentence_windows
 from .base import best_reference
@@ -25,7 +24,7 @@ def slide_grid(
 
     A grid of W windows has W (W + 1) / 2 cells, but only about W windows a sentence: each of them is scored once.
     """
-    corpora = [Corpus(system, references, **metric._context) for system in systems]
+    corpora = [metric._corpus(system, references) for system in systems]
     metric._guard_texts(corpora)
     documents = corpora[0].documents()
     settings = [(w, s) for w in range(1, largest + 1) for s in range(1, w + 1)]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
-from ..engine.options import EngineOptions
+from ..run.context import Stream
 from .base import ContextScore, ContextSignature
 from .estimated import EstimatorMetric, add_reading_arguments
 
@@ -24,13 +24,11 @@ class LearnedMetric(EstimatorMetric):
     """Mean over segments of a trained network's prediction of the human score. Subclasses name the network.
 
     references    streams of references for scoring with references=None
-    systems       all systems that will be scored against them, so that one pass serves all
-    sources       source segments, for models trained on mt+src, which read them in the reference's place
-    target_lang   language code of hypotheses and references, where known
     model         "embedded" (the default, English), a folder that `ctx-metrics train` wrote, or a hub name[@revision]
     on_long       "truncate" cuts and counts texts longer than the model reads, "error" refuses them
     multiref      "max" takes the best of several references' values, "mean" their average
-    engine        device, number format, batch size
+    context       systems, sources (for models trained on mt+src, which read them in the reference's place), target_lang and
+                  engine, as run.context.Context describes them
 
     A segment whose hypothesis or reference has no tokens has the score of the worst judgement in training and is counted.
     Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
@@ -42,17 +40,15 @@ class LearnedMetric(EstimatorMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        sources: Optional[Sequence[str]] = None,
-        target_lang: Optional[str] = None,
+        *,
         model: Optional[str] = None,
         on_long: str = "truncate",
         multiref: str = "max",
-        engine: EngineOptions = EngineOptions(),
+        **context: Any,
     ):
-        kind = self.NAME.lower()
-        super().__init__(references, systems, sources, target_lang, model, on_long, multiref, engine, kind=kind)
+        super().__init__(references, model, on_long, multiref, {"kind": self.NAME.lower()}, systems=systems, **context)
 
     @staticmethod
     def _load_estimator(**load: Any) -> "Estimator":

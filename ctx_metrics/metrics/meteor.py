@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Optional
+from typing import Any, Optional
 
 from ..corpus import Corpus
 from ..errors import InputError
 from ..notices import notice
+from ..run.context import Capabilities, Stream
 from .base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
 from .segment_counts import counted_result
 from .tokenization import Words, add_tokenize_argument, tokenizer_for
@@ -53,11 +54,10 @@ class METEOR(ContextMetric):
     or function words.
 
     references     streams of references for scoring with references=None; None where a segment has none in a stream
-    systems        all systems that will be scored against them
-    target_lang    language code of hypotheses and references; None for English stems
     tokenize       one of BLEU's tokenizers; default by the target language, 13a
     stem           "porter", "none", or "auto": Porter's stemmer for English, Snowball's for other languages that it has,
                    else none
+    context        systems and target_lang (None for English stems), as run.context.Context describes them
 
     A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted.
     Raises InputError for a tokenizer or a stemmer that does not exist.
@@ -69,16 +69,19 @@ class METEOR(ContextMetric):
     NAME = "METEOR"
     _SIGNATURE_TYPE = METEORSignature
     _SCORE_TYPE = METEORScore
+    capabilities = Capabilities(reads=frozenset({"systems", "target_lang"}))
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        target_lang: Optional[str] = None,
+        *,
         tokenize: Optional[str] = None,
         stem: str = "auto",
+        **context: Any,
     ):
-        super().__init__(references, systems, target_lang=target_lang)
+        super().__init__(references, systems=systems, **context)
+        target_lang = self._context.target_lang
         self._words = Words("meteor", tokenizer_for(tokenize, target_lang))
         self.stemmer = stemmer_for(stem, target_lang)
         self.settings = {

@@ -3,11 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..notices import notice
+from ..run.context import Capabilities, Stream
 from .base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
 from .segment_counts import counted_result
 from .tokenization import Words, add_tokenization_arguments, tokenizer_for
@@ -60,11 +61,9 @@ class NIST(ContextMetric):
     segments' references. An order of which the hypotheses have no n-gram adds 0.
 
     references         streams of references for scoring with references=None; None where a segment has none in a stream
-    systems            all systems that will be scored against them
-    target_lang        language code of hypotheses and references, where known
     tokenize           one of BLEU's tokenizers; default by the target language, 13a
     lowercase          whether case is ignored
-    info_references    streams whose n-grams are counted for the information, of any length; default those scored against
+    context            systems, target_lang and info_references, as run.context.Context describes them
 
     A segment whose hypothesis has no tokens, or whose references all have none, scores 0, stays in the corpus and is
     counted. Scores are at least 0, and texts equal to their references have no fixed score.
@@ -78,18 +77,20 @@ class NIST(ContextMetric):
     NAME = "NIST"
     _SIGNATURE_TYPE = NISTSignature
     _SCORE_TYPE = NISTScore
+    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "info_references"}))
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        target_lang: Optional[str] = None,
+        *,
         tokenize: Optional[str] = None,
         lowercase: bool = False,
-        info_references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        **context: Any,
     ):
-        super().__init__(references, systems, target_lang=target_lang)
-        self._words = Words("nist", tokenizer_for(tokenize, target_lang), lowercase)
+        super().__init__(references, systems=systems, **context)
+        self._words = Words("nist", tokenizer_for(tokenize, self._context.target_lang), lowercase)
+        info_references = self._context.info_references
         self._information = None if info_references is None else self._information_of(info_references)
         self.settings = {
             "case": "lc" if lowercase else "mixed",

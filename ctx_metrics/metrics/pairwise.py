@@ -2,15 +2,16 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Optional
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
 from ..errors import InputError, ModelError
 from ..language import guard_english
 from ..notices import counted, place
+from ..run.context import Capabilities, Stream
 from .base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
 from .feature_specs import Feature, parse_features
 from .features import FeatureSettings, feature_scores, feature_settings
@@ -32,14 +33,12 @@ class Pairwise(ContextMetric):
     """Mean probability that a system's output is better than its opponents', given the reference.
 
     references    streams of references for scoring with references=None
-    systems       all systems of the comparison; each is the others' opponent
-    sources       source segments, for models one of whose features reads them
-    target_lang   language code of hypotheses and references, where known
     model         "embedded" (the default, English), a folder that `ctx-metrics train pairwise` wrote, or a hub
                   name[@revision]
     against       streams of outputs that are every system's opponents in place of the other systems
     baseline      whether the first system is every system's only opponent
-    engine        device, number format, batch size
+    context       systems (those of the comparison; each is the others' opponent), sources (for models one of whose features
+                  reads them), target_lang and engine, as run.context.Context describes them
 
     P(i is better than j) is the mean of both orders in which the network can read the two, so P(j is better than i) is
     exactly one minus it. With several references it is the mean over a segment's references, whose metric features see all
@@ -52,41 +51,43 @@ class Pairwise(ContextMetric):
     NAME = "Pairwise"
     _SIGNATURE_TYPE = PairwiseSignature
     _SCORE_TYPE = PairwiseScore
-    LINE_FILES = ("against",)
-    compares_systems = True
+    capabilities = Capabilities(
+        reads=frozenset({"systems", "sources", "target_lang", "engine"}), compares_systems=True, line_files=("against",)
+    )
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        sources: Optional[Sequence[str]] = None,
-        target_lang: Optional[str] = None,
+        *,
         model: Optional[str] = None,
         against: Optional[Sequence[Sequence[str]]] = None,
         baseline: bool = False,
-        engine: EngineOptions = EngineOptions(),
+        **context: Any,
     ):
-        super().__init__(references, systems, sources=sources, target_lang=target_lang)
+        super().__init__(references, systems=systems, **context)
         from ..models.pairwise import PairwiseModel
 
         if against and baseline:
             raise InputError(
                 "pairwise: the opponents are given twice, by --pairwise-against and --pairwise-baseline; leave one out"
             )
-        self.asked, self.target_lang, self.baseline, self.engine = model is not None, target_lang, baseline, engine
-        self._pool = [list(system) for system in systems]
+        engine = self._context.engine
+        self.asked, self.baseline = model is not None, baseline
+        self._pool = [list(system) for system in self._context.systems]
         self._against = list(against or ())
         if any(isinstance(stream, str) for stream in self._against):
             raise InputError(
                 "pairwise: opponents must be lists of strings, not files; leave --pairwise-against out here"
             )
         self.model = PairwiseModel(model, engine)
-        guarded = self.model.english_only and target_lang
+        guarded = self.model.english_only and self._context.target_lang
         if guarded and not self.asked:
             self._guard(())
         self.features = self._known_features()
         settings = self._checked_settings()
-        self.unused_context = () if any(each.reads_source for each in settings) else ("sources",)
+        if not any(each.reads_source for each in settings):
+            self.capabilities = replace(self.capabilities, reads=self.capabilities.reads - {"sources"})
         if guarded and self.asked:  # which only says something, so it waits for what can be wrong
             self._guard(())
         self.settings = {
@@ -125,12 +126,12 @@ class Pairwise(ContextMetric):
 
         Against the references of the constructor. Raises InputError as scoring does.
         """
-        corpora = [Corpus(system, self._ref_cache, **self._context) for system in self._pool]
+        corpora = [self._corpus(system, self._ref_cache) for system in self._pool]
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
         rows = [[0.0, float(there)] for there in ~judge.unscored]
         said = [SystemResult(rows, judge.counts(i), judge.notices(i)) for i in range(number)]
-        self._announced(said, [getattr(system, "name", "") for system in self._systems])
+        self._announced(said, [getattr(system, "name", "") for system in self._context.systems])
         wins = np.full((number, number, segments), 0.5)
         wins[:, :, judge.unscored] = np.nan
         for i in range(number):
@@ -149,7 +150,7 @@ class Pairwise(ContextMetric):
     def _checked_settings(self) -> list[FeatureSettings]:
         """The features' settings; raises ModelError where one cannot be computed, or has others than in training."""
         try:
-            settings = feature_settings(self.features, None, self.target_lang, self.engine)
+            settings = feature_settings(self.features, None, self._context.target_lang, self._context.engine)
         except InputError as error:
             mend = self._other_language()
             why = f"{str(error).partition('; ')[0]}; {mend}train the model again" if mend else error
@@ -164,9 +165,9 @@ class Pairwise(ContextMetric):
 
     def _other_language(self) -> str:
         """The first half of what to do where the language can be at fault; "" where it is one of the model's."""
-        if not self.target_lang:
+        if not self._context.target_lang:
             return "name the language pair with -l, or "
-        code = self.target_lang.lower().replace("_", "-").split("-")[0]
+        code = self._context.target_lang.lower().replace("_", "-").split("-")[0]
         if code in (languages := self.model.languages or [code]):
             return ""
         return f"name a language pair into {' or '.join(languages)} with -l, or "
@@ -183,7 +184,7 @@ class Pairwise(ContextMetric):
         known = {digest(corpus.hypotheses): corpus for corpus in corpora}
         for key, texts in others.items():
             if key not in known:
-                known[key] = Corpus(texts, corpora[0].references, **self._context)
+                known[key] = self._corpus(texts, corpora[0].references)
         numbers = {key: number for number, key in enumerate(known)}
         judge = _Judge(self, list(known.values()))
         results = []
@@ -220,7 +221,7 @@ class Pairwise(ContextMetric):
         return opponents
 
     def _guard(self, texts: Sequence[Optional[str]]) -> None:
-        guard_english("pairwise", "--pairwise-model", self.asked, self.target_lang, texts)
+        guard_english("pairwise", "--pairwise-model", self.asked, self._context.target_lang, texts)
 
 
 class _Judge:
@@ -228,15 +229,15 @@ class _Judge:
 
     def __init__(self, metric: Pairwise, corpora: list[Corpus]):
         self._model, first = metric.model, corpora[0]
-        if self._model.english_only and not metric.target_lang:
+        if self._model.english_only and not first.target_lang:
             metric._guard([*(first.references or [()])[0], *first.hypotheses])
         features = feature_scores(
             metric.features,
             [corpus.hypotheses for corpus in corpora],
             first.references,
             first.sources,
-            target_lang=metric.target_lang,
-            engine=metric.engine,
+            target_lang=first.target_lang,
+            engine=metric._context.engine,
         )
         of_segments = list(zip(*first.references)) or [()] * len(first)
         self._unreferenced = np.array([all(text is None for text in texts) for texts in of_segments])

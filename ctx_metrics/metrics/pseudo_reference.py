@@ -2,15 +2,15 @@
 ones, where a filter accepts them."""
 
 from collections.abc import Sequence
-from typing import Optional, Union
+from typing import Any, Optional
 
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice
 from ..pseudo_references.options import PseudoFilter
+from ..run.context import Capabilities, Stream
 from .derived import DerivedMetric, Texts
 
 
@@ -19,28 +19,26 @@ class PseudoReferenceMetric(DerivedMetric):
 
     inner               the metric
     references          the gold references; always kept
-    systems             all systems that will be scored against them
-    target_lang         language code of hypotheses and references, where known
-    pseudo_references   streams of other systems' outputs, which know their file's `name`; None for gold alone
-    pseudo_filter       how they are filtered, or the name of a filter with its defaults, and the guard against a
-                        pseudo-reference system that is under test itself
-    engine              device, number format, batch size of the filter's model
+    context             systems, target_lang, pseudo_references (None for gold alone), pseudo_filter and engine, as
+                        run.context.Context describes them
 
     A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
     Raises InputError for streams of other lengths.
     """
 
+    capabilities = Capabilities(
+        reads=frozenset({"systems", "target_lang", "pseudo_references", "pseudo_filter", "engine"})
+    )
+
     def __init__(
         self,
         inner: Metric,
-        references: Optional[Sequence[Sequence[Optional[str]]]],
-        systems: Sequence[Sequence[str]],
-        target_lang: Optional[str],
-        pseudo_references: Optional[Sequence[Sequence[Optional[str]]]],
-        pseudo_filter: Union[PseudoFilter, str],
-        engine: EngineOptions,
+        references: Optional[Sequence[Stream]],
+        **context: Any,
     ):
-        super().__init__(inner, references, systems)
+        super().__init__(inner, references, **context)
+        pseudo_references, pseudo_filter = self._context.pseudo_references, self._context.pseudo_filter
+        target_lang, engine = self._context.target_lang, self._context.engine
         if isinstance(pseudo_filter, str):
             pseudo_filter = PseudoFilter(pseudo_filter)
         self.pseudo = [

@@ -2,13 +2,14 @@
 translated into the source language again."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..notices import counted, notice
+from ..run.context import Capabilities, Stream
 from .base import digest
 from .derived import DerivedMetric, Texts
 
@@ -18,28 +19,22 @@ class RoundTripMetric(DerivedMetric):
 
     inner            the metric that compares round trip and source
     references       not read; may be None
-    systems          all systems' outputs
-    sources          source segments
-    roundtrips       each system's round trip, a stream a system in the order of `systems`; without `systems` the one stream
-                     is of whatever hypotheses are scored
-    backtranslator   what made the round trips, for the signature
+    context          systems, sources, roundtrips, backtranslator, source_lang and, where the inner metric runs a model,
+                     engine, as run.context.Context describes them; without `systems` the one stream of round trips is of
+                     whatever hypotheses are scored
 
     Raises InputError where sources or round trips are missing, or their numbers differ.
     """
 
-    reads_references = False
+    capabilities = Capabilities(
+        reads=frozenset({"systems", "sources", "source_lang", "roundtrips", "backtranslator"}), references=False
+    )
 
-    def __init__(
-        self,
-        inner: Metric,
-        references: Optional[Sequence[Sequence[Optional[str]]]],
-        systems: Sequence[Sequence[str]],
-        sources: Optional[Sequence[str]],
-        roundtrips: Optional[Sequence[Sequence[str]]],
-        backtranslator: Optional[str],
-    ):
-        super().__init__(inner, references, systems, sources=sources)
+    def __init__(self, inner: Metric, references: Optional[Sequence[Stream]], **context: Any):
+        super().__init__(inner, references, **context)
         name = self.NAME.lower()
+        systems, sources, roundtrips = self._context.systems, self._context.sources, self._context.roundtrips
+        backtranslator = self._context.backtranslator
         if sources is None:
             raise InputError(f"{name}: needs the source: give --source FILE (sources), or a test set with -t")
         if not roundtrips:

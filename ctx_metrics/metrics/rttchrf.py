@@ -1,10 +1,11 @@
 """RTT-chrF: chrF of the round trip against the source (Moon, Cho and Park 2020)."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from sacrebleu.metrics import CHRF
 
+from ..run.context import Stream
 from .roundtrip import RoundTripMetric
 from .segment_mean import SegmentMean
 
@@ -12,13 +13,9 @@ from .segment_mean import SegmentMean
 class RTTChrF(RoundTripMetric):
     """chrF with the round trip as hypothesis and the source as reference, in [0, 100].
 
-    references       not read; may be None
-    systems          all systems' outputs
-    sources          source segments
-    roundtrips       each system's round trip, a stream a system in the order of `systems`
-    backtranslator   what made the round trips, for the signature
     average          the mean of the segments' chrF in place of sacrebleu's corpus statistics
     char_order, word_order, beta    chrF's; word_order 2 is chrF++, beta 3 is WMT19's
+    context          as RoundTripMetric takes it
 
     Raises InputError where sources or round trips are missing, or their numbers differ.
     """
@@ -27,19 +24,18 @@ class RTTChrF(RoundTripMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        sources: Optional[Sequence[str]] = None,
-        roundtrips: Optional[Sequence[Sequence[str]]] = None,
-        backtranslator: Optional[str] = None,
+        *,
         average: bool = False,
         char_order: int = 6,
         word_order: int = 0,
         beta: int = 2,
+        **context: Any,
     ):
         chrf = CHRF(char_order=char_order, word_order=word_order, beta=beta)
         inner = SegmentMean(chrf) if average else chrf
-        super().__init__(inner, references, systems, sources, roundtrips, backtranslator)
+        super().__init__(inner, references, systems=systems, **context)
         self.settings |= {"beta": beta, "average": "segments" if average else "corpus"}
 
     @classmethod

@@ -2,11 +2,12 @@
 
 import copy
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus
+from ..run.context import Stream
 from .base import ContextMetric, SystemResult
 from .derived import inner_settings
 from .segment_counts import counted_result
@@ -17,7 +18,7 @@ class SegmentMean(ContextMetric):
 
     metric        a metric of sacrebleu whose scores are in [0, 100], such as CHRF()
     references    streams of references for scoring with references=None; None where a segment has none in a stream
-    systems       all systems that will be scored against them
+    context       systems, as run.context.Context describes them
 
     A segment with a blank hypothesis, or whose references are all blank, scores 0 and is counted.
     """
@@ -27,10 +28,11 @@ class SegmentMean(ContextMetric):
     def __init__(
         self,
         metric: Metric,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
+        **context: Any,
     ):
-        super().__init__(references, systems)
+        super().__init__(references, systems=systems, **context)
         self.metric = metric
         self.settings = {**inner_settings(metric), "average": "segments"}
 

@@ -3,12 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from sacrebleu.metrics import BLEU
 
 from ..corpus import Corpus
 from ..errors import InputError
+from ..run.context import Stream
 from .base import ContextMetric, SystemResult
 from .segment_counts import counted_result
 
@@ -30,9 +31,9 @@ class SentenceBLEU(ContextMetric):
     """100 times the mean over segments of Moses' sentence BLEU against all of the segment's references together.
 
     references    streams of references for scoring with references=None; None where a segment has none in a stream
-    systems       all systems that will be scored against them
     tokenize      one of sacrebleu's tokenizers for BLEU; "none" splits at white space, for text that is tokenized already
     lowercase     whether case is ignored
+    context       systems, as run.context.Context describes them
 
     A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted. An empty reference
     beside others counts as a reference of length 0. Identical texts score 100.
@@ -43,12 +44,14 @@ class SentenceBLEU(ContextMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
+        *,
         tokenize: str = "13a",
         lowercase: bool = False,
+        **context: Any,
     ):
-        super().__init__(references, systems)
+        super().__init__(references, systems=systems, **context)
         self.tokenize, self.lowercase = tokenize, lowercase
         self._tokenizer = self._loaded_tokenizer()
         self.settings = {

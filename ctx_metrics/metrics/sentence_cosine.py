@@ -1,12 +1,12 @@
 """The cosine of two sentence embeddings (Reimers and Gurevych 2019)."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..language import guard_english
+from ..run.context import Capabilities, Stream
 from .base import ContextMetric, SystemResult, best_reference
 from .segment_counts import counted_result
 
@@ -15,13 +15,11 @@ class SentenceCosine(ContextMetric):
     """100 times the mean over segments of the cosine of hypothesis and reference, in [-100, 100]; identical texts score 100.
 
     references    streams of references for scoring with references=None
-    systems       all systems that will be scored against them, so that one pass serves all
-    target_lang   language code of hypotheses and references, where known
     model         "embedded" (the default), a folder of sentence-transformers or of a plain encoder, whose tokens' mean is
                   then taken, or a hub name[@revision] of sentence-transformers
     multiref      "max" takes the best of several references' cosines, "mean" their average
-    engine        device, number format, batch size
     flag          what the flags that messages name begin with
+    context       systems, target_lang and engine, as run.context.Context describes them
 
     Texts are cut to the model's own limit (max_seq_length, special tokens included).
     A segment whose hypothesis or reference has no tokens scores 0 and is counted.
@@ -30,18 +28,19 @@ class SentenceCosine(ContextMetric):
     """
 
     NAME = "SentenceCosine"
+    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        target_lang: Optional[str] = None,
+        *,
         model: Optional[str] = None,
         multiref: str = "max",
-        engine: EngineOptions = EngineOptions(),
         flag: str = "--sentencecosine",
+        **context: Any,
     ):
-        super().__init__(references, systems, target_lang=target_lang)
+        super().__init__(references, systems=systems, **context)
         from ..models.hub import EMBEDDED
         from ..models.sentence import shared_sentence_encoder
         from ..models.sentence_folder import resolve_sentence_model
@@ -49,7 +48,8 @@ class SentenceCosine(ContextMetric):
         name = flag.replace("-", "")
         if multiref not in ("max", "mean"):
             raise InputError(f"{name}: multiref {multiref!r} is neither max nor mean")
-        self.asked, self.target_lang, self.multiref, self.flag = model is not None, target_lang, multiref, flag
+        target_lang, engine = self._context.target_lang, self._context.engine
+        self.asked, self.multiref, self.flag = model is not None, multiref, flag
         self.model = resolve_sentence_model(EMBEDDED if model is None else model)
         if self.model.embedded and target_lang:
             guard_english(name, f"{flag}-model", self.asked, target_lang, ())
@@ -66,7 +66,7 @@ class SentenceCosine(ContextMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         first, name = corpora[0], self.NAME.lower()
-        if self.model.embedded and not self.target_lang:
+        if self.model.embedded and not self._context.target_lang:
             texts = [text for stream in (*first.references[:1], first.hypotheses) for text in stream]
             guard_english(name, f"{self.flag}-model", self.asked, None, texts)
         places = [

@@ -1,12 +1,13 @@
 """SLIDE: a learned model over a sliding window of document sentences (Raunak, Kocmi and Post 2023)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Optional
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Optional
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice, place
+from ..run.context import Stream
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
 from .base import ContextScore, ContextSignature, SystemResult
 from .comet import COMET, add_model_arguments
@@ -30,8 +31,7 @@ class SLIDESignature(ContextSignature):
 class SLIDE(COMET):
     """Weighted mean over document windows of a learned model's estimate of quality.
 
-    Takes what COMET takes, and
-    doc_ids    document id of each segment; a document is a run of equal ids. None: all segments are one document (said)
+    Takes what COMET takes, `doc_ids` of run.context.Context (None: all segments are one document, with a notice), and
     window     sentences in a window (6)
     stride     sentences from one window's start to the next, at most `window` (default: the window)
     partial    what becomes of windows cut short by the document's end: "drop" (the paper's setting), "include" them with
@@ -52,30 +52,22 @@ class SLIDE(COMET):
     NAME = "SLIDE"
     _SIGNATURE_TYPE = SLIDESignature
     _SCORE_TYPE = SLIDEScore
+    capabilities = replace(COMET.capabilities, reads=COMET.capabilities.reads | {"doc_ids"})
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Optional[Sequence[Stream]] = None,
         systems: Sequence[Sequence[str]] = (),
-        sources: Optional[Sequence[str]] = None,
-        doc_ids: Optional[Sequence[str]] = None,
-        target_lang: Optional[str] = None,
-        model: Optional[str] = None,
+        *,
         window: Optional[int] = None,
         stride: Optional[int] = None,
         partial: Optional[str] = None,
         tokens: Optional[int] = None,
-        inputs: Optional[str] = None,
-        on_long: str = "truncate",
-        spans: bool = False,
-        multiref: str = "max",
-        engine: EngineOptions = EngineOptions(),
+        **of_comet: Any,
     ):
-        super().__init__(references, systems, sources, target_lang, model, inputs, on_long, spans, multiref, engine)
-        self._context["doc_ids"] = doc_ids
-        docs = "none" if doc_ids is None else "ids"
-        # what sacrebleu's resampling takes for independent; the plugin warns of its tests
-        self.dependent_rows = tokens is not None or window != 1
+        super().__init__(references, systems, **of_comet)
+        docs = "none" if self._context.doc_ids is None else "ids"
+        self.capabilities = replace(self.capabilities, dependent_rows=tokens is not None or window != 1)
         self.tokens = tokens
         if tokens is None:
             self.window = WINDOW if window is None else window

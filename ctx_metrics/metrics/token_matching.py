@@ -2,13 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import notice
+from ..run.context import Capabilities, Stream
 from .base import ContextMetric, SystemResult, best_reference
 from .segment_counts import counted_result
 
@@ -25,13 +25,11 @@ class TokenMatchingMetric(ContextMetric):
     Subclasses set NAME and `flag`, and write `_matching`.
 
     references    streams of references for scoring with references=None
-    systems       all systems that will be scored against them, so that one pass serves all
-    target_lang   language code of hypotheses and references, where known
     model         "embedded" (the default), a folder or a hub name[@revision]
     layers        as layer_mixes takes them; default: `embedded_layers` of the embedded encoder, "mean" of any other
     max_length    tokens kept of each text, specials not counted; default and most: what the encoder can read
     multiref      "max" takes the best of several references' values, "mean" their average
-    engine        device, number format, batch size
+    context       systems, target_lang and engine, as run.context.Context describes them
 
     A segment whose hypothesis or reference has no tokens scores 0 and is counted.
     Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
@@ -39,20 +37,19 @@ class TokenMatchingMetric(ContextMetric):
     """
 
     flag: str  # what the metric's flags begin with, in messages
+    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
 
     def __init__(
         self,
-        references: Optional[Sequence[Sequence[Optional[str]]]],
-        systems: Sequence[Sequence[str]],
-        target_lang: Optional[str],
+        references: Optional[Sequence[Stream]],
         model: Optional[str],
         layers: Layers,
         embedded_layers: str,
         max_length: Optional[int],
         multiref: str,
-        engine: EngineOptions,
+        **context: Any,
     ):
-        super().__init__(references, systems, target_lang=target_lang)
+        super().__init__(references, **context)
         from ..engine.encoder import shared_encoder
         from ..models import hub
 
@@ -63,7 +60,8 @@ class TokenMatchingMetric(ContextMetric):
             raise InputError(
                 f"{name}: a maximum length of {max_length} tokens leaves nothing to compare; give at least 1"
             )
-        self.asked, self.target_lang, self.multiref = model is not None, target_lang, multiref
+        target_lang, engine = self._context.target_lang, self._context.engine
+        self.asked, self.multiref = model is not None, multiref
         self.model = hub.resolve(hub.EMBEDDED if model is None else model)
         if self.model.embedded and target_lang:
             guard_english(name, f"{self.flag}-model", self.asked, target_lang, ())
@@ -102,7 +100,7 @@ class TokenMatchingMetric(ContextMetric):
         from ..engine.pairs import map_pairs, one_by_one
 
         first, name = corpora[0], self.NAME.lower()
-        if self.model.embedded and not self.target_lang:
+        if self.model.embedded and not self._context.target_lang:
             texts = [text for stream in (*first.references[:1], first.hypotheses) for text in stream]
             guard_english(name, f"{self.flag}-model", self.asked, None, texts)
         places, pairs = [], []

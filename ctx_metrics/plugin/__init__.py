@@ -9,7 +9,7 @@ def extend(module: ModuleType) -> None:
         return
     module._ctx_metrics_extended = True
     if module.__name__ == "sacrebleu.metrics":
-        from . import registry
+        from ..run import registry
 
         registry.extend(module)
     else:

@@ -7,8 +7,9 @@ import sys
 from ..errors import CtxMetricsError
 from ..pseudo_references.options import add_pseudo_arguments
 from ..roundtrip.options import add_backtranslation_arguments
+from ..run.context import capabilities
+from ..run.registry import MetricTable
 from .capture import Run
-from .registry import MetricTable
 
 
 def parser_class(run: Run) -> type[argparse.ArgumentParser]:
@@ -163,6 +164,13 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> Non
         help="Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
         "named and laid out as mt-metrics-eval reads them.",
     )
+    group.add_argument(
+        "--ctx-names",
+        nargs="+",
+        default=None,
+        metavar="NAME",
+        help="The systems' names in these files, in the systems' order. (Default: the names of their files)",
+    )
     if "slide" in wanted:
         group.add_argument(
             "--slide-output",
@@ -201,8 +209,8 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
 
 
 def own_prefixes(name: str, metric: type) -> tuple[str, ...]:
-    """What a metric's own flags begin with: --NAME-, or what the class names in OTHER_FLAGS."""
-    return (f"--{name}-", *getattr(metric, "OTHER_FLAGS", ()))
+    """What a metric's own flags begin with: --NAME-, or what its capabilities name."""
+    return (f"--{name}-", *capabilities(metric).flags)
 
 
 def positive(text: str) -> int:

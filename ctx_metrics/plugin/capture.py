@@ -1,7 +1,8 @@
 """What one run of the sacrebleu command knows, handed to the metrics as constructor arguments."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any, Optional
 
 from sacrebleu.metrics.base import Metric
@@ -9,11 +10,11 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import document_ranges, read_lines
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
-from ..metrics.construct import Segments, constructor_parameters
 from ..notices import OncePerRun, counted, logger, notice
 from ..pseudo_references.options import PseudoFilter
-from ..roundtrip.options import BackTranslation
-from .registry import MetricTable
+from ..run.context import Context, build, capabilities, made_round_trips
+from ..run.registry import MetricTable
+from ..run.streams import Segments, check_roundtrips, named, names_fault, system_names, test_set_lines
 
 
 class Run:
@@ -104,33 +105,27 @@ class Run:
         return ids
 
     def build(self, name: str, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]) -> Metric:
-        """Make a plugin metric with its own flags and with the context that its constructor names."""
+        """Make a plugin metric with its own flags and with what it reads of the run."""
         cls = self.table[name.upper()]
         if not systems:
             raise InputError("no system to score: -i names no file")
-        arguments = {dest.removeprefix(f"{name}_"): getattr(self.args, dest) for dest in self._own.get(name, ())}
-        for key in getattr(cls, "LINE_FILES", ()):  # own flags that name files of lines, one a segment
-            if arguments.get(key):
+        can = capabilities(cls)
+        settings = {dest.removeprefix(f"{name}_"): getattr(self.args, dest) for dest in self._own.get(name, ())}
+        for key in can.line_files:
+            if settings.get(key):
                 flag = f"--{name}-{key.replace('_', '-')}"
-                arguments[key] = [self._lines_of(flag, path, systems[0]) for path in arguments[key]]
-        takes = constructor_parameters(cls)
-        indices = getattr(systems[0], "indices", None)
-        for key, give in self._context(systems).items():
-            if key in takes and key not in arguments:
-                value = give()
-                if key in ("sources", "doc_ids") and value is not None:
-                    value = self._picked(*self._context_flags()[key], value, len(systems[0]), indices)
-                arguments[key] = value
-        metric = cls(references=references, **arguments)
-        for key in self._unused:
-            if key in takes and key not in getattr(metric, "unused_context", ()):
-                self._unused[key] = False
+                settings[key] = [self._lines_of(flag, path, systems[0]) for path in settings[key]]
+        metric = build(cls, self._context(references, systems, can.reads - settings.keys()), settings)
+        for key in self._unused.keys() & capabilities(metric).reads:
+            self._unused[key] = False
         return metric
 
     def report_unused(self) -> None:
         """Say which context was given and used by none of the chosen metrics; called when all are built."""
         if self.args.ctx_resample == "document" and not self.tested:
             notice("--ctx-resample document is for --confidence, --paired-bs and --paired-ar, and none is given")
+        if self.args.ctx_names and not self.targets:
+            notice("--ctx-names names systems in the files of --ctx-seg-scores and --slide-output, and none is written")
         if "bleu" not in self.args.metrics:
             for flag, given in (("--tokenize", self.args.bleu_tokenize), ("--lowercase", self.args.bleu_lowercase)):
                 if given:
@@ -152,42 +147,46 @@ class Run:
             "pseudo_references": ("--pseudo-refs", args.pseudo_refs),
         }
 
-    def _context(self, systems: Sequence[Sequence[str]]) -> dict[str, Any]:
-        args, langs = self.args, (self.args.langpair or "").split("-")
-        return {
-            "sources": lambda: self._stream("sources", args.source, "src"),
-            "doc_ids": lambda: self._stream("doc_ids", args.docids, "docid"),
-            "source_lang": lambda: langs[0] or None,
-            "target_lang": lambda: langs[1] if len(langs) > 1 else None,
-            "systems": lambda: systems,
-            "roundtrips": lambda: self._round_trips(systems)[0],
-            "backtranslator": lambda: self._round_trips(systems)[1],
-            "pseudo_references": lambda: self._pseudo_references(systems),
-            "pseudo_filter": lambda: PseudoFilter.from_args(args),
-            "engine": lambda: EngineOptions(
-                args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet
-            ),
-        }
+    def _context(
+        self, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]], reads: Collection[str]
+    ) -> Context:
+        """What the run knows of these systems, as far as a metric `reads` it; nothing else is read from disk."""
+        args, langs = self.args, [*(self.args.langpair or "").split("-"), ""]
+        flags = self._context_flags()
+        indices = getattr(systems[0], "indices", None)
+        streams = {}
+        for key, field in (("sources", "src"), ("doc_ids", "docid")):
+            if key in reads and (lines := self._stream(key, flags[key][1], field)) is not None:
+                streams[key] = self._picked(*flags[key], lines, len(systems[0]), indices)
+        if "pseudo_references" in reads:
+            streams["pseudo_references"] = self._pseudo_references(systems)
+        context = Context(
+            references=references,
+            systems=systems,
+            source_lang=langs[0] or None,
+            target_lang=langs[1] or None,
+            pseudo_filter=PseudoFilter.from_args(args) if "pseudo_filter" in reads else PseudoFilter(),
+            engine=EngineOptions.from_args(args),
+            **streams,
+        )
+        if not {"roundtrips", "backtranslator"} & set(reads):
+            return context
+        roundtrips, backtranslator = self._round_trips(context)
+        return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
-    def _round_trips(self, systems: Sequence[Sequence[str]]) -> tuple[Optional[list[Sequence[str]]], Optional[str]]:
+    def _round_trips(self, context: Context) -> tuple[Optional[list[Sequence[str]]], Optional[str]]:
         """The systems' round trips, from the files of --roundtrip or made by --rtt-bt, and what made them; None without."""
         from ..metrics.base import digest
 
-        args = self.args
+        args, systems = self.args, context.systems
         check_roundtrips(args, len(self.systems))
         if args.roundtrip:  # --detail asks for rows of the first system
             return [self._lines_of("--roundtrip", *each) for each in zip(args.roundtrip, systems)], args.rtt_bt_name
         if not args.rtt_bt:
             return None, None
-        from ..roundtrip.translate import round_trips
-
         key = digest([text for system in systems for text in system])
         if key not in self._translated:
-            context = self._context(systems)
-            languages = context["source_lang"](), context["target_lang"]()
-            self._translated[key] = round_trips(
-                systems, *languages, BackTranslation.from_args(args), context["engine"]()
-            )
+            self._translated[key] = made_round_trips(context, args)
         return self._translated[key]
 
     def _pseudo_references(self, systems: Sequence[Sequence[str]]) -> Optional[list[Sequence[str]]]:
@@ -199,9 +198,7 @@ class Run:
         """The lines of a file that belong to the scored segments of a system; they know the file's name."""
         if path not in self._files:
             self._files[path] = read_lines(path, self.args.encoding)
-        lines = Segments(self._picked(flag, path, self._files[path], len(system), getattr(system, "indices", None)))
-        lines.name = path
-        return lines
+        return named(self._picked(flag, path, self._files[path], len(system), getattr(system, "indices", None)), path)
 
     def _stream(self, key: str, path: Optional[str], field: str) -> Optional[list[str]]:
         """Lines of the file that a flag names, else of the test set, else None. Read once."""
@@ -243,42 +240,21 @@ class Run:
                 lines = counted(len(system), "line", "lines")
                 raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}")
 
+    def names(self) -> list[str]:
+        """The systems' names in files: those of --ctx-names, else of their files.
+
+        Raises InputError for names that are not one a system, or for two systems with one name.
+        """
+        if self.args.ctx_names:
+            if fault := names_fault(self.args.ctx_names, len(self.systems)):
+                raise InputError(fault.replace("--names", "--ctx-names"))
+            return self.args.ctx_names
+        if not self.args.input:
+            return [f"system{number}" for number in range(1, len(self.systems) + 1)]
+        return system_names([self.system_name(number) for number in range(len(self.systems))])
+
     def system_name(self, number: int) -> str:
         """The file of the system with this number, or its column of stdin."""
         if self.args.input:
             return list(dict.fromkeys(self.args.input))[number]  # sacrebleu skips a file that it has read already
         return "the standard input" if self.columns == 1 else f"column {number + 1} of the standard input"
-
-
-def check_roundtrips(args: Namespace, systems: int) -> None:
-    """Raise InputError where --roundtrip and --rtt-* contradict each other, or the files are not one a system."""
-    if not args.rtt_bt:
-        for dest in ("rtt_bt_from", "rtt_bt_to", "rtt_beams", "rtt_max_length", "rtt_cache", "rtt_batch_lines"):
-            if getattr(args, dest) is not None:
-                flag = f"--{dest.replace('_', '-')}"
-                raise InputError(f"{flag} says how --rtt-bt translates, and --rtt-bt is not given; leave it out")
-    if args.roundtrip and args.rtt_bt:
-        raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
-    if args.roundtrip and len(args.roundtrip) != systems:
-        files = counted(len(args.roundtrip), "file", "files")
-        raise InputError(
-            f"--roundtrip has {files} for {counted(systems, 'system', 'systems')}; give one a system, in their order"
-        )
-
-
-def test_set_lines(test_sets: str, langpair: str, field: str) -> Optional[list[str]]:
-    """A field (src, docid) of one or several of sacrebleu's test sets, or None where one of them does not have it.
-
-    Document ids of several test sets are prefixed with the set's name, so that they stay distinct.
-    """
-    from sacrebleu.dataset import DATASETS
-
-    lines: list[str] = []
-    names = test_sets.split(",")
-    for name in names:
-        fields = DATASETS[name].fieldnames(langpair)
-        if field not in fields:
-            return None
-        of_set = read_lines(DATASETS[name].get_files(langpair)[fields.index(field)])
-        lines += [f"{name}/{line}" for line in of_set] if field == "docid" and len(names) > 1 else of_set
-    return lines

@@ -15,9 +15,10 @@ from ..errors import CtxMetricsError, InputError
 from ..notices import notice
 from . import files, output
 from .arguments import parser_class
-from ..metrics.construct import Segments
+from ..run.context import capabilities
+from ..run.registry import MetricTable
+from ..run.streams import Segments
 from .capture import Run
-from .registry import MetricTable
 
 
 def extend(module: ModuleType) -> None:
@@ -55,6 +56,8 @@ class CommandTable(dict):
         if not run.metrics:  # what can fail early should, not after an hour of scoring
             if run.by_document or run.targets:
                 run.document_ids()
+            if run.targets:
+                run.names()
             files.check(run.targets)
         if name in run.table.plugins:
             metric = self._make_ours(name, references)
@@ -72,7 +75,7 @@ class CommandTable(dict):
         metric = run.build(name, references, run.systems)
         if name == run.chosen[-1]:
             run.report_unused()
-        if run.tested and not run.by_document and getattr(metric, "dependent_rows", False):
+        if run.tested and not run.by_document and capabilities(metric).dependent_rows:
             notice(
                 f"{name}: the sentences of a window share its score, so intervals and p-values from resampled segments "
                 "are too small; resample whole documents with --ctx-resample document"

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Optional
@@ -12,7 +11,9 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
 from ..errors import InputError
-from ..metrics.scores import score_lines, scores, shown
+from ..run.context import capabilities
+from ..run.streams import reference_name
+from ..scoring.scores import score_lines, scores, shown
 from ..writing import write_whole
 from .capture import Run
 
@@ -43,13 +44,14 @@ def check(targets: dict[str, str]) -> None:
 def write(run: Run) -> None:
     """Write the files of a run that has its scores, each whole or not at all; raises InputError where that fails."""
     texts: dict[str, str] = {}
-    systems, doc_ids = system_names(run), run.document_ids() if run.targets else None
+    systems, doc_ids = run.names(), run.document_ids() if run.targets else None
     for flag, path in run.targets.items():
         if flag == "--slide-output":
             texts[path] = slide_table(run.metrics["slide"], systems, doc_ids)
             continue
         for name, metric in run.metrics.items():
-            start = os.path.join(path, f"{name}-{reference_name(run, metric)}")
+            references = reference_name(run.args.refs) if capabilities(metric).references else "src"
+            start = os.path.join(path, f"{name}-{references}")
             found = [scores(metric, system, doc_ids) for system in run.systems]
             texts[f"{start}.seg.score"] = score_lines(systems, [each.segments for each in found])
             texts[f"{start}.sys.score"] = score_lines(systems, [[each.system] for each in found])
@@ -117,36 +119,3 @@ def _slide_rows(metric: Metric, result: "SystemResult", doc_ids: Optional[Sequen
     for start, end in [(0, length)] if doc_ids is None else document_ranges(doc_ids):
         yield "document", names[start], *whole(start, end)
     yield "system", "", *whole(0, length)
-
-
-def system_names(run: Run) -> list[str]:
-    """The systems' names in files: their files' names without folder and ending where these differ, and `_` for blanks
-    and for bytes that are no text."""
-    if not run.args.input:
-        return [f"system{number}" for number in range(1, len(run.systems) + 1)]
-    paths = [run.system_name(number) for number in range(len(run.systems))]
-    for name in (stem, lambda path: path):
-        names = [re.sub(r"[\s\ud800-\udfff]", "_", name(path)) for path in paths]
-        if len(set(names)) == len(names):
-            return names
-    return [f"{name}:{number}" for number, name in enumerate(names, 1)]
-
-
-def reference_name(run: Run, metric: Metric) -> str:
-    """What stands for the references in a score file's name: the reference files' names, ref, or src for none read.
-
-    mt-metrics-eval cuts the name at its last '-' and at dots, and puts the language pair before a reference's name.
-    """
-    if not getattr(metric, "reads_references", True):
-        return "src"
-    names = [re.sub(r"^[a-z]{2,3}-[a-z]{2,3}\.", "", stem(path)) for path in run.args.refs]
-    return ".".join(re.sub(r"[-.\s]", "_", name) for name in names) or "ref"
-
-
-def stem(path: str) -> str:
-    """A file's name without its folder and its ending.
-
-    >>> stem("wmt/zh-en.refA.txt"), stem("system_a.en.txt.gz")
-    ('zh-en.refA', 'system_a.en')
-    """
-    return os.path.splitext(os.path.basename(path).removesuffix(".gz"))[0]

@@ -3,7 +3,7 @@
 import re
 import sys
 from importlib import metadata
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 from ..errors import CtxMetricsError
 
@@ -42,7 +42,9 @@ class MetricTable(dict):
 
             if not (isinstance(value, type) and issubclass(value, Metric)):
                 raise CtxMetricsError(f"metric {key.lower()} ({entry_point.value}) is no sacrebleu Metric class")
-            self[key] = value
+            from ..scoring.finite import with_finite_rows
+
+            self[key] = value = with_finite_rows(value)
         return value
 
     def get(self, key, default=None):
@@ -67,3 +69,14 @@ def extend(module: ModuleType) -> None:
     for entry_point in sorted(metadata.entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
         table.add(entry_point)
     module.METRICS = table
+
+
+def metric_table() -> MetricTable:
+    """sacrebleu's metrics and the installed ones, also where CTX_METRICS_NO_AUTOLOAD keeps them out of sacrebleu."""
+    from sacrebleu import metrics
+
+    if isinstance(metrics.METRICS, MetricTable):
+        return metrics.METRICS
+    view = SimpleNamespace(METRICS=metrics.METRICS)
+    extend(view)
+    return view.METRICS

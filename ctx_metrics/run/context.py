@@ -1,0 +1,137 @@
+"""What one run knows, what a metric declares, and the one way to make a metric of both."""
+
+import inspect
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from ..engine.options import EngineOptions
+from ..pseudo_references.options import PseudoFilter
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+
+Stream = Sequence[Optional[str]]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What one run knows beside the hypotheses that are scored. Every stream has one text a segment.
+
+    references         streams of references, in which None marks a missing one; None: they are given when scoring
+    systems            the hypotheses of all systems that will be scored, so that one pass serves all
+    sources            source segments, or None
+    doc_ids            document id of each segment, or None; a document is a run of equal ids
+    source_lang, target_lang    language codes such as "de", or None where unknown
+    roundtrips         each system's output translated back into the source language, in the order of `systems`, or None
+    backtranslator     what made the round trips, for signatures, or None
+    pseudo_references  streams of other systems' outputs, or None
+    pseudo_filter      how pseudo-references are filtered, or the name of a filter with its defaults
+    info_references    streams whose n-grams NIST counts, of any length; None: the references
+    engine             device, number format, batch size
+    """
+
+    references: Optional[Sequence[Stream]] = None
+    systems: Sequence[Sequence[str]] = ()
+    sources: Optional[Sequence[str]] = None
+    doc_ids: Optional[Sequence[str]] = None
+    source_lang: Optional[str] = None
+    target_lang: Optional[str] = None
+    roundtrips: Optional[Sequence[Sequence[str]]] = None
+    backtranslator: Optional[str] = None
+    pseudo_references: Optional[Sequence[Stream]] = None
+    pseudo_filter: Union[PseudoFilter, str] = PseudoFilter()
+    info_references: Optional[Sequence[Stream]] = None
+    engine: EngineOptions = EngineOptions()
+
+    @property
+    def trg_lang(self) -> str:
+        """The target language as sacrebleu's BLEU takes it: by its own name, "" where unknown."""
+        return self.target_lang or ""
+
+
+CONTEXT = frozenset(field.name for field in fields(Context)) - {"references"} | {"trg_lang"}
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a metric can do and what it needs: one value a class, and one a metric whose settings or model narrow it.
+
+    reads               the fields of Context that it reads beside the references
+    references          whether it reads references
+    estimator           whether a learned model of quality gives its values, which --model of `ctx-metrics score` names
+    compares_systems    whether a system's score depends on the other systems' outputs
+    dependent_rows      whether segments share scores, so that resampled segments give intervals that are too small
+    higher_is_better    whether a larger score is the better one
+    line_files          settings whose flags name files with one line a segment
+    flags               what flags of its own begin with, beside --NAME-
+    """
+
+    reads: frozenset[str] = frozenset()
+    references: bool = True
+    estimator: bool = False
+    compares_systems: bool = False
+    dependent_rows: bool = False
+    higher_is_better: bool = True
+    line_files: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
+    """The capabilities of a metric or of its class.
+
+    A class that declares none is read as it stands: it reads what its constructor names. Its attributes LINE_FILES,
+    compares_systems and higher_is_better, and a metric's unused_context, say the rest.
+
+    >>> from sacrebleu.metrics import BLEU, TER
+    >>> sorted(capabilities(BLEU).reads), capabilities(TER).higher_is_better
+    (['trg_lang'], False)
+    """
+    declared = getattr(metric, "capabilities", None)
+    if isinstance(declared, Capabilities):
+        return declared
+    from sacrebleu.metrics.ter import TER
+
+    cls = metric if isinstance(metric, type) else type(metric)
+    return Capabilities(
+        reads=(_parameters(cls) & CONTEXT) - set(getattr(metric, "unused_context", ())),
+        references=getattr(metric, "reads_references", True),
+        estimator=hasattr(metric, "estimator"),
+        compares_systems=getattr(metric, "compares_systems", False),
+        dependent_rows=getattr(metric, "dependent_rows", False),
+        higher_is_better=getattr(metric, "higher_is_better", not issubclass(cls, TER)),
+        line_files=tuple(getattr(metric, "LINE_FILES", ())),
+        flags=tuple(getattr(metric, "OTHER_FLAGS", ())),
+    )
+
+
+def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":
+    """Make a metric from its settings and from what it reads of a context; a setting goes before the context's value.
+
+    Raises what the constructor raises.
+    """
+    given = {key: getattr(context, key) for key in capabilities(cls).reads}
+    return cls(references=context.references, **{**given, **settings})
+
+
+def made_round_trips(context: Context, args: Namespace) -> tuple[list[list[str]], str]:
+    """The round trips of a context's systems as --rtt-bt makes them, and what made them; raises as round_trips does."""
+    from ..roundtrip.options import BackTranslation
+    from ..roundtrip.translate import round_trips
+
+    options = BackTranslation.from_args(args)
+    return round_trips(context.systems, context.source_lang, context.target_lang, options, context.engine)
+
+
+def _parameters(cls: type) -> set[str]:
+    """Names of a class's constructor parameters, also of the bases' when it passes **keywords on to them."""
+    names: set[str] = set()
+    for base in cls.__mro__:
+        if "__init__" not in vars(base) or base is object:
+            continue
+        parameters = inspect.signature(base.__init__).parameters.values()
+        names.update(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return names
