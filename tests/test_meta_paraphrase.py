@@ -4,12 +4,12 @@ import gzip
 import json
 import logging
 import lzma
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Score
 from scipy.stats import mannwhitneyu
 
 from ctx_metrics import BERTR, SLIDE, InputError
@@ -36,10 +36,13 @@ class Written(CHRF):
 
     def _extract_corpus_statistics(self, hypotheses, references):
         [stream] = self._written
-        return [[float(one.replace("none", "nan")) - 10 * float(other)] for one, other in zip(hypotheses, stream)]
+        return [
+            [0.0, 0] if one == "none" else [float(one) - 10 * float(other), 1] for one, other in zip(hypotheses, stream)
+        ]
 
     def _aggregate_and_compute(self, rows):
-        return SimpleNamespace(score=float(np.mean(rows)))
+        total, scored = np.sum(rows, axis=0)
+        return Score("written", total / scored if scored else np.nan)
 
     def __init__(self, references):
         super().__init__(references=references)

@@ -12,6 +12,7 @@ from sacrebleu.metrics.base import Score, Signature
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.base import ContextMetric, ContextScore, ContextSignature, SystemResult, signature_value
 from ctx_metrics.notices import logger
+from ctx_metrics.run.context import Capabilities
 
 SCORE_KEYS = {"name", "score", "signature", "verbose_score", "confidence", "confidence_mean", "confidence_var"}
 
@@ -187,6 +188,7 @@ class Lengths(ContextMetric):
     """Words of the hypothesis, weighted 1; a hypothesis "-" is not scored."""
 
     NAME = "Lengths"
+    capabilities = Capabilities(reads=frozenset({"systems", "source_lang", "target_lang"}))
 
     def __init__(self, *args, **context):
         super().__init__(*args, **context)
@@ -272,7 +274,7 @@ def test_pickling_drops_the_systems_and_keeps_the_results():
     metric.corpus_score(ONE, None)
     again = pickle.loads(pickle.dumps(metric))
     assert (
-        len(again._systems) == 0 and again.corpus_score(TWO, None).score == pytest.approx(20.0) and again.passes == [2]
+        len(again._context.systems) == 0 and again.corpus_score(TWO, None).score == pytest.approx(20.0) and again.passes == [2]
     )
 
 

@@ -112,15 +112,15 @@ def run(args: Namespace) -> int:
 
 def read(args: Namespace) -> "tuple[list[Segments], list[Segments], list[Segments]]":
     """References, pseudo-references and systems under test; raises InputError where their lengths differ."""
-    from ..corpus import read_lines
-    from ..run.streams import check_lengths, named, system_names
+    from ..run.streams import check_lengths, file_segments, system_names
 
-    streams = []
-    for paths in (args.references, args.pseudo_refs, args.translations):
-        names = paths if paths is args.references else system_names(paths)
-        streams.append([named(read_lines(path, args.encoding), name) for path, name in zip(paths, names)])
+    roles = (args.references, args.pseudo_refs, args.translations)
+    streams = tuple([file_segments(path, args.encoding) for path in paths] for paths in roles)
     check_lengths([segments for of_role in streams for segments in of_role])
-    return tuple(streams)
+    for paths, of_role in zip(roles[1:], streams[1:]):
+        for segments, name in zip(of_role, system_names(paths)):
+            segments.name = name
+    return streams
 
 
 def file_names(paths: Sequence[str], form: str) -> list[str]:

@@ -161,8 +161,8 @@ class ContextMetric(Metric):
     rows.
 
     references    streams of references, kept for corpus_score(..., references=None), or None
-    context       the fields of run.context.Context that the class reads, by name: `systems` are all systems' hypotheses
-                  that will be scored against those references, `engine` is device, number format and batch size
+    systems       all systems' hypotheses that will be scored against those references
+    context       the other fields of run.context.Context that the class reads, by name
 
     Raises TypeError for a keyword that is neither a setting nor a field of Context that the class reads.
     """
@@ -172,12 +172,14 @@ class ContextMetric(Metric):
     NAME: str
     capabilities = Capabilities(reads=frozenset({"systems"}))
 
-    def __init__(self, references: Optional[Sequence[Stream]] = None, **context: Any):
+    def __init__(
+        self, references: Optional[Sequence[Stream]] = None, systems: Sequence[Sequence[str]] = (), **context: Any
+    ):
         super().__init__()
         if unread := sorted(context.keys() - self.capabilities.reads):
             raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unread[0]!r}")
         self.settings: dict[str, Any] = {}
-        self._context = Context(**context)
+        self._context = Context(systems=systems, **context)
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
