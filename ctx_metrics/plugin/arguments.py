@@ -185,7 +185,10 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
     trial = argparse.ArgumentParser(add_help=False).add_argument_group(title)
     try:
         metric.add_arguments(trial)
-    except Exception as error:  # another package's code: whatever it raises is why its flags are not there
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # another package's code: whatever it raises is why its flags are not there
         raise CtxMetricsError(f"metric {name}: its flags cannot be added: {type(error).__name__}: {error}") from error
     for action in trial._group_actions:
         flags = action.option_strings or [action.dest]
