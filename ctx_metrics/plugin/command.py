@@ -11,7 +11,7 @@ from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import decode, read_text, split_lines
-from ..errors import CtxMetricsError, InputError
+from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import notice
 from . import files, output
 from .arguments import parser_class
@@ -265,14 +265,13 @@ def _with_clear_errors(main, run: Run):
                 raise
             sys.stderr.write(f"sacreBLEU: stopped{f'; {stopped}' if str(stopped) else ''}\n")
             sys.exit(130)
-        except CtxMetricsError as error:
-            message = str(error)
-        except OSError as error:
-            if not run.active:
+        except Exception as error:
+            line = as_line(error) if run.active or isinstance(error, CtxMetricsError) else None
+            if line is None:
                 raise
-            test_set = f"test set {run.args.test_set}: " if run.args.test_set else ""
-            message = f"{test_set}{type(error).__name__}: {error}"
-        sys.stderr.write("sacreBLEU: error: " + " ".join(message.splitlines()) + "\n")
-        sys.exit(1)
+            of_test_set = isinstance(error, OSError) and run.args.test_set
+            test_set = f"test set {run.args.test_set}: " if of_test_set else ""
+            sys.stderr.write(f"sacreBLEU: error: {test_set}{line}\n")
+            sys.exit(1)
 
     return wrapper
