@@ -269,7 +269,9 @@ def test_confidence(runs):
     assert (
         abs(result["confidence_mean"] - result["score"]) < 2 and result["confidence_var"] > 0 and result["bs"] == "200"
     )
-    assert re.search(r"BERTR\|\S+ = \d+\.\d \(μ = \d+\.\d ± \d+\.\d\)", runs["confidence text"].stdout)
+    of_bertr, of_bleu = runs["confidence text"].stdout.splitlines()  # at the margin, ours in its short form
+    assert re.match(r"BERTR\|#:1\|bs:200\|\S+\|v:\S+ = \d+\.\d \(μ = \d+\.\d ± \d+\.\d\)", of_bertr)
+    assert re.match(r"BLEU\|nrefs:1\|bs:200\|\S+\|version:\S+ = \d+\.\d \(μ = ", of_bleu)
 
 
 def test_sentence_level_is_the_corpus_row_by_row(runs):

@@ -31,7 +31,7 @@ def extend(module: ModuleType) -> None:
     module.smart_open = _with_clear_lines(module.smart_open, run)
     module.filter_subset = utils.filter_subset = _remembering_rows(utils.filter_subset, run)
     module.sanity_check_lengths = _noting_systems(module.sanity_check_lengths, run)
-    module.print_single_results = _after_files(module.print_single_results, run)
+    module.print_single_results = _after_files(output.short_at_the_margin(module.print_single_results, run), run)
     module.print_results_table = _after_files(output.json_safe(module.print_results_table), run)
     module.print_subset_results = _with_context(module.print_subset_results, run)
     module.main = _with_clear_errors(module.main, run)
