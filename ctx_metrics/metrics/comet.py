@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from ..corpus import Corpus
 from ..engine.options import EngineOptions
+from ..models.hub import EMBEDDED
 from ..notices import notice
 from .base import ContextScore, ContextSignature, SystemResult
 from .estimated import EstimatorMetric, add_reading_arguments
@@ -75,6 +76,11 @@ class COMET(EstimatorMetric):
         from ..models.estimator import load_estimator
 
         return load_estimator(**load)
+
+    @property
+    def title(self) -> str:
+        """NAME, and behind it -embedded where the embedded model scores: no table shall call that one COMET."""
+        return f"{self.NAME}-embedded" if self._load["name"] in (None, EMBEDDED) else self.NAME
 
     @classmethod
     def add_arguments(cls, group) -> None:
