@@ -70,6 +70,8 @@ def decode(content: bytes, name: str, encoding: Optional[str] = None) -> str:
         raise InputError(
             f"{name}, line {line}: byte {column} (0x{content[error.start]:02x}) is not {encoding}; {mend}"
         ) from error
+    except UnicodeError as error:  # of encodings such as punycode, which do not say where
+        raise InputError(f"{name} is not {encoding}; {mend}") from error
     except LookupError as error:
         raise InputError(f"cannot read {name}: unknown encoding {encoding!r}; -e takes one such as utf-8") from error
 

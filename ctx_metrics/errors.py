@@ -1,5 +1,8 @@
 """The errors that a user can mend. Each message is one line that names the place and the mend."""
 
+import traceback
+from typing import Optional
+
 
 class CtxMetricsError(Exception):
     """Base of all: the command prints its message as one line and exits with 1."""
@@ -15,3 +18,40 @@ class ModelError(CtxMetricsError, RuntimeError):
 
 class ResourceError(CtxMetricsError, RuntimeError):
     """The device is missing or too small for the work."""
+
+
+def as_line(error: Exception) -> Optional[str]:
+    """The line that a command prints for an error that a user can mend; None for one that is a fault of the program.
+
+    Errors of ours and of the operating system, too little memory, a package that cannot be imported, and a tokenizer of
+    sacrebleu's that cannot be loaded.
+    """
+    message = str(error)
+    said = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    if isinstance(error, CtxMetricsError):
+        line = message
+    elif isinstance(error, MemoryError):
+        line = f"there is too little memory ({said}); free some, or raise the limit that `ulimit -v` shows"
+    elif package := _not_imported(error):
+        line = f"{package} cannot be imported ({said}); `ctx-metrics doctor` shows what is broken"
+    elif isinstance(error, OSError):
+        line = said
+    elif any(module.startswith("sacrebleu.tokenizers.") and call == "__init__" for module, call in _calls(error)):
+        line = f"the tokenizer of the language, or of --tokenize, cannot be loaded: {' '.join(message.split())}"
+    else:
+        return None
+    return " ".join(line.splitlines())
+
+
+def _not_imported(error: Exception) -> str:
+    """The package whose import raised the error, whatever its type; "" where none did."""
+    running = [module for module, call in _calls(error) if call == "<module>"]
+    others = [module for module in running if not module.startswith("ctx_metrics.")]
+    name = others[0] if others else getattr(error, "name", None) if isinstance(error, ImportError) else None
+    return (name or "").partition(".")[0]
+
+
+def _calls(error: Exception) -> list[tuple[str, str]]:
+    """The modules and functions that the error came through, outermost first; <module> is a module being imported."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return [(frame.f_globals.get("__name__", ""), frame.f_code.co_name) for frame in frames]

@@ -8,6 +8,7 @@ import pytest
 from plugin_conftest import A, DOCIDS, REF, SOURCE, run, sacrebleu
 
 import sacrebleu.sacrebleu as command
+from ctx_metrics.cli import main
 from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.plugin.arguments import add_metric_arguments, parser_class, positive, wanted_metrics
 from ctx_metrics.plugin.capture import Run
@@ -298,6 +299,33 @@ def test_a_refused_metric_leaves_the_parser_as_it_was(monkeypatch):
     monkeypatch.setattr(Bad, "add_arguments", classmethod(lambda cls, group: group.add_argument("--bad-good")))
     assert add_metric_arguments(parser, "bad", table) == ["bad_good"]
     assert parser.parse_args(["--bad-good", "1"]).bad_good == "1"
+
+
+@pytest.mark.parametrize(
+    "name, hint",
+    [
+        ("cometkiwi", "cometkiwi is no metric but a model: give -m comet --comet-model Unbabel/wmt22-cometkiwi-da"),
+        ("comet-22", "comet-22 is no metric but a model: give -m comet --comet-model Unbabel/wmt22-comet-da"),
+        (
+            "Unbabel/XCOMET-XXL",
+            "Unbabel/XCOMET-XXL is no metric but a model: give -m comet --comet-model Unbabel/XCOMET-XXL",
+        ),
+        (
+            "metricx-24",
+            "metricx-24 is no metric here, and its models cannot be run; those of COMET can: -m comet --comet-model MODEL",
+        ),
+    ],
+    ids=lambda text: text.split()[0],
+)
+def test_a_model_in_place_of_a_metric_has_a_hint_in_one_line(parse, capsys, name, hint):
+    with pytest.raises(SystemExit) as caught:
+        parse(REF, "-m", "bleu", name)
+    assert (caught.value.code, capsys.readouterr().err) == (2, f"sacrebleu: error: {hint}\n")
+    for argv in (["score", "-t", A], ["meta", "x"], ["meta", "paraphrase", "x"]):
+        with pytest.raises(SystemExit) as caught:
+            main([*argv, "-m", name])
+        assert caught.value.code == 2
+        assert capsys.readouterr().err.endswith(f"error: argument -m/--metrics: {hint}\n")
 
 
 def test_positive():

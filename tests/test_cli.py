@@ -14,7 +14,7 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import python, run
 
 from ctx_metrics.cli import SUBCOMMANDS, doctor
-from ctx_metrics.cli.cite import PAPERS, bibliography
+from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import estimator
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
@@ -109,9 +109,44 @@ def test_cite_prints_the_papers_once(ctx):  # noqa: F811
     assert ctx("cite", "rouge").code == 2 and ctx("cite").code == 2
 
 
+@pytest.mark.parametrize(
+    "argv, keys, said",
+    [
+        (["comet", "--comet-model", "Unbabel/wmt22-comet-da"], ["rei-etal-2022-comet"], ""),
+        (
+            ["COMET|#:1|m:Unbabel/XCOMET-XL|ck:5", "chrF2++|nrefs:1"],
+            ["guerreiro-etal-2024-xcomet", "popovic-2015-chrf"],
+            "",
+        ),
+        (
+            ["slide", "--slide-model", "Unbabel/wmt23-cometkiwi-da-xl"],
+            ["raunak-etal-2024-slide", "rei-etal-2023-scaling"],
+            "",
+        ),
+        (["comet", "--comet-model", "mine.ckpt"], ["rei-etal-2020-comet"], "no paper is known of the model mine.ckpt"),
+        (
+            ["COMET-embedded|nrefs:1|model:embedded-alignment-regressor"],
+            ["rei-etal-2020-comet", "mathur-etal-2019-putting", "reimers-gurevych-2019-sentence"],
+            "no COMET model",
+        ),
+        (["comet"], PAPERS["comet"], "name yours with --comet-model, or give the signature"),
+    ],
+    ids=lambda case: case[0][:30] if isinstance(case, list) else "",
+)
+def test_cite_prints_the_papers_of_the_model_that_ran(ctx, argv, keys, said):  # noqa: F811
+    done = ctx("cite", *argv)
+    assert done.code == 0 and re.findall(r"^@\w+\{(.+),$", done.out, re.M) == keys
+    assert said in done.err and done.err.count("\n") == bool(said)
+
+
+def test_cite_says_what_it_cannot_read(ctx):  # noqa: F811
+    assert "must begin with its metric's name, such as comet|nrefs:1" in ctx("cite", "nrefs:1|model:x").err
+    assert "none of the metrics runs one" in ctx("cite", "bleu", "--comet-model", "x").err
+
+
 def test_every_metric_has_papers_and_every_entry_is_used():
     entries = bibliography()
-    assert set(entries) == {key for keys in PAPERS.values() for key in keys}
+    assert set(entries) == {key for keys in [*PAPERS.values(), *MODEL_PAPERS.values()] for key in keys}
     for key, entry in entries.items():
         fields = dict(re.findall(r"^    (\w+) = \"(.+?)\"(?:,|\n\})", entry + "\n}", re.M | re.S))
         without_pages = {"pages"} if "(ICLR)" in fields.get("booktitle", "") else set()  # its papers have none

@@ -244,7 +244,7 @@ def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):  # noqa: F811
     assert set(signatures) == {"slide(1,1)", "slide(2,1)", "slide(2,2)"}
     assert all("|window:1-2|stride:1-2|" in signature for signature in signatures.values())
     text = ctx("meta", JUDGED, "--slide-grid", "3", "-l", "de-en", *QUICK).out
-    assert text.count("|window:1-3|stride:1-3|") == 1 and " - slide(1,1), ..., slide(3,3) " in text
+    assert text.count("|window:1-3|stride:1-3|") == 1 and " - slide-embedded(1,1), ..., slide-embedded(3,3) " in text
     beside = ctx("meta", JUDGED, "-m", "slide", "--slide-tokens", "60", "--slide-grid", "3", *argv)
     assert values(beside, "sys-acc").items() >= values(done, "sys-acc").items() and "slide" in values(beside, "sys-acc")
 

@@ -341,7 +341,7 @@ def test_the_signatures_of_tsv_are_on_stderr(ctx):  # noqa: F811
     assert ctx(*argv, "-m", "bertr", "bleu").err.splitlines() == expected and len(expected) == 2
     assert ctx(*argv, "-m", "bertr", "bleu", "-q").err == ""
     [grid] = ctx(*argv[:-1], "-m", "slide", "--docids", DOCIDS, "--slide-grid", "2").err.splitlines()
-    assert grid.startswith("ctx-metrics: SLIDE|nrefs:1|") and "|window:1-2|stride:1-2|" in grid
+    assert grid.startswith("ctx-metrics: SLIDE-embedded|nrefs:1|") and "|window:1-2|stride:1-2|" in grid
 
 
 @pytest.mark.parametrize("ending", ["tsv", "jsonl", "json", "txt"])

@@ -63,7 +63,7 @@ PAIRED = {
     f"{name} {output}": paired(name, output, TESTS[name]) for name in INPUTS for output in ("json", "text", "latex")
 }
 RUNS = PAIRED | {
-    **{f"{name} signature": [*both(name), "-f", "text"] for name in INPUTS},
+    **{f"{name} signature": both(name) for name in INPUTS},
     **{f"{name} sentences": [*comet(name), "-sl", "-b", "-w", "4"] for name in SENTENCES},
     **{f"{name} doccomet": [REF, "-i", A, B, "-m", "doccomet", *models(name, "doccomet"), *CONTEXT] for name in POOLED},
     **{f"{name} without source": [REF, "-i", A, "-m", "comet", *models(name, "comet")] for name in WITH_SOURCE},
@@ -85,9 +85,9 @@ RUNS = PAIRED | {
     "unite files": [*comet("unite"), "--ctx-seg-scores", "{out}/unite"],
     "no spans": [*comet("regression"), "--comet-spans"],
     "by document": [*paired("regression", "json", "bs"), "--ctx-resample", "document"],
-    "file": [*both("regression-file"), "-f", "text"],
-    "converted": [*both("regression-converted"), "-f", "text"],
-    "converted xcomet": [*both("xcomet-converted"), "-f", "text"],
+    "file": both("regression-file"),
+    "converted": both("regression-converted"),
+    "converted xcomet": both("xcomet-converted"),
     "folder and file": [
         *[REF, "-i", A, B, "-m", "comet", "slide", "doccomet", *models("regression", "comet", "doccomet")],
         *[*models("regression-file", "slide"), *CONTEXT],
@@ -176,12 +176,12 @@ def strict(text: str):
 
 
 def scored(done) -> dict[str, str]:
-    """Metric -> score as printed, of a run with one system in text format."""
-    return dict(re.findall(r"^ *(\w+)\|\S+ = (\S+)", done.stdout, re.M))
+    """Metric -> score as printed, of a run with one system."""
+    return {each["name"]: str(each["score"]) for each in strict(done.stdout)}
 
 
 def signatures(done) -> dict[str, str]:
-    return dict(re.findall(r"^ *(\w+)\|(\S+) = ", done.stdout, re.M))
+    return {each["name"]: each["signature"] for each in strict(done.stdout)}
 
 
 def without_name(signature: str) -> str:

@@ -84,6 +84,9 @@ def test_bad_bytes_are_named_by_file_line_and_byte(reading, tmp_path):
 def test_unknown_encoding(reading):
     with pytest.raises(InputError, match="unknown encoding 'utf-88'"):
         reading(b"one\n", "utf-88")
+    for encoding in ("punycode", "undefined"):  # Python does not say where these fail
+        with pytest.raises(InputError, match=f"text is not {encoding}; save it as UTF-8 or name its encoding with -e$"):
+            reading(b"One two.\n", encoding)
 
 
 def test_files_that_cannot_be_read(reading, tmp_path):

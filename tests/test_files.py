@@ -416,11 +416,11 @@ def test_resampling_documents_is_in_the_signature_and_widens_slides_interval(run
         {found["name"]: found for found in json.loads(runs[name].stdout)}
         for name in ("confidence", "confidence by segment")
     )
-    for name in ("SLIDE", "BLEU"):
+    for name in ("SLIDE-embedded", "BLEU"):
         assert ours[name]["resample"] == "document" and "resample" not in segments[name]
         assert ours[name]["score"] == segments[name]["score"]
         assert ours[name]["confidence_var"] != segments[name]["confidence_var"]
-    assert ours["SLIDE"]["confidence_var"] > segments["SLIDE"]["confidence_var"]
+    assert ours["SLIDE-embedded"]["confidence_var"] > segments["SLIDE-embedded"]["confidence_var"]
 
 
 def test_what_is_said_of_resampling(runs):

@@ -1,5 +1,6 @@
 """The table of installed metrics: entry points, loaded when first looked up, that never take the place of another."""
 
+import json
 import sys
 import types
 from importlib.metadata import EntryPoint
@@ -151,3 +152,38 @@ def test_refused_names_do_not_stop_the_command(tmp_path):
     assert done.returncode == 0
     assert "BLEU|" in done.stdout and "ToyLen|" in done.stdout
     assert len(done.stderr.splitlines()) == 2 and "'bleu'" in done.stderr and "'toy-len'" in done.stderr
+
+
+def test_a_malformed_entry_point_leaves_out_its_package_alone(tmp_path):
+    env = add_package(tmp_path, {"toylen": "toylen:ToyLen"}, {"toylen.py": TOYLEN}, "good_package")
+    for name, text in {
+        "bad_package": "[sacrebleu.metrics]\nfirst = toylen:ToyLen\nsecond toylen:ToyLen\n",
+        "other_scripts": "[console_scripts]\nno script\n",
+    }.items():
+        add_package(tmp_path, {}, {}, name)
+        (tmp_path / f"{name}-1.0.dist-info" / "entry_points.txt").write_text(text)
+    done = sacrebleu(REF, "-i", A, "-m", "bleu", "nist", "toylen", "-w", "2", **env)
+    assert (done.returncode, len(json.loads(done.stdout))) == (0, 3)
+    assert done.stderr == (
+        "ctx-metrics: the metrics of the package bad_package are left out: its entry_points.txt, line 3: "
+        "'second toylen:ToyLen' is not NAME = MODULE:CLASS\n"
+    )
+
+
+FLAGS = "from sacrebleu.metrics import CHRF\nclass Quits(CHRF):\n    add_arguments = classmethod(lambda cls, group: exit(3))\n"
+
+
+@pytest.mark.parametrize(
+    "code, said",
+    [
+        ("raise SystemExit(3)\n", "metric quits (quits:Quits) cannot be loaded: SystemExit: 3"),
+        (FLAGS, "metric quits: its flags cannot be added: SystemExit: 3"),
+    ],
+    ids=["at import", "in add_arguments"],
+)
+def test_a_metric_that_ends_python_ends_no_other(tmp_path, code, said):
+    env = add_package(tmp_path, {"quits": "quits:Quits"}, {"quits.py": code})
+    done = sacrebleu("--help", **env)
+    assert done.returncode == 0 and "--bertr-model" in done.stdout and done.stderr == f"ctx-metrics: {said}\n"
+    done = sacrebleu(REF, "-i", A, "-m", "quits", **env)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"sacreBLEU: error: {said}\n")

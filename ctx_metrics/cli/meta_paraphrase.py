@@ -9,7 +9,7 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive, wanted_metrics
+from ..plugin.arguments import add_engine_arguments, add_metric_arguments, metric_name, positive, wanted_metrics
 from ..run.registry import MetricTable
 from .meta_arguments import ENDINGS, FORMATS, decimals, probability
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
         nargs="+",
         action="extend",
         required=True,
-        type=str.lower,
+        type=metric_name(table),
         choices=names,
         metavar="NAME",
         help=f"Any of {', '.join(names)}; their own flags are shown by `-m NAME --help`. TER is negated.",

@@ -6,8 +6,6 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safetensors import SafetensorError, safe_open
-
 from ..errors import ModelError
 
 if TYPE_CHECKING:  # imported where it is needed: the hub, and so --help, reads this module's names alone
@@ -158,7 +156,9 @@ def load_file(path: Path) -> dict:
 
     safetensors, or PyTorch files under weights_only, which run no code. Raises ModelError for a broken or unsafe file.
     """
-    import torch  # not above: models/hub.py uses this module, and the command's --help loads that
+    # not above: models/hub.py uses this module, and the command's --help and metrics without a model load that
+    import torch
+    from safetensors import SafetensorError, safe_open
 
     try:
         if path.suffix == ".safetensors":

@@ -2,8 +2,10 @@
 
 import math
 import os
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Optional
 
 from tabulate import tabulate
@@ -36,7 +38,25 @@ def render(report: Report, form: str, decimals: Optional[int] = None) -> str:
     if form not in FORMS:
         raise InputError(f"output format {form!r} is none of {', '.join(FORMS)}")
     write = {"table": _terminal, "latex": _latex, "markdown": _markdown}[form]
-    return write(report, 3 if decimals is None else decimals)
+    return write(_titled(report), 3 if decimals is None else decimals)
+
+
+def _titled(report: Report) -> Report:
+    """The report with comet-embedded and slide-embedded for metrics that ran the embedded model, which is no COMET model."""
+    embedded = [
+        name for name, signature in report.signatures.items() if "model:embedded-alignment-regressor|" in signature
+    ]
+    titles = {name: re.sub(r"^\w+", r"\g<0>-embedded", name) for name in embedded}
+    agreements = [
+        replace(
+            each,
+            metrics=[titles.get(name, name) for name in each.metrics],
+            seen={(titles.get(name, name), of_set) for name, of_set in each.seen},
+        )
+        for each in report.agreements
+    ]
+    signatures = {titles.get(name, name): signature for name, signature in report.signatures.items()}
+    return replace(report, agreements=agreements, signatures=signatures)
 
 
 class _Column(NamedTuple):

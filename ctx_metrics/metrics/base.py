@@ -184,6 +184,11 @@ class ContextMetric(Metric):
         if references is not None:
             self._ref_cache = self._cache_references(references)
 
+    @property
+    def title(self) -> str:
+        """The name that its scores are shown under."""
+        return self.NAME
+
     @abstractmethod
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         """Score all corpora (one a system; the same references, sources and ids in each) in one pass."""
@@ -299,7 +304,7 @@ class ContextMetric(Metric):
 
     def _compute_score_from_stats(self, stats: Row) -> ContextScore:
         total, weight = float(stats[0]), float(stats[1])
-        return self._SCORE_TYPE(self.NAME, 100 * total / weight if weight > 0 else math.nan)
+        return self._SCORE_TYPE(self.title, 100 * total / weight if weight > 0 else math.nan)
 
     # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Optional[Sequence]) -> None:

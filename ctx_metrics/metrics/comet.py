@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 from ..corpus import Corpus
+from ..models.hub import EMBEDDED
 from ..notices import notice
 from ..run.context import Stream
 from .base import ContextScore, ContextSignature, SystemResult
@@ -72,6 +73,11 @@ class COMET(EstimatorMetric):
         from ..models.estimator import load_estimator
 
         return load_estimator(**load)
+
+    @property
+    def title(self) -> str:
+        """NAME, and behind it -embedded where the embedded model scores: no table shall call that one COMET."""
+        return f"{self.NAME}-embedded" if self._load["name"] in (None, EMBEDDED) else self.NAME
 
     @classmethod
     def add_arguments(cls, group) -> None:

@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Callable
 
 from ..errors import CtxMetricsError
 from ..pseudo_references.options import add_pseudo_arguments
@@ -10,6 +12,17 @@ from ..roundtrip.options import add_backtranslation_arguments
 from ..run.context import capabilities
 from ..run.registry import MetricTable
 from .capture import Run
+
+# what COMET models are called, and a name that the hub knows; the first pattern that is found counts
+COMET_MODELS = {
+    "xcomet.*xxl": "Unbabel/XCOMET-XXL",
+    "xcomet": "Unbabel/XCOMET-XL",
+    "kiwi": "Unbabel/wmt22-cometkiwi-da",
+    "unite": "Unbabel/wmt22-unite-da",
+    "comet.*qe": "Unbabel/wmt20-comet-qe-da",
+    "^(?!doc).*comet": "Unbabel/wmt22-comet-da",
+}
+OTHER_MODELS = "metricx|bleurt"
 
 
 def parser_class(run: Run) -> type[argparse.ArgumentParser]:
@@ -54,12 +67,46 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             self._given.append(action)
             return super()._get_values(action, arg_strings)
 
+        def _check_value(self, action, value):
+            if action.dest == "metrics" and (hint := model_hint(value, run.table)):
+                self.exit(2, f"{self.prog}: error: {hint}\n")  # without the usage, which is long
+            super()._check_value(action, value)
+
         def _get_option_tuples(self, option_string):
             # an abbreviation that sacrebleu knows keeps its meaning: --do is --download, not --docids
             found = super()._get_option_tuples(option_string)
             return [each for each in found if id(each[0]) not in self._plugin_actions] or found
 
     return PluginArgumentParser
+
+
+def model_hint(name: str, table: MetricTable) -> str:
+    """What to give in place of a model's name where a metric is to be named; "" for a metric of the table and other words.
+
+    >>> model_hint("xcomet", {})
+    'xcomet is no metric but a model: give -m comet --comet-model Unbabel/XCOMET-XL'
+    """
+    word = name.lower()
+    if word.upper() in table:
+        return ""
+    if re.search(OTHER_MODELS, word):
+        return (
+            f"{name} is no metric here, and its models cannot be run; those of COMET can: -m comet --comet-model MODEL"
+        )
+    model = next((model for pattern, model in COMET_MODELS.items() if re.search(pattern, word)), "")
+    given = name if "/" in name else model
+    return f"{name} is no metric but a model: give -m comet --comet-model {given}" if model else ""
+
+
+def metric_name(table: MetricTable) -> Callable[[str], str]:
+    """A type for argparse: a metric's name in lower case; its error says what to give for a model's name."""
+
+    def read(text: str) -> str:
+        if hint := model_hint(text, table):
+            raise argparse.ArgumentTypeError(hint)
+        return text.lower()
+
+    return read
 
 
 def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
@@ -193,7 +240,10 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
     trial = argparse.ArgumentParser(add_help=False).add_argument_group(title)
     try:
         metric.add_arguments(trial)
-    except Exception as error:  # another package's code: whatever it raises is why its flags are not there
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # another package's code: whatever it raises is why its flags are not there
         raise CtxMetricsError(f"metric {name}: its flags cannot be added: {type(error).__name__}: {error}") from error
     for action in trial._group_actions:
         flags = action.option_strings or [action.dest]

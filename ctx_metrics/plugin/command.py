@@ -11,7 +11,7 @@ from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import decode, read_text, split_lines
-from ..errors import CtxMetricsError, InputError
+from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import notice
 from . import files, output
 from .arguments import parser_class
@@ -32,7 +32,7 @@ def extend(module: ModuleType) -> None:
     module.smart_open = _with_clear_lines(module.smart_open, run)
     module.filter_subset = utils.filter_subset = _remembering_rows(utils.filter_subset, run)
     module.sanity_check_lengths = _noting_systems(module.sanity_check_lengths, run)
-    module.print_single_results = _after_files(module.print_single_results, run)
+    module.print_single_results = _after_files(output.short_at_the_margin(module.print_single_results, run), run)
     module.print_results_table = _after_files(output.json_safe(module.print_results_table), run)
     module.print_subset_results = _with_context(module.print_subset_results, run)
     module.main = _with_clear_errors(module.main, run)
@@ -268,14 +268,13 @@ def _with_clear_errors(main, run: Run):
                 raise
             sys.stderr.write(f"sacreBLEU: stopped{f'; {stopped}' if str(stopped) else ''}\n")
             sys.exit(130)
-        except CtxMetricsError as error:
-            message = str(error)
-        except OSError as error:
-            if not run.active:
+        except Exception as error:
+            line = as_line(error) if run.active or isinstance(error, CtxMetricsError) else None
+            if line is None:
                 raise
-            test_set = f"test set {run.args.test_set}: " if run.args.test_set else ""
-            message = f"{test_set}{type(error).__name__}: {error}"
-        sys.stderr.write("sacreBLEU: error: " + " ".join(message.splitlines()) + "\n")
-        sys.exit(1)
+            of_test_set = isinstance(error, OSError) and run.args.test_set
+            test_set = f"test set {run.args.test_set}: " if of_test_set else ""
+            sys.stderr.write(f"sacreBLEU: error: {test_set}{line}\n")
+            sys.exit(1)
 
     return wrapper

@@ -3,6 +3,8 @@
 import functools
 import math
 
+from .capture import Run
+
 
 def json_safe(print_results_table):
     """print_results_table that turns numbers json cannot write into ones it can.
@@ -20,5 +22,28 @@ def json_safe(print_results_table):
                     value = None
                 setattr(cell, key, value)
         return print_results_table(results, signatures, args)
+
+    return wrapper
+
+
+def short_at_the_margin(print_single_results, run: Run):
+    """print_single_results that, where a metric of ours stands beside others, prints our signatures in their short form
+    and begins every line at the margin. sacrebleu aligns the scores, so that BLEU's line began after 176 blanks.
+    """
+
+    @functools.wraps(print_single_results)
+    def wrapper(results, args):
+        if args.format != "text" or args.score_only or not run.chosen or len(results) == 1:
+            return print_single_results(results, args)
+        from ..metrics.base import ContextMetric  # not above: every start of sacrebleu would import it
+
+        metrics = [run.metrics[name] for name in sorted(run.metrics)]  # as sacrebleu sorts the results
+        if not any(isinstance(metric, ContextMetric) for metric in metrics):
+            return print_single_results(results, args)
+        for metric, line in zip(metrics, results):
+            if isinstance(metric, ContextMetric):
+                signature = metric.get_signature()
+                line = line.replace(signature.format(), signature.format(short=True), 1)
+            print_single_results([line], args)
 
     return wrapper

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from types import ModuleType, SimpleNamespace
 
@@ -34,7 +35,10 @@ class MetricTable(dict):
         if isinstance(value, metadata.EntryPoint):
             try:
                 value, entry_point = value.load(), value
-            except Exception as error:  # another package's code: whatever it raises is why the metric is not there
+            except (
+                Exception,
+                SystemExit,
+            ) as error:  # another package's code: whatever it raises is why it is not there
                 raise CtxMetricsError(
                     f"metric {key.lower()} ({value.value}) cannot be loaded: {type(error).__name__}: {error}"
                 ) from error
@@ -61,12 +65,43 @@ def _refuse(entry_point: metadata.EntryPoint, why: str) -> None:
     sys.stderr.write(f"ctx-metrics: metric {entry_point.name!r} of {entry_point.value} is left out: {why}\n")
 
 
+def _installed() -> Iterable[metadata.EntryPoint]:
+    """The group's entry points; a package whose entry points cannot be read has none, and is named on stderr."""
+    try:
+        return metadata.entry_points(group=GROUP)
+    except Exception:  # raised for all packages, whichever has the fault; so they are read one by one
+        found: dict[str, Iterable[metadata.EntryPoint]] = {}
+    for package in metadata.distributions():
+        if package.name in found:  # the first on the path is the one that is imported
+            continue
+        try:
+            found[package.name] = package.entry_points.select(group=GROUP)
+        except Exception as error:
+            found[package.name] = ()
+            if why := _fault(package, error):
+                sys.stderr.write(f"ctx-metrics: the metrics of the package {package.name} are left out: {why}\n")
+    return [entry_point for of_package in found.values() for entry_point in of_package]
+
+
+def _fault(package: metadata.Distribution, error: Exception) -> str:
+    """Why a package's entry points cannot be read, naming the line; "" where none of them is of the group."""
+    if isinstance(error, UnicodeError):
+        return f"its entry_points.txt is not UTF-8: {error}"
+    lines = [line.strip() for line in (package.read_text("entry_points.txt") or "").splitlines()]
+    if f"[{GROUP}]" not in lines:
+        return ""
+    for number, line in enumerate(lines, 1):
+        if line and line[0] not in "#[" and "=" not in line:
+            return f"its entry_points.txt, line {number}: {line!r} is not NAME = MODULE:CLASS"
+    return f"its entry_points.txt cannot be read: {error}"
+
+
 def extend(module: ModuleType) -> None:
     """Put the table of all installed metrics in place of sacrebleu.metrics.METRICS."""
     if getattr(module, "ENTRY_POINT_GROUP", None) == GROUP:
         return  # a sacrebleu that reads the group itself
     table = MetricTable(module.METRICS)
-    for entry_point in sorted(metadata.entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
+    for entry_point in sorted(_installed(), key=lambda e: (e.name, e.value)):
         table.add(entry_point)
     module.METRICS = table
 
