@@ -141,7 +141,7 @@ def test_the_ratings_of_the_tutorial_are_what_the_page_says():
 
 def test_the_way_to_the_layout_of_comet_score(ctx, folder, monkeypatch):  # noqa: F811
     monkeypatch.chdir(folder)
-    argv = ["-s", SOURCE, "-t", A, "-r", REF, "--model", "tiny-xcomet", "--scale", "1", "-o", "new.json"]
+    argv = ["-s", SOURCE, "-t", A, "--names", A, "-r", REF, "--model", "tiny-xcomet", "--scale", "1", "-o", "new.json"]
     assert ctx("score", *argv).code == 0
     exec(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], {})
     old = json.loads((folder / "old.json").read_text(encoding="utf-8"))
