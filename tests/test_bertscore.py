@@ -167,7 +167,7 @@ def test_empty_texts_of_roberta(tiny_roberta):
     """No space is put before them."""
     metric = BERTScore(model=str(tiny_roberta))
     assert values(metric, ["", "cat", " "], [["cat", "", ""]]).tolist() == [0, 0, 0]
-    assert metric._last.counts["empty"] == 3
+    assert metric.last_result.counts["empty"] == 3
 
 
 def test_identical_texts_score_100(tiny_bert):

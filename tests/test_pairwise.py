@@ -161,7 +161,7 @@ def test_a_segment_without_a_reference_is_left_out(whole, caplog):
     references = [None, *REFERENCES[1:]]
     metric = Pairwise([references], SYSTEMS, target_lang="en", model=whole)
     score = metric.corpus_score(SYSTEMS[0], None)
-    assert metric._last.rows[0] == [0.0, 0.0] and score._verbose == "(opponents = 2 unreferenced = 1)"
+    assert metric.last_result.rows[0] == [0.0, 0.0] and score._verbose == "(opponents = 2 unreferenced = 1)"
     assert np.isnan(metric.win_probabilities()[:, :, 0]).all()
     assert "pairwise: every system: 1 segment has no reference and is left out (segment 1)" in caplog.messages
     rest = Pairwise([REFERENCES[1:]], [s[1:] for s in SYSTEMS], target_lang="en", model=whole)

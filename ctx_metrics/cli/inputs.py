@@ -47,11 +47,6 @@ class Inputs:
     names: list[str]
     context: Context
 
-    def documents(self) -> list[tuple[str, int, int]]:
-        """Each document's id and half-open range of segments."""
-        ids = self.context.doc_ids or []
-        return [(ids[start], start, end) for start, end in document_ranges(ids)]
-
 
 def read_inputs(args: Namespace) -> Inputs:
     """Read all that `ctx-metrics score` names; raises InputError naming the file and line that cannot be used."""
@@ -72,7 +67,8 @@ def read_inputs(args: Namespace) -> Inputs:
     else:
         names = system_names(args.translations)
         read_files(streams, args.encoding, mt=args.translations)
-    inputs = checked_inputs(
+    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
+    inputs = inputs_of(
         streams,
         args.names or names,
         args.language_pair,
@@ -95,7 +91,7 @@ def read_files(streams: dict[str, list[Segments]], encoding: str, **paths: Optio
             streams[role] = [file_segments(path, encoding) for path in of_role]
 
 
-def checked_inputs(
+def inputs_of(
     streams: dict[str, list[Segments]],
     names: list[str],
     language_pair: Optional[tuple[str, str]],
@@ -103,10 +99,8 @@ def checked_inputs(
 ) -> Inputs:
     """The inputs of streams (by role: mt, ref, src, doc and others) and of what `more` a Context holds.
 
-    Raises InputError for a stream that is empty or of another length than the first system, a document id that returns, and
-    another number of names than of systems.
+    Raises InputError for a document id that returns, and for another number of names than of systems.
     """
-    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
     if fault := names_fault(names, len(streams["mt"])):
         raise InputError(fault)
     [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))

@@ -17,10 +17,10 @@ from ..errors import InputError
 from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
 from ..run.context import build, capabilities
-from ..run.streams import Segments, names_fault, system_names
+from ..run.streams import Segments, check_lengths, names_fault, system_names
 from . import output
 from .argument_types import seed
-from .inputs import Inputs, checked_inputs, language_pair, read_files
+from .inputs import Inputs, inputs_of, language_pair, read_files
 from .meta_arguments import probability
 
 if TYPE_CHECKING:
@@ -197,7 +197,8 @@ def _read(args: Namespace) -> Inputs:
     read_files(streams, args.encoding, src=args.source, ref=args.references, doc=args.docids)
     names = args.names or system_names(args.translations)
     read_files(streams, args.encoding, mt=args.translations)
-    return checked_inputs(streams, names, args.language_pair, engine=EngineOptions.from_args(args))
+    check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
+    return inputs_of(streams, names, args.language_pair, engine=EngineOptions.from_args(args))
 
 
 def _check_plot(path: str) -> None:

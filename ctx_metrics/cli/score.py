@@ -19,6 +19,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    from ..scoring.scores import all_scores
     from . import arguments, inputs, output, scoring
 
     arguments.check(args, args.argv)
@@ -30,7 +31,12 @@ def run(args: Namespace) -> int:
         text, signatures = grid.render_grid(read, args)
     else:
         metrics = scoring.build_metrics(read, args)
-        reports = {name: scoring.score(name, metric, read, args) for name, metric in metrics.items()}
+        context = read.context
+        found = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
+        reports = {
+            name: scoring.report(name, metric, of_metric, read.names, context.doc_ids, args)
+            for (name, metric), of_metric in zip(metrics.items(), found)
+        }
         text = output.render(reports, args.format, args.width, args.scale)
         signatures = [(report.title, report.signature) for report in reports.values()]
     if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them

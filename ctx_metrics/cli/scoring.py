@@ -8,12 +8,13 @@ from typing import Any, Optional
 
 from sacrebleu.metrics.base import Metric
 
+from ..corpus import document_ranges
 from ..errors import InputError
 from ..metrics.base import ContextMetric, SystemResult
 from ..notices import notice
-from ..run.context import Context, build, capabilities, made_round_trips
+from ..run.context import Context, build_all, capabilities, made_round_trips
 from ..run.streams import file_segments
-from ..scoring.scores import scores
+from ..scoring.scores import Scores
 from .inputs import Inputs
 
 
@@ -49,10 +50,18 @@ class MetricReport:
 def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
     """Make all metrics before the first one scores, so that what they share is computed once.
 
-    Raises InputError if one needs a reference and none is given; says which inputs none of them reads.
+    Raises InputError if one needs a reference and none is given; a notice names the inputs that none of them reads.
     """
     context = _with_round_trips(inputs.context, args)
-    metrics = {name: _build(name, context, args) for name in args.metrics}
+    chosen = [(args.table[name.upper()], _settings(name, args)) for name in args.metrics]
+    for name, (cls, _) in zip(args.metrics, chosen):
+        if not context.references and not issubclass(cls, ContextMetric):
+            raise InputError(f"{name}: needs a reference: give -r FILE")
+    metrics = dict(zip(args.metrics, build_all(chosen, context)))
+    read = {name: capabilities(metric) for name, metric in metrics.items()}
+    for name, can in read.items():
+        if not context.references and can.references and not can.estimator:  # an estimator says so itself
+            raise InputError(f"{name}: needs a reference: give -r FILE")
     given = {
         "sources": None if args.dataset else context.sources,
         "doc_ids": context.doc_ids if args.docids and args.levels == ["system"] else None,
@@ -65,35 +74,36 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
         ("roundtrips", "round trips are", "them"),
         ("pseudo_references", "pseudo-references are", "them"),
     ):
-        read = [key in capabilities(metric).reads for metric in metrics.values()]
-        if given[key] is not None and not any(read):
+        if given[key] is not None and not any(key in can.reads for can in read.values()):
             notice(f"{words} given, and none of the metrics reads {pronoun} ({', '.join(metrics)})")
     return metrics
 
 
-def score(name: str, metric: Metric, inputs: Inputs, args: Namespace) -> MetricReport:
-    """Score all systems with one metric, on the levels that are asked for."""
-    context, documents = inputs.context, inputs.documents() if "document" in args.levels else []
-    results: Sequence[Optional[SystemResult]] = [None] * len(context.systems)
-    if isinstance(metric, ContextMetric):
-        results = metric.system_results()
-    records, title = [], name
+def report(
+    name: str,
+    metric: Metric,
+    found: Sequence[Scores],
+    systems: Sequence[str],
+    doc_ids: Optional[Sequence[str]],
+    args: Namespace,
+) -> MetricReport:
+    """One metric's scores of all systems, by name, on the levels that are asked for."""
+    records = []
     signature = printed_signature(metric, args.scale)
-    for system, hypotheses, result in zip(inputs.names, context.systems, results):
-        found = scores(metric, hypotheses, context.doc_ids if documents else None)
-        title = found.title
+    starts = [start for start, _ in document_ranges(doc_ids or [])]
+    for system, of_system in zip(systems, found):
+        result = of_system.result
         if "segment" in args.levels:
             details = _details(result, args.scale) if result else {}
-            for i, value in enumerate(found.segments):
-                document = context.doc_ids[i] if context.doc_ids else None
-                value = value * args.scale / 100
+            for i, value in enumerate(of_system.segments):
+                document, value = doc_ids[i] if doc_ids else None, value * args.scale / 100
                 records.append(Record("segment", system, document, i + 1, name, value, details.get(i, {})))
-        for (document, _, _), value in zip(documents, found.documents):
-            records.append(Record("document", system, document, None, name, value * args.scale / 100))
+        for start, value in zip(starts, of_system.documents):
+            records.append(Record("document", system, doc_ids[start], None, name, value * args.scale / 100))
         if "system" in args.levels:
             details = {"signature": signature, **({"counts": result.counts} if result else {})}
-            records.append(Record("system", system, None, None, name, found.system * args.scale / 100, details))
-    return MetricReport(title, signature, records)
+            records.append(Record("system", system, None, None, name, of_system.system * args.scale / 100, details))
+    return MetricReport(found[0].title, signature, records)
 
 
 def _with_round_trips(context: Context, args: Namespace) -> Context:
@@ -106,21 +116,13 @@ def _with_round_trips(context: Context, args: Namespace) -> Context:
     return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
 
-def _build(name: str, context: Context, args: Namespace) -> Metric:
-    """Make a metric with its own flags and what it reads of the context."""
-    cls = args.table[name.upper()]
-    mend = f"{name}: needs a reference: give -r FILE"
-    if not context.references and not issubclass(cls, ContextMetric):
-        raise InputError(mend)
+def _settings(name: str, args: Namespace) -> dict[str, Any]:
+    """What a metric's own flags say; of those that name files of lines, the lines."""
     settings = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
-    for key in capabilities(cls).line_files:
+    for key in capabilities(args.table[name.upper()]).line_files:
         if settings.get(key):
             settings[key] = [file_segments(path, args.encoding) for path in settings[key]]
-    metric = build(cls, context, settings)
-    can = capabilities(metric)
-    if not context.references and can.references and not can.estimator:  # an estimator says so itself
-        raise InputError(mend)
-    return metric
+    return settings
 
 
 def printed_signature(metric: Metric, scale: int) -> str:

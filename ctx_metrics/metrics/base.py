@@ -14,6 +14,7 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
+from ..language import guard_english
 from ..models.estimator import Estimate
 from ..notices import notice
 from ..run.context import Capabilities, Context, Stream
@@ -171,6 +172,8 @@ class ContextMetric(Metric):
     _SCORE_TYPE = ContextScore
     NAME: str
     capabilities = Capabilities(reads=frozenset({"systems"}))
+    # of a metric over a model: whether that reads English alone, whether the user named it, and what its flags begin with
+    english_only, asked, flag = False, False, ""
 
     def __init__(
         self, references: Optional[Sequence[Stream]] = None, systems: Sequence[Sequence[str]] = (), **context: Any
@@ -183,6 +186,10 @@ class ContextMetric(Metric):
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
+
+    def announce(self, systems: Sequence[Sequence[str]]) -> None:
+        """Take all systems' hypotheses that will be scored against the constructor's references, in one pass."""
+        self._context = replace(self._context, systems=systems)
 
     @property
     def title(self) -> str:
@@ -204,7 +211,7 @@ class ContextMetric(Metric):
         references    streams of references; None for those of the constructor, or for a model that reads none
         """
         score = super().corpus_score(hypotheses, references, n_bootstrap)
-        shown = [f"{name} = {count}" for name, count in self._last.counts.items() if count]
+        shown = [f"{name} = {count}" for name, count in self.last_result.counts.items() if count]
         own = [score._verbose] if score._verbose else []
         score._verbose = " ".join([*own, f"({' '.join(shown)})"] if shown else own)
         return score
@@ -227,10 +234,9 @@ class ContextMetric(Metric):
         self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]]
     ) -> list[Row]:
         if references is not None:
-            corpus = self._corpus(hypotheses, self._cache_references(references))
-            [self._last] = results = self._score([corpus])
+            [self.last_result] = results = self._score(self._corpora([hypotheses], self._cache_references(references)))
             self._announced(results, [""])
-            return self._last.rows
+            return self.last_result.rows
         if self._ref_cache is None:
             raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
         key = digest(hypotheses)
@@ -239,21 +245,24 @@ class ContextMetric(Metric):
             for system in self._context.systems:
                 if (other := digest(system)) not in self._results:
                     pending.setdefault(other, system)
-            results = self._score([self._corpus(system, self._ref_cache) for system in pending.values()])
+            results = self._score(self._corpora(list(pending.values()), self._ref_cache))
             names = {digest(system): getattr(system, "name", "") for system in self._context.systems}
             self._announced(results, [names.get(each, "") for each in pending])
             self._results.update(zip(pending, results))
-        self._last = self._results[key]
-        return self._last.rows
+        self.last_result = self._results[key]
+        return self.last_result.rows
 
     _extract_corpus_statistics.checks_finite = True  # by _announced
 
-    def _corpus(self, hypotheses: Sequence[str], references: Sequence[Stream]) -> Corpus:
-        """A system's hypotheses with what the metric reads beside them."""
+    def _corpora(self, systems: Sequence[Sequence[str]], references: Sequence[Stream]) -> list[Corpus]:
+        """The systems' hypotheses with what the metric reads beside them; says so where a model may not read them."""
         context = self._context
-        return Corpus(
-            hypotheses, references, context.sources, context.doc_ids, context.source_lang, context.target_lang
-        )
+        beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
+        corpora = [Corpus(hypotheses, references, *beside) for hypotheses in systems]
+        if self.english_only and not context.target_lang:
+            texts = [*(corpora[0].references or [()])[0], *corpora[0].hypotheses]
+            guard_english(self.NAME.lower(), f"{self.flag}-model", self.asked, None, texts)
+        return corpora
 
     def _announced(self, results: list[SystemResult], names: list[str]) -> None:
         """Print the results' notices, of all systems with the same one at once.
@@ -308,7 +317,9 @@ class ContextMetric(Metric):
 
     # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Optional[Sequence]) -> None:
-        if not list_of_strings("hypotheses", hyps):
+        if isinstance(hyps, str) or not isinstance(hyps, Collection):
+            list_of_strings("hypotheses", hyps)  # which says what is wrong
+        if not hyps:
             raise InputError(f"{self.NAME.lower()}: no hypotheses to score")
 
     def _check_sentence_score_args(self, hyp: str, refs: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from ..corpus import Corpus
 from ..run.context import Stream
 from .base import ContextScore, ContextSignature
 from .token_matching import (
@@ -71,7 +70,7 @@ class BERTR(TokenMatchingMetric):
         add_encoder_arguments(group, "bertr", "--bertr", "what the paper used", f"{EMBEDDED_LAYER} for embedded")
         add_text_arguments(group, "bertr")
 
-    def _matching(self, corpus: Corpus) -> Matching:
+    def _matching(self, references: Sequence[Stream]) -> Matching:
         return lambda hypothesis, reference: greedy_recall(
             self._states(hypothesis)[1:-1], self._states(reference)[1:-1]
         )

@@ -5,7 +5,6 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ..corpus import Corpus
 from ..errors import InputError
 from ..notices import notice
 from ..run.context import Stream
@@ -115,8 +114,8 @@ class BERTScore(TokenMatchingMetric):
 
         return isinstance(self.encoder.tokenizer.backend.pre_tokenizer, ByteLevel)
 
-    def _matching(self, corpus: Corpus) -> Matching:
-        weights = self._token_weights(corpus)
+    def _matching(self, references: Sequence[Stream]) -> Matching:
+        weights = self._token_weights(references)
 
         def matching(hypothesis, reference) -> float:
             return greedy_match(
@@ -128,10 +127,10 @@ class BERTScore(TokenMatchingMetric):
 
         return matching
 
-    def _token_weights(self, corpus: Corpus) -> np.ndarray:
+    def _token_weights(self, references: Sequence[Stream]) -> np.ndarray:
         """The weight of each token id, float64 [vocabulary]."""
         words = self.encoder.config["vocab_size"]
-        documents = [text for stream in corpus.references for text in stream if text is not None]
+        documents = [text for stream in references for text in stream if text is not None]
         if self.idf == "none" or not documents:
             return np.ones(words)
         if len(documents) == 1:

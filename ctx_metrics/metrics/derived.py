@@ -79,7 +79,7 @@ class DerivedMetric(ContextMetric):
     def _of_inner(self, texts: list[Texts]) -> list[SystemResult]:
         """The inner metric's results of systems that share their references."""
         if isinstance(self.inner, ContextMetric):
-            return self.inner._score([Corpus(each.hypotheses, each.references) for each in texts])
+            return self.inner._score(self.inner._corpora([each.hypotheses for each in texts], texts[0].references))
         references = texts[0].references
         missing = [i for i, of_segment in enumerate(zip(*references)) if all(text is None for text in of_segment)]
         there = sorted(set(range(len(texts[0].hypotheses))) - set(missing))

@@ -49,8 +49,9 @@ class EstimatorMetric(ContextMetric):
         self.asked, self.multiref, self.on_long = model is not None, multiref, on_long
         self._load = {"name": model, "options": self._context.engine, **load}
         self._estimator: Optional["Estimator"] = None
-        if self.estimator.english_only and self._context.target_lang:
-            self._guard(())
+        self.english_only, self.flag = self.estimator.english_only, f"--{self.NAME.lower()}"
+        if self.english_only and self._context.target_lang:
+            guard_english(self.NAME.lower(), f"{self.flag}-model", self.asked, self._context.target_lang, ())
         check_sources(self.NAME.lower(), self.estimator, self._context.sources)
         unread = set() if "src" in self.estimator.inputs else {"sources"}
         self.capabilities = replace(
@@ -86,19 +87,8 @@ class EstimatorMetric(ContextMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         segments = [Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]
-        return self._score_windows(corpora, [segments] * len(corpora))
-
-    def _score_windows(self, corpora: list[Corpus], windows: list[list[Window]]) -> list[SystemResult]:
-        self._guard_texts(corpora)
+        windows = [segments] * len(corpora)
         return score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
-
-    def _guard_texts(self, corpora: list[Corpus]) -> None:
-        if self.estimator.english_only and not self._context.target_lang:
-            self._guard([*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
-
-    def _guard(self, texts: Sequence[Optional[str]]) -> None:
-        name = self.NAME.lower()
-        guard_english(name, f"--{name}-model", self.asked, self._context.target_lang, texts)
 
 
 def add_reading_arguments(group, name: str) -> None:

@@ -24,8 +24,7 @@ def slide_grid(
 
     A grid of W windows has W (W + 1) / 2 cells, but only about W windows a sentence: each of them is scored once.
     """
-    corpora = [metric._corpus(system, references) for system in systems]
-    metric._guard_texts(corpora)
+    corpora = metric._corpora(systems, references)
     documents = corpora[0].documents()
     settings = [(w, s) for w in range(1, largest + 1) for s in range(1, w + 1)]
     windows = {setting: _windows(documents, *setting, metric.partial) for setting in settings}

@@ -74,7 +74,6 @@ class Pairwise(ContextMetric):
             )
         engine = self._context.engine
         self.asked, self.baseline = model is not None, baseline
-        self._pool = [list(system) for system in self._context.systems]
         self._against = list(against or ())
         if any(isinstance(stream, str) for stream in self._against):
             raise InputError(
@@ -93,9 +92,16 @@ class Pairwise(ContextMetric):
         self.settings = {
             **self.model.signature(),
             "against": "file" if self._against else "baseline" if baseline else "others",
-            "pool": self._pool_digest(),
+            "pool": "",
             "dtype": engine.dtype,
         }
+        self.announce(self._context.systems)
+
+    def announce(self, systems: Sequence[Sequence[str]]) -> None:
+        """Take the systems of the comparison; each is the others' opponent."""
+        super().announce(systems)
+        self._pool = [list(system) for system in systems]
+        self.settings["pool"] = self._pool_digest()
 
     @classmethod
     def add_arguments(cls, group) -> None:
@@ -126,7 +132,7 @@ class Pairwise(ContextMetric):
 
         Against the references of the constructor. Raises InputError as scoring does.
         """
-        corpora = [self._corpus(system, self._ref_cache) for system in self._pool]
+        corpora = self._corpora(self._pool, self._ref_cache)
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
         rows = [[0.0, float(there)] for there in ~judge.unscored]
@@ -184,7 +190,7 @@ class Pairwise(ContextMetric):
         known = {digest(corpus.hypotheses): corpus for corpus in corpora}
         for key, texts in others.items():
             if key not in known:
-                known[key] = self._corpus(texts, corpora[0].references)
+                [known[key]] = self._corpora([texts], corpora[0].references)
         numbers = {key: number for number, key in enumerate(known)}
         judge = _Judge(self, list(known.values()))
         results = []

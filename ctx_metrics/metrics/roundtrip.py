@@ -33,9 +33,8 @@ class RoundTripMetric(DerivedMetric):
     def __init__(self, inner: Metric, references: Optional[Sequence[Stream]], **context: Any):
         super().__init__(inner, references, **context)
         name = self.NAME.lower()
-        systems, sources, roundtrips = self._context.systems, self._context.sources, self._context.roundtrips
-        backtranslator = self._context.backtranslator
-        if sources is None:
+        roundtrips, backtranslator = self._context.roundtrips, self._context.backtranslator
+        if self._context.sources is None:
             raise InputError(f"{name}: needs the source: give --source FILE (sources), or a test set with -t")
         if not roundtrips:
             raise InputError(
@@ -43,10 +42,19 @@ class RoundTripMetric(DerivedMetric):
                 "order of the systems, or --rtt-bt to have it made"
             )
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
-        self._roundtrips = self._by_system(systems, roundtrips)
+        for stream in roundtrips:
+            list_of_strings(f"{name}: roundtrips", stream)
+        self._roundtrips = {"": list(roundtrips[0])} if len(roundtrips) == 1 else {}  # until systems are announced
         self.settings = {**self.settings, "inputs": "src+rtt", "bt": backtranslator or "file"}
         self.settings.pop("multiref", None)  # there is one source
-        self._warn_of_same_engine(systems, backtranslator)
+        if self._context.systems:
+            self.announce(self._context.systems)
+
+    def announce(self, systems: Sequence[Sequence[str]]) -> None:
+        """Take all systems, each with its round trip; raises InputError where their numbers or lengths differ."""
+        super().announce(systems)
+        self._roundtrips = self._by_system(systems, self._context.roundtrips)
+        self._warn_of_same_engine(systems, self._context.backtranslator)
 
     def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
         self.num_refs = 0
@@ -55,8 +63,6 @@ class RoundTripMetric(DerivedMetric):
     def _by_system(self, systems, roundtrips) -> dict[str, list[str]]:
         """Each system's round trip, by the digest of its output; the one there is under "" where no system is known."""
         name = self.NAME.lower()
-        for stream in roundtrips:
-            list_of_strings(f"{name}: roundtrips", stream)
         if not systems and len(roundtrips) == 1:
             return {"": list(roundtrips[0])}
         if len(systems) != len(roundtrips):

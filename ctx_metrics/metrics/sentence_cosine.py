@@ -51,6 +51,7 @@ class SentenceCosine(ContextMetric):
         target_lang, engine = self._context.target_lang, self._context.engine
         self.asked, self.multiref, self.flag = model is not None, multiref, flag
         self.model = resolve_sentence_model(EMBEDDED if model is None else model)
+        self.english_only = self.model.embedded
         if self.model.embedded and target_lang:
             guard_english(name, f"{flag}-model", self.asked, target_lang, ())
         self.encoder = shared_sentence_encoder(self.model, engine)
@@ -66,9 +67,6 @@ class SentenceCosine(ContextMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         first, name = corpora[0], self.NAME.lower()
-        if self.model.embedded and not self._context.target_lang:
-            texts = [text for stream in (*first.references[:1], first.hypotheses) for text in stream]
-            guard_english(name, f"{self.flag}-model", self.asked, None, texts)
         places = [
             (system, i, stream[i])
             for i in range(len(first))

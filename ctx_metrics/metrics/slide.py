@@ -11,7 +11,7 @@ from ..run.context import Stream
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
 from .base import ContextScore, ContextSignature, SystemResult
 from .comet import COMET, add_model_arguments
-from .windowed import read_texts, window_examples
+from .windowed import read_texts, score_windows, window_examples
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -128,9 +128,11 @@ class SLIDE(COMET):
                 f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
                 "dropped; take a smaller --slide-window, or another --slide-partial than drop"
             )
-        results = self._score_windows(corpora, windows)
-        for corpus, of_corpus, of_system, result in zip(corpora, counts, windows, results):
-            self._count_windows(corpus, of_system, of_corpus, result)
+        odd = [self._odd_lines(*each) for each in zip(corpora, windows, counts)]
+        results = score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
+        documents = corpora[0].documents()
+        for of_system, lines, result in zip(windows, odd, results):
+            self._count_windows(documents, of_system, *lines, result)
         return results
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
@@ -146,19 +148,29 @@ class SLIDE(COMET):
             return sentence_windows(length, self.window, self.stride, self.partial)
         return token_windows(counts, self.tokens, self.stride, self.estimator.special_tokens)
 
+    def _odd_lines(
+        self, corpus: Corpus, windows: Sequence[Window], counts: Sequence[int]
+    ) -> tuple[list[int], list[int]]:
+        """Segments that are blank beside others in a window, and those that exceed the token budget by themselves."""
+        blank = blank_lines(corpus, windows, self.estimator.inputs)
+        return blank, [i for i, tokens in enumerate(counts) if tokens + self.estimator.special_tokens > self.tokens]
+
     def _count_windows(
-        self, corpus: Corpus, windows: Sequence[Window], counts: Sequence[int], result: SystemResult
+        self,
+        documents: Sequence[tuple[int, int]],
+        windows: Sequence[Window],
+        blank: Sequence[int],
+        over: Sequence[int],
+        result: SystemResult,
     ) -> None:
         """Add to a result how many windows there are, what they cover, and what is odd about them."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
-        blank = blank_lines(corpus, windows, self.estimator.inputs)
-        over = [i for i, tokens in enumerate(counts) if tokens + self.estimator.special_tokens > self.tokens]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
-            for start, end in corpus.documents():
+            for start, end in documents:
                 kept = sentence_windows(end - start, self.window, self.stride, "drop")
                 dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
-        coverage = f"{100 * (1 - len(uncovered) / len(corpus)):.1f}%"
+        coverage = f"{100 * (1 - len(uncovered) / len(result.rows)):.1f}%"
         result.counts = {"windows": len(windows), "coverage": coverage, **result.counts}
         result.counts.update(uncovered=len(uncovered), dropped=dropped, over=len(over), blank=len(blank))
         if dropped:
@@ -166,7 +178,7 @@ class SLIDE(COMET):
             result.notices.append(f"{were} dropped (--slide-partial drop)")
         if uncovered:
             result.notices.append(
-                f"in no scored window: {len(uncovered)} of {len(corpus)} sentences (segment {place(uncovered)})"
+                f"in no scored window: {len(uncovered)} of {len(result.rows)} sentences (segment {place(uncovered)})"
             )
         if over:
             lines = counted(len(over), "window of one sentence exceeds", "windows of one sentence exceed")

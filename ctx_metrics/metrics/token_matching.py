@@ -36,7 +36,6 @@ class TokenMatchingMetric(ContextMetric):
     ResourceError for a device that is missing or too small.
     """
 
-    flag: str  # what the metric's flags begin with, in messages
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
 
     def __init__(
@@ -63,6 +62,7 @@ class TokenMatchingMetric(ContextMetric):
         target_lang, engine = self._context.target_lang, self._context.engine
         self.asked, self.multiref = model is not None, multiref
         self.model = hub.resolve(hub.EMBEDDED if model is None else model)
+        self.english_only = self.model.embedded
         if self.model.embedded and target_lang:
             guard_english(name, f"{self.flag}-model", self.asked, target_lang, ())
         self.encoder = shared_encoder(self.model.folder, engine)
@@ -83,8 +83,8 @@ class TokenMatchingMetric(ContextMetric):
         }
 
     @abstractmethod
-    def _matching(self, corpus: Corpus) -> Matching:
-        """The value of an encoded pair (hypothesis, reference); `corpus` holds the references of the run."""
+    def _matching(self, references: Sequence[Stream]) -> Matching:
+        """The value of an encoded pair (hypothesis, reference); `references` are those of the run."""
 
     def _as_read(self, text: str) -> str:
         """A text as the tokenizer is given it."""
@@ -100,9 +100,6 @@ class TokenMatchingMetric(ContextMetric):
         from ..engine.pairs import map_pairs, one_by_one
 
         first, name = corpora[0], self.NAME.lower()
-        if self.model.embedded and not self._context.target_lang:
-            texts = [text for stream in (*first.references[:1], first.hypotheses) for text in stream]
-            guard_english(name, f"{self.flag}-model", self.asked, None, texts)
         places, pairs = [], []
         for i in range(len(first)):
             for references in first.references:
@@ -111,7 +108,7 @@ class TokenMatchingMetric(ContextMetric):
                         places.append((system, i))
                         pairs.append((self._as_read(corpus.hypotheses[i]), self._as_read(references[i])))
         found: list[list[list]] = [[[] for _ in corpus.hypotheses] for corpus in corpora]
-        matching = one_by_one(self._matching(first))
+        matching = one_by_one(self._matching(first.references))
         for (system, i), result in zip(
             places, map_pairs(self.encoder, pairs, self.mixes, matching, self.max_length, name)
         ):

@@ -2,7 +2,7 @@
 
 import inspect
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -109,10 +109,26 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
 def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":
     """Make a metric from its settings and from what it reads of a context; a setting goes before the context's value.
 
-    Raises what the constructor raises.
+    Raises what the metric raises.
     """
-    given = {key: getattr(context, key) for key in capabilities(cls).reads}
-    return cls(references=context.references, **{**given, **settings})
+    [metric] = build_all([(cls, settings)], context)
+    return metric
+
+
+def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], context: Context) -> list["Metric"]:
+    """Make the metrics of (class, settings), as build makes one.
+
+    The systems are announced, when all are made, to the metrics that take them so; these are made without them.
+    """
+    metrics = []
+    for cls, settings in chosen:
+        reads = capabilities(cls).reads - ({"systems"} if hasattr(cls, "announce") else set())
+        given = {key: getattr(context, key) for key in reads}
+        metrics.append(cls(references=context.references, **{**given, **settings}))
+    for metric in metrics:
+        if hasattr(metric, "announce"):
+            metric.announce(context.systems)
+    return metrics
 
 
 def made_round_trips(context: Context, args: Namespace) -> tuple[list[list[str]], str]:

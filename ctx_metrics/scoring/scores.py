@@ -2,50 +2,75 @@
 
 import copy
 import math
-from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
 from .finite import check_finite
 
+if TYPE_CHECKING:
+    from ..metrics.base import SystemResult
+
 
 class Scores(NamedTuple):
     """One system's scores, on the metric's scale, in corpus order; NaN where nothing was scored.
 
-    title    what the metric calls itself in tables
+    title     what the metric calls itself in tables
+    result    all that a metric of ours found for the system; None for other metrics
     """
 
     segments: list[float]
     documents: list[float]
     system: float
     title: str
+    result: "Optional[SystemResult]" = None
 
 
 def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str]] = None) -> Scores:
-    """A system's scores by any metric, sacrebleu's own too, against the references that the metric was made with.
-
-    doc_ids    document id of each segment; without them there are no documents
-
-    Raises ModelError if a row of the metric is not finite, and what the metric raises.
+    """A system's scores by one metric, as all_scores gives them.
 
     >>> from sacrebleu.metrics import BLEU
     >>> found = scores(BLEU(references=[["It rains.", "We left."]]), ["It rains.", "We went."], ["a", "b"])
     >>> [round(score, 2) for score in found.documents]
     [100.0, 34.67]
     """
-    rows = metric._extract_corpus_statistics(system, None)
-    check_finite(type(metric).__name__.lower(), rows, getattr(system, "name", ""))
+    [[found]] = all_scores([metric], [system], doc_ids)
+    return found
+
+
+def all_scores(
+    metrics: Iterable[Metric], systems: Sequence[Sequence[str]], doc_ids: Optional[Sequence[str]] = None
+) -> list[list[Scores]]:
+    """Every metric's scores of every system: [metrics][systems], sacrebleu's own metrics' too.
+
+    The references are those that the metrics were made with.
+
+    doc_ids    document id of each segment; without them there are no documents
+
+    Raises ModelError if a row of a metric is not finite, and what the metrics raise.
+    """
+    documents = [] if doc_ids is None else document_ranges(doc_ids)
+    found = []
+    for metric in metrics:
+        of_metric = []
+        for system in systems:
+            rows = metric._extract_corpus_statistics(system, None)
+            check_finite(type(metric).__name__.lower(), rows, getattr(system, "name", ""))
+            of_metric.append(_of_rows(metric, rows, documents))
+        found.append(of_metric)
+    return found
+
+
+def _of_rows(metric: Metric, rows: Sequence, documents: Sequence[tuple[int, int]]) -> Scores:
     part, whole = of_parts(metric), metric._aggregate_and_compute(rows)
     return Scores(
         [float(part._aggregate_and_compute([row]).score) for row in rows],
-        [
-            float(part._aggregate_and_compute(rows[start:end]).score)
-            for start, end in (document_ranges(doc_ids) if doc_ids is not None else [])
-        ],
+        [float(part._aggregate_and_compute(rows[start:end]).score) for start, end in documents],
         float(whole.score),
         whole.name,
+        getattr(metric, "last_result", None),
     )
 
 
