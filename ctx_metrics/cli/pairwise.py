@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
+from ..writing import check_writable
 from . import output
 from .argument_types import seed
 from .inputs import language_pair, read_inputs
@@ -168,7 +169,7 @@ def _rank(args: Namespace) -> int:
     from ..metrics.resample import say_few_documents
 
     _check(args)
-    output.check_output(args.output)
+    check_writable(args.output)
     if args.plot:
         _check_plot(args.plot)
     read = read_inputs(Namespace(**vars(args), **NOT_READ))
@@ -209,7 +210,7 @@ def _check_plot(path: str) -> None:
     plots.check()
     if Path(path).suffix.lower() not in ENDINGS:
         raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
-    output.check_output(path)
+    check_writable(path)
 
 
 def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:

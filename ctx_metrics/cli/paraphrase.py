@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Optional, Union
 from ..errors import InputError
 from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
+from ..writing import check_writable, write_whole
 from .argument_types import above_0, at_least_0, patience, seed
 
 if TYPE_CHECKING:
@@ -186,7 +187,6 @@ def _train(args: Namespace) -> int:
     from ..training.paraphrase import learn
     from ..training.paraphrase_data import joined, read_labelled, split
     from ..training.paraphrase_output import CARD, card, write_model
-    from ..writing import write_whole
     from . import output
     from .train import name_of
 
@@ -206,7 +206,7 @@ def _train(args: Namespace) -> int:
     if args.encoder == "embedded":
         texts = (pair[0] for pair in training.pairs)
         guard_english("paraphrase train", "--encoder", True, None, texts, OTHER.format("--encoder"))
-    output.check_folder(args.out)
+    check_writable(args.out, folder=True)
     trained = learn(args.encoder, recipe, training, development, _engine(args))
     sources = {
         "train": [
@@ -250,7 +250,7 @@ def _score(args: Namespace) -> int:
 
     if len(args.pairs) > 2:
         args.command_parser.error("name one file of pairs, or two of sentences")
-    output.check_output(args.output)
+    check_writable(args.output)
     pairs, labelled = _read(args.pairs)
     if labelled is None:  # else reading has said it
         say_empty(" and ".join(args.pairs), pairs)

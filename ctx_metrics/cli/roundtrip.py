@@ -12,6 +12,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..notices import counted, notice
 from ..roundtrip.options import BackTranslation, add_backtranslation_arguments, checked_spec
+from ..writing import check_writable, write_whole
 from .inputs import language_pair, system_names
 
 INTERRUPTED = 130
@@ -86,17 +87,15 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(args: Namespace) -> int:
     from ..engine.options import EngineOptions
-    from .output import check_folder
 
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
     options = BackTranslation.from_args(args)
     engine = EngineOptions(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)
     targets = roundtrip_files(args.translations, args.output)
-    check_folder(args.output)
+    check_writable(args.output, folder=True)
     for target in targets:
-        if target.is_dir():
-            raise InputError(f"cannot write {target}: it is a folder")
+        check_writable(str(target))
     try:
         return _translate(args, options, engine, targets)
     except KeyboardInterrupt as stopped:
@@ -128,7 +127,6 @@ def _translate(args: Namespace, options: BackTranslation, engine, targets: list[
     from ..corpus import read_lines
     from ..roundtrip.guards import guards, same_engine
     from ..roundtrip.translate import round_trips
-    from ..writing import write_whole
     from .output import table
 
     names = system_names(args.translations)
