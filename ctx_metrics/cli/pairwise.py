@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o
 # what `score` reads beside what is read here
 NOT_READ = {"dataset": None, "columns": None, "levels": (), "roundtrip": None, "rtt_bt": None, "pseudo_refs": None}
-NOT_READ |= {f"rtt_{each}": None for each in ("bt_from", "bt_to", "beams", "max_length", "cache", "batch_lines")}
+NOT_READ |= {
+    f"rtt_{each}": None for each in ("bt_from", "bt_to", "beams", "max_length", "cache", "batch_lines", "timeout")
+}
 RANK = """\
 Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters of
 systems that cannot be told apart, and the chance of each to beat each other one.

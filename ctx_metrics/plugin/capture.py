@@ -253,7 +253,15 @@ class Run:
 def check_roundtrips(args: Namespace, systems: int) -> None:
     """Raise InputError where --roundtrip and --rtt-* contradict each other, or the files are not one a system."""
     if not args.rtt_bt:
-        for dest in ("rtt_bt_from", "rtt_bt_to", "rtt_beams", "rtt_max_length", "rtt_cache", "rtt_batch_lines"):
+        for dest in (
+            "rtt_bt_from",
+            "rtt_bt_to",
+            "rtt_beams",
+            "rtt_max_length",
+            "rtt_cache",
+            "rtt_batch_lines",
+            "rtt_timeout",
+        ):
             if getattr(args, dest) is not None:
                 flag = f"--{dest.replace('_', '-')}"
                 raise InputError(f"{flag} says how --rtt-bt translates, and --rtt-bt is not given; leave it out")
