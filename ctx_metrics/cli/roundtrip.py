@@ -125,7 +125,7 @@ def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
 
 def _translate(args: Namespace, options: BackTranslation, engine, targets: list[Path]) -> int:
     from ..corpus import read_lines
-    from ..roundtrip.guards import guards, same_engine
+    from ..roundtrip.guards import guards, other_languages, same_engine
     from ..roundtrip.translate import round_trips
     from .output import table
 
@@ -144,6 +144,8 @@ def _translate(args: Namespace, options: BackTranslation, engine, targets: list[
         write_whole(str(target), "".join(line + "\n" for line in stream), encoding=args.encoding)
     for whose in same_engine(identity, names):
         notice(f"the back-translator {identity} seems to be the system {whose}: its round trips come back too well")
+    for line in other_languages(names, sources, systems, streams):
+        notice(line)
     rows = []
     for name, target, system, stream in zip(names, targets, systems, streams):
         counts, said = guards([""] * len(system) if sources is None else sources, system, stream)

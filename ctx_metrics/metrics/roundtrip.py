@@ -52,6 +52,7 @@ class RoundTripMetric(DerivedMetric):
         self.settings = {**self.settings, "inputs": "src+rtt", "bt": backtranslator or "file"}
         self.settings.pop("multiref", None)  # there is one source
         self._warn_of_same_engine(systems, backtranslator)
+        self._warn_of_other_languages(systems, sources, roundtrips)
 
     def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
         self.num_refs = 0
@@ -94,6 +95,13 @@ class RoundTripMetric(DerivedMetric):
                 f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
                 "back too well; take another one"
             )
+
+    def _warn_of_other_languages(self, systems, sources, roundtrips) -> None:
+        from ..roundtrip.guards import other_languages
+
+        names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
+        for line in other_languages(names, sources, systems, roundtrips):
+            notice(line)
 
     def _texts(self, corpus: Corpus) -> Texts:
         from ..roundtrip.guards import guards
