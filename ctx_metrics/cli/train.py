@@ -54,9 +54,14 @@ def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
     try:
         return train(args)
     except KeyboardInterrupt:
-        goes_on = f"; the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
-        notice("stopped" + goes_on * _is_begun(Path(args.out)))
-        return INTERRUPTED
+        return say_stopped(args.out)
+
+
+def say_stopped(out: str) -> int:
+    """Say what a Ctrl-C leaves of a training in --out; returns the exit code."""
+    goes_on = f"; the same command goes on where it was, by what {out} holds, and --restart begins anew"
+    notice("stopped" + goes_on * _is_begun(Path(out)))
+    return INTERRUPTED
 
 
 def _is_begun(out: Path) -> bool:

@@ -70,6 +70,21 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
     return TrainingState(**parts, progress=progress)
 
 
+def moments(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """What an optimizer remembers of each parameter, by the parameter's number and the kind."""
+    of_parameters = optimizer.state_dict()["state"]
+    return {f"{number}.{kind}": tensor for number, each in of_parameters.items() for kind, tensor in each.items()}
+
+
+def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+    """Give an optimizer what `moments` of one over the same parameters gave."""
+    whole = optimizer.state_dict()
+    for name, tensor in tensors.items():
+        number, _, kind = name.partition(".")
+        whole["state"].setdefault(int(number), {})[kind] = tensor
+    optimizer.load_state_dict(whole)
+
+
 def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
     """Of all that a state holds."""
     parts = [
