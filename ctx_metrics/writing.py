@@ -1,46 +1,186 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and whether they can be written."""
 
 import codecs
+import errno
 import os
-from collections.abc import Iterator
+import re
+import shutil
+import stat
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional
 
-from .errors import InputError
+from .errors import CtxMetricsError, InputError
+
+if TYPE_CHECKING:
+    import torch
+
+PROBE = bytes(4096)  # enough to find a full disk
+STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to what is open, also where that is a file
+
+
+def check_writable(path: Optional[str], folder: bool = False, flag: str = "") -> None:
+    """Raise InputError where a file, or files in a folder, cannot be written; makes nothing. For before long work.
+
+    path    None is the standard output, which can
+    flag    what names the path on the command line, for the message
+    """
+    if path is None:
+        return
+    said = f"{flag} {path}" if flag else f"cannot write {'into ' * folder}{path}"
+    why = said + ": cannot write there" * bool(flag)
+    with os_errors(why):
+        found = _found(path or os.curdir)
+        if found and not folder and stat.S_ISDIR(found.st_mode):
+            raise InputError(f"{why}: it is a folder")
+        if not folder and is_stream(path):
+            if not os.access(path, os.W_OK):
+                raise InputError(f"{why}: {os.strerror(errno.EACCES)}")
+            return
+        file = os.path.realpath(path) if os.path.islink(path) else path
+        there = path if folder else os.path.dirname(file) or os.curdir
+        while not os.path.lexists(there):
+            there = os.path.dirname(there) or os.curdir
+        if not os.path.isdir(there):
+            what = "a file, and a folder" if os.path.exists(there) else "no folder, and one"  # a link to nothing
+            raise InputError(f"{said}: {there} is {what} must be there")
+        if found and not folder and _is_anothers(found, os.stat(there)):
+            raise InputError(f"{why}: {os.strerror(errno.EPERM)}, it is another user's file")
+        with tempfile.TemporaryFile(dir=there) as probe:
+            probe.write(PROBE)
+            probe.flush()
 
 
 @contextmanager
-def replacing(path: str) -> Iterator[str]:
-    """The name of a file to write beside `path`, which takes its place when the block ends well and goes if it fails.
+def replacing(path: str, mend: str = "") -> Iterator[str]:
+    """The name of a file or folder to make, which takes the place of `path` when the block ends well, and goes if it fails.
 
-    A link stays a link. Raises what the block raises, and OSError where the file cannot take its place.
+    It lies beside `path` in a folder of a random name, which only this user can enter, so nobody can foresee the name or
+    plant a link there. The folders above `path` are made. A link stays a link; a file that is replaced hands on its
+    permissions, a new one has those of the umask. A device or a pipe is written as it is.
+
+    mend    the end of the message
+
+    Raises InputError where the operating system refuses, as for a full disk, and what else the block raises.
     """
-    target = os.path.realpath(path)
-    beside = f"{target}.{os.getpid()}.tmp"
-    try:
-        yield beside
-        os.replace(beside, target)
-    finally:
-        if os.path.exists(beside):
+    path = os.fspath(path)
+    with os_errors(f"cannot write {path}", mend):
+        if is_stream(path):
+            yield path
+            return
+        before, target = _found(path), os.path.realpath(path)
+        folder, name = os.path.split(target)
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryDirectory(".tmp", ".", folder, ignore_cleanup_errors=True) as own:
+            beside = os.path.join(own, name)
+            with open(beside, "xb") as file:
+                mode = os.fstat(file.fileno()).st_mode  # the umask's; some libraries give their files others
             os.unlink(beside)
+            yield beside
+            for file in os.scandir(beside) if os.path.isdir(beside) else ():
+                os.chmod(file, mode & 0o777)
+            if before or os.path.isfile(beside):
+                os.chmod(beside, (before.st_mode if before else mode) & 0o777)
+            os.replace(beside, target)
 
 
-def write_whole(path: str, text: str, comfort: str = "", encoding: str = "utf-8") -> None:
+def write_whole(
+    path: str, text: str, comfort: str = "", encoding: str = "utf-8", errors: str = "surrogateescape"
+) -> None:
     """Write a text; raises InputError where that fails, with `comfort` at the end of its message.
 
     encoding    the user's choice, by -e; where it is not UTF-8 and lacks a character, that is an InputError too
+    errors      what becomes of names that are no text: their bytes, or with backslashreplace JSON's escapes
     """
     try:
-        content = text.encode(encoding)
+        content = text.encode(encoding, errors)
     except UnicodeEncodeError as error:
-        if codecs.lookup(encoding).name == "utf-8":  # a lone surrogate, which no reader lets through
+        if codecs.lookup(encoding).name == "utf-8":  # half of a surrogate pair, which no reader lets through
             raise
         line, lacking = text.count("\n", 0, error.start) + 1, text[error.start]
         raise InputError(
             f"cannot write {path}: line {line}: {lacking!r} (U+{ord(lacking):04X}) is not in {encoding}; save the texts as "
             f"UTF-8 and leave out -e {encoding}{comfort}"
         ) from error
+    write_bytes(path, content, comfort)
+
+
+def write_bytes(path: str, content: bytes, mend: str = "") -> None:
+    """Write a file; raises InputError where that fails, with `mend` at the end of its message."""
+    with replacing(path, mend) as beside, open(beside, "wb") as file:
+        file.write(content)
+
+
+def write_tensors(path: str, tensors: "Mapping[str, torch.Tensor]", metadata: Optional[dict[str, str]] = None) -> None:
+    """Write tensors as a safetensors file; raises InputError where that fails."""
+    from safetensors.torch import save_file
+
+    with replacing(path) as beside:
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside, metadata)
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """What processes that were killed while they wrote have left in a folder."""
+    return [path for path in folder.glob(".*.tmp") if path.is_dir()]
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes have left in a folder to which no other process writes."""
+    for path in leftovers(folder):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def make_folder(path: str) -> None:
+    """Make a folder and those above it; raises InputError where that fails."""
+    with os_errors(f"cannot write into {path}"):
+        os.makedirs(path, exist_ok=True)
+
+
+def is_stream(path: str) -> bool:
+    """Whether a path names a device, a pipe or what is open already, which no file may replace."""
+    found = _found(path)
+    return path.startswith(STREAMS) or bool(
+        found and not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode)
+    )
+
+
+def checksum(*parts: bytes) -> int:
+    """CRC-32 of some bytes, or arrays, one after another: it tells when a disk gives back others than were written."""
+    found = 0
+    for part in parts:
+        found = zlib.crc32(part, found)
+    return found
+
+
+@contextmanager
+def os_errors(what: str, mend: str = "") -> Iterator[None]:
+    """Inside, what the operating system refuses becomes the InputError `what: why` with `mend` at its end."""
     try:
-        with replacing(path) as beside, open(beside, "wb") as file:
-            file.write(content)
+        yield
+    except CtxMetricsError:
+        raise
+    except FileExistsError as error:
+        raise InputError(f"{what}: {error.filename} is a file, and a folder must be there{mend}") from error
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}{comfort}") from error
+        raise InputError(f"{what}: {error.strerror or error}{mend}") from error
+    except Exception as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))  # so say safetensors and tokenizers, written in Rust
+        if number is None:
+            raise
+        raise InputError(f"{what}: {os.strerror(int(number[1]))}{mend}") from error
+
+
+def _found(path: str) -> Optional[os.stat_result]:
+    """What is at a path, or None; raises OSError for a name that cannot be."""
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _is_anothers(file: os.stat_result, folder: os.stat_result) -> bool:
+    """Whether a file may be replaced by its owner alone, who is somebody else, as in /tmp."""
+    return bool(folder.st_mode & stat.S_ISVTX) and os.geteuid() not in (0, file.st_uid, folder.st_uid)

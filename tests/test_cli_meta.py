@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
+from disk_faults import refused
 from plugin_conftest import EXAMPLES, add_package, python, run
 from test_cli import COMMAND
 
@@ -280,7 +281,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, m
             ctx("meta", JUDGED, "-m", "chrf", flag, tmp_path / "file")
         )
     assert "it is a folder" in error(ctx("meta", JUDGED, "-m", "chrf", "-o", tmp_path))
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr("tempfile.TemporaryFile", refused)
     assert (
         error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path))
         == f"cannot write into {tmp_path}: Permission denied"

@@ -1,7 +1,9 @@
 """`ctx-metrics paraphrase train` and `score`."""
 
 import json
+import os
 import re
+import signal
 
 import pytest
 from classifiers import PAIRS, write_classifier
@@ -10,7 +12,9 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.hub import checkpoint_hash, file_sha256
 from ctx_metrics.models.paraphrase import ParaphraseClassifier
+from ctx_metrics.training import paraphrase
 from ctx_metrics.training.data import data_sha256
+from ctx_metrics.training.learn import STATE
 
 QUIET = EngineOptions(quiet=True)
 WORDS = "cat dog rain river city bird".split()
@@ -105,6 +109,54 @@ def test_several_files_and_a_model_that_is_replaced(train, tmp_path):
     assert train("--overwrite").code == 0 and (tmp_path / "out" / "config.json").read_text() != config
 
 
+@pytest.mark.parametrize("rank", [4, 0])
+def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch, rank):
+    """In the first epoch, and after it, each time with the steps that are left; the bytes are those of a run in one go."""
+    more, step = ["--rank", rank, "--learning-rate", "3e-3", "--seed", 2], paraphrase._Trainer._step
+    assert train(*more, out=tmp_path / "unstopped").code == 0
+    steps, out = [], tmp_path / "out"
+
+    def interrupted(trainer, *given):
+        steps.append(trainer.progress.step)
+        if steps in ([0, 1], [0, 1, 2, 3]):
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(trainer, *given)
+
+    monkeypatch.setattr(paraphrase._Trainer, "_step", interrupted)
+    for _ in range(2):
+        done = train(*more)
+        assert done == (
+            130,
+            "",
+            f"ctx-metrics: stopped; the same command goes on where it was, by what {out} holds, and --restart begins anew\n",
+        )
+        assert [path.name for path in out.iterdir()] == [STATE]
+    done = train(*more, "--weight-decay", 0.5)
+    assert (
+        done.code == 1 and "a training that was stopped, with other recipe; give what it was started with" in done.err
+    )
+    done = train(*more)
+    assert done.code == 0 and steps == [0, 1, 2, 3, 4, 5]
+    written = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (out, tmp_path / "unstopped")]
+    written[1]["README.md"] = written[1]["README.md"].replace(b"unstopped", b"out")
+    assert written[0] == written[1]
+
+
+def test_begun_anew_where_that_is_asked_for(train, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / STATE).write_text("another training's")
+    assert "is no state of a training; delete it" in train("--rank", 4).err
+    assert train("--rank", 4, "--restart").code == 0 and not (out / STATE).exists()
+    monkeypatch.setattr(paraphrase, "encode_pairs", interrupt)
+    done = train("--rank", 4, "--overwrite")
+    assert (done.code, done.err) == (130, "ctx-metrics: stopped\n")  # there is nothing to keep yet
+
+
+def interrupt(*given):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     "more, said",
     [
@@ -120,7 +172,7 @@ def test_several_files_and_a_model_that_is_replaced(train, tmp_path):
 def test_training_that_cannot_be(train, tmp_path, more, said):
     done = train(*more)
     assert done.code == 1 and done.out == "" and done.err.startswith(f"ctx-metrics: error: {said}"), done.err
-    assert len(done.err.splitlines()) == 1 and not (tmp_path / "out" / "config.json").exists()
+    assert len(done.err.splitlines()) == 1 and not (tmp_path / "out").exists()
 
 
 def test_faults_of_the_data_name_file_and_line(train, tmp_path):

@@ -8,7 +8,7 @@ import stat
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import A, B, C, DOCIDS, NAME_A, NAME_B, NAMES, REF, SOURCE, add_toylen, lines_of, python
+from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, add_toylen, lines_of, python
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import COMET, SLIDE
@@ -422,3 +422,16 @@ def test_metrics_of_other_packages(tmp_path):
 def test_number():
     assert number(1.25, 3) == "1.250" and number(-0.5, 0) == "-0" and number(7, 1) == "7"
     assert number(math.nan, 1) == number(None, 1) == "" and number(math.nan, 1, "-") == "-"
+
+
+def test_a_file_whose_name_is_no_text(ctx, tmp_path):  # noqa: F811
+    """Printed as its bytes, as the system has it; JSON, which must be text, has an escape for it."""
+    path = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    path.write_bytes((EXAMPLES / A).read_bytes())
+    argv = ["score", "-t", path, B, "-r", REF, "-m", "chrf", "--only-system", "-q"]
+    for form in ("table", "tsv"):
+        assert ctx(*argv, "--format", form, "-o", tmp_path / "out") == (0, "", "")
+        assert b"caf\xe9" in (tmp_path / "out").read_bytes()
+        done = ctx(*argv, "--format", form)
+        assert done.code == 0 and os.fsdecode(b"caf\xe9") in done.out
+    assert ctx(*argv, "--format", "jsonl").objects()[0]["system"].startswith(os.fsdecode(b"caf\xe9"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
+from disk_faults import refused
 from plugin_conftest import environment, lines_of, python, run, sacrebleu
 from safetensors.torch import load_file
 from toy_judgements import write_judgements
@@ -200,7 +201,7 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
         done = train("bilstm", out=out)
         assert done.code == 1 and done.err.count("\n") == 1 and f"cannot write into {out}: " in done.err
     with monkeypatch.context() as patched:
-        patched.setattr(os, "access", lambda path, mode: False)
+        patched.setattr("tempfile.TemporaryFile", refused)
         assert "Permission denied" in train("bilstm").err
     for more in ([], ["--inputs", "mt+src"]):
         done = train("bilstm", *more, data=("train.en-de.tsv",), dev=("train.tsv",), encoder=None)

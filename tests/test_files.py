@@ -123,7 +123,7 @@ def runs(tmp_path_factory) -> dict:
 
 FAILING = {
     "folder is a file": (1, "taken is a file, and a folder must be there"),
-    "below a file": (1, "/taken/below: cannot write there: Not a directory"),
+    "below a file": (1, "/taken is a file, and a folder must be there"),
     "file is a folder": (1, "cannot write there: not the name of a file"),
     "no name": (1, "--slide-output : cannot write there: not the name of a file"),
     "device": (1, "--slide-output /dev/null: cannot write there: not the name of a file"),

@@ -113,7 +113,7 @@ def test_what_is_written_comes_back(tmp_path, judged):
 
 def test_a_file_that_cannot_be_written(tmp_path, judged):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot write into .*file: File exists"):
+    with pytest.raises(InputError, match="cannot write into .*file: .*file is a file, and a folder must be there"):
         write_score_files(str(tmp_path / "file"), judged, [MetricScores("m", None, np.zeros(2))])
     (tmp_path / "m-ref.sys.score").mkdir()
     with pytest.raises(InputError, match="cannot write .*m-ref.sys.score: "):

@@ -1,14 +1,19 @@
 """Tables that json can write."""
 
+import io
 import json
 import math
+import os
+import sys
 from argparse import Namespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sacrebleu.significance import Result
 from sacrebleu.utils import print_results_table
 
+from ctx_metrics.plugin import command
 from ctx_metrics.plugin.output import json_safe
 
 
@@ -59,3 +64,12 @@ def test_tables_without_numpy_are_as_stock_prints_them(capsys):
             ours = capsys.readouterr().out
             print_results_table(table(*cells), {"M": "a:b"}, arguments(style))
             assert ours == capsys.readouterr().out
+
+
+def test_a_name_that_is_no_text_is_printed_as_its_bytes(monkeypatch):
+    """sacrebleu's own table dies of it, after all scoring."""
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, "utf-8", write_through=True))
+    monkeypatch.setattr(command, "_write_files", lambda run: None)
+    command._after_files(print, SimpleNamespace(active=True))(os.fsdecode(b"caf\xe9"))
+    assert printed.getvalue() == b"caf\xe9\n"

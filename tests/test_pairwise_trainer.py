@@ -183,18 +183,18 @@ def test_every_epoch_takes_each_pair_once_in_an_order_of_its_own(monkeypatch):
     assert taken != first
 
 
-def test_the_best_weights_are_kept_and_the_later_of_equals(monkeypatch):
+def test_the_best_weights_are_kept_and_the_first_of_equals(monkeypatch):
     seen = scripted(monkeypatch, 0.1, 0.5, 0.3, 0.5, 0.2)
     trainer, checks = trained(replace(SMALL, epochs=5))
     assert [check.tau for check in checks] == [0.1, 0.5, 0.3, 0.5, 0.2]
-    assert same(weights(trainer.network), seen[3]) and not same(seen[3], seen[1])
-    assert trainer.progress.best == 3
+    assert same(weights(trainer.network), seen[1]) and not same(seen[3], seen[1])
+    assert trainer.progress.best == 1
 
 
 def test_patience_counts_from_the_first_of_equals(monkeypatch):
     seen = scripted(monkeypatch, 0.1, 0.5, 0.5, 0.4, 0.5, 0.6)
     trainer, checks = trained(replace(SMALL, epochs=9, patience=3))
-    assert len(checks) == 5 and same(weights(trainer.network), seen[4])
+    assert len(checks) == 5 and same(weights(trainer.network), seen[1])
 
 
 def test_the_second_phase_starts_from_the_best_of_the_first(monkeypatch):
@@ -215,9 +215,9 @@ def test_the_second_phase_starts_from_the_best_of_the_first(monkeypatch):
         *(("logistic", epoch) for epoch in (1, 2, 3, 4)),
         *(("kendall", epoch) for epoch in (1, 2)),
     ]
-    assert same(begun[4][0], seen[2]) and not same(seen[2], seen[3])
+    assert same(begun[4][0], seen[1]) and not same(seen[1], seen[3])
     assert [moments for _, moments in begun] == [False, True, True, True, False, True]
-    assert same(weights(trainer.network), seen[2])  # no epoch of the second phase was better
+    assert same(weights(trainer.network), seen[1])  # no epoch of the second phase was better
 
 
 def test_the_best_of_the_second_phase_wins(monkeypatch):
@@ -320,7 +320,7 @@ def test_patience_goes_on_where_it_was(monkeypatch, tmp_path):
             trained(recipe, state=tmp_path / "state")
     scripted(monkeypatch, *taus[3:])
     trainer, checks = trained(recipe, state=tmp_path / "state")
-    assert [check.tau for check in checks] == taus[:6] and trainer.progress.best == 2
+    assert [check.tau for check in checks] == taus[:6] and trainer.progress.best == 1
 
 
 def test_the_state_of_another_training_is_refused(monkeypatch, tmp_path):

@@ -203,7 +203,7 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_training(tiny_bert, monkey
     weights = []
 
     def values(self, pairs):
-        if self.step < 8 * 6:
+        if self.progress.step < 8 * 6:
             weights.append({name: tensor.clone() for name, tensor in learned(self.network).items()})
         accuracy = next(script)
         right = round(accuracy * 10)

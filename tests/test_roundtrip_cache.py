@@ -1,6 +1,8 @@
 """Kept translations: back as they were put, whole or not at all, for several processes at a time."""
 
+import os
 import sqlite3
+import stat
 import subprocess
 import sys
 
@@ -68,6 +70,57 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="--rtt-cache"):
         TranslationCache(tmp_path / "file" / "below", "key")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "translation = 'a cat!'",
+        "translation = CAST(x'61ff' AS TEXT)",  # no UTF-8
+        "input_cut = 1",
+        "line = x'00'",
+        "checksum = 7",
+        "checksum = NULL",
+    ],
+)
+def test_a_translation_that_the_disk_has_changed_is_forgotten_and_said(tmp_path, caplog, change):
+    cache = TranslationCache(tmp_path, "key")
+    cache.put({"eins": Translation("one"), "zwei": Translation("two"), "Katze": Translation("a cat")})
+    cache.close()
+    with sqlite3.connect(cache.path) as database:
+        database.execute(f"UPDATE translations SET {change} WHERE translation = 'a cat'")
+    cache, wanted = TranslationCache(tmp_path, "key"), {"eins": Translation("one"), "zwei": Translation("two")}
+    assert cache.get(["eins", "zwei", "Katze"]) == wanted == cache.get(["eins", "zwei", "Katze"])
+    # another key is another line, which is not there
+    assert caplog.messages == [f"{cache.path}: 1 kept line is damaged and translated again"] * ("line" not in change)
+    cache.put({"Katze": Translation("a cat")})
+    assert cache.get(["Katze"]) == {"Katze": Translation("a cat")}
+
+
+def test_a_file_of_an_earlier_version_keeps_its_translations(tmp_path, caplog):
+    cache = TranslationCache(tmp_path, "key")
+    cache.put(ODD)
+    cache.close()
+    with sqlite3.connect(cache.path) as database:
+        database.execute("ALTER TABLE translations DROP COLUMN checksum")
+    for _ in range(2):
+        assert TranslationCache(tmp_path, "key").get(ODD) == ODD
+    assert not caplog.messages
+
+
+def test_the_file_has_the_umasks_permissions_and_is_no_link(tmp_path):
+    before = os.umask(0o077)
+    try:
+        cache = TranslationCache(tmp_path, "key")
+        cache.put(ODD)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(cache.path.stat().st_mode) == 0o600
+    cache.close()
+    victim = cache.path.rename(tmp_path / "victim")
+    cache.path.symlink_to(victim)
+    with pytest.raises(InputError, match="cannot be used: it is a link; "):
+        TranslationCache(tmp_path, "key")
 
 
 WRITER = """

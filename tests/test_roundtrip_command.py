@@ -1,6 +1,9 @@
 """A command as back-translator: lines to lines, and one line for whatever goes wrong."""
 
 import hashlib
+import os
+import subprocess
+import time
 
 import pytest
 
@@ -27,6 +30,17 @@ def test_lines_go_through_as_they_are():
 
 def test_the_shell_runs_it():
     assert texts(command("sed 's/^/x: /' | tr a-z A-Z"), ["one", "two"]) == ["X: ONE", "X: TWO"]
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/share/apertium/modes/spa-eng.mode"), reason="no apertium-eng-spa")
+def test_apertium():
+    """As docs/roundtrip.md names it. It looks at neighbouring lines, so it gets one at a time."""
+    apertium, lines = (
+        command("apertium -u spa-eng", batch_lines=1),
+        ["La casa es grande.", "El perro come", "Tengo dos gatos."],
+    )
+    made = [text for chunk in apertium.chunks(lines) for text in texts(apertium, chunk)]
+    assert len(made) == 3 and made[0] == "The house is big." and "dog" in made[1] and "cats" in made[2]
 
 
 def test_white_space_at_the_end_goes_and_empty_lines_stay():
@@ -72,6 +86,50 @@ def test_a_command_that_fails():
     with pytest.raises(InputError) as error:
         command("printf '%5000d' 7 | tr ' ' x >&2; exit 1").translate(["one"])
     assert len(str(error.value)) < 350 and str(error.value).endswith("xxx7")
+
+
+def test_no_message_holds_more_of_the_command_than_its_program():
+    """Keys stand in the rest, and messages in logs."""
+    for ending in ("; exit 3", "; sed p", "; printf '\\377\\n'", "; sleep 60"):
+        with pytest.raises(InputError) as error:
+            command(f"KEY=secret true --key secret {ending}", timeout=1).translate(["one"])
+        assert str(error.value).startswith("cmd: ") and "'true'" in str(error.value)
+        assert "secret" not in str(error.value) and "KEY" not in str(error.value)
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):
+    """Also one whose child holds the output open after it."""
+    for text in ("sleep 60 | cat", "sleep 60 & cat"):
+        started = time.monotonic()
+        with pytest.raises(InputError) as error:
+            command(f"echo waiting >&2; cat $(echo $$ > {tmp_path}/group) /dev/null; {text}", timeout=1).translate(
+                ["one", "two"]
+            )
+        assert time.monotonic() - started < 20
+        assert str(error.value) == (
+            "cmd: 'echo' was given 2 lines and was not done after 1 second; give it more time with --rtt-timeout, or fewer "
+            "lines with --rtt-batch-lines; it says: waiting"
+        )
+        with pytest.raises(ProcessLookupError):
+            while time.monotonic() - started < 20:  # until the killed ones are gone
+                os.killpg(int((tmp_path / "group").read_text()), 0)
+                time.sleep(0.05)
+
+
+def test_ctrl_c_ends_the_command_too(tmp_path, monkeypatch):
+    def interrupted(running, *given, **named):
+        while not (tmp_path / "group").exists():
+            time.sleep(0.05)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        command(f"echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/group; sleep 60 | cat").translate(["one"])
+    group, started = int((tmp_path / "group").read_text()), time.monotonic()
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() - started < 20:
+            os.killpg(group, 0)
+            time.sleep(0.05)
 
 
 def test_output_that_is_no_text():

@@ -5,7 +5,7 @@ import random
 import pytest
 from sacrebleu.metrics import CHRF
 
-from ctx_metrics.roundtrip.guards import copies, guards, same_engine
+from ctx_metrics.roundtrip.guards import copies, guards, other_languages, same_engine
 
 PLAN = "Der Plan wurde am Montag vom Rat der Stadt angenommen ."
 
@@ -138,3 +138,39 @@ OPUS = "hf-Helsinki-NLP/opus-mt-de-en@0123456789ab-0123456789ab-beams6"
 )
 def test_same_engine(identity, name, same):
     assert same_engine(identity, ["other.txt", name]) == [name] * same
+
+
+EN, DE, FR, ZH = (
+    [f"{line} {number}" for number in range(40)]
+    for line in (
+        "the council of the city said that it had not seen the plan and that it was not of use to them",
+        "der Rat der Stadt sagte dass er den Plan nicht gesehen hat und dass er ihm nicht von Nutzen ist",
+        "le conseil de la ville a dit qu'il n'a pas vu le plan et que le plan ne lui est pas utile du tout",
+        "市议会说它没有看到这个计划这个计划对他们没有用市议会说它没有看到这个计划",
+    )
+)
+OTHER = "; the back-translator reads one, and round trips from another say nothing of quality"
+
+
+@pytest.mark.parametrize(
+    "sources, systems, trips, said",
+    [
+        (EN, [DE, DE, DE], [EN, EN, EN], []),
+        (EN, [DE, FR, DE], [EN, EN, EN], ["b seems to be in another language than the other systems" + OTHER]),
+        (None, [ZH, ZH, DE], [EN, EN, EN], ["c seems to be in another language than the other systems" + OTHER]),
+        (
+            EN,
+            [DE, FR],
+            [EN, EN],
+            ["a seems to be in another language than b" + OTHER, "b seems to be in another language than a" + OTHER],
+        ),
+        (EN, [DE, EN], [EN, EN], ["b seems to be in the source's language"]),
+        (EN, [EN], [EN], ["a seems to be in the source's language"]),
+        (EN, [FR], [FR], ["the round trip of a does not seem to be in the source's language"]),
+        (EN, [DE, FR[:9]], [EN, FR[:9]], []),  # too few words to tell
+        (EN, [], [EN], []),
+    ],
+)
+def test_systems_in_another_language(sources, systems, trips, said):
+    found = other_languages("abc"[: len(systems)], sources, systems, trips)
+    assert len(found) == len(said) and all(map(str.startswith, found, said)), found

@@ -25,7 +25,8 @@ def test_flags():
     assert parsed(*model, "--rtt-max-length", "99", "--rtt-cache", "none") == BackTranslation(
         "hf:me/nllb@main", "mine", "deu_Latn", "eng_Latn", 4, 99, "none"
     )
-    assert parsed("--rtt-bt", "cmd:a b", "--rtt-batch-lines", "7") == BackTranslation("cmd:a b", batch_lines=7)
+    given = parsed("--rtt-bt", "cmd:a b", "--rtt-batch-lines", "7", "--rtt-timeout", "30")
+    assert given == BackTranslation("cmd:a b", batch_lines=7, timeout=30)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,7 @@ def test_wrong_values_are_wrong_usage(flags):
         ({"spec": "cmd:cat", "source_code": "de"}, "--rtt-bt-from is for hf:"),
         ({"spec": "cmd:cat", "target_code": "en"}, "--rtt-bt-to is for hf:"),
         ({"spec": "hf:x", "batch_lines": 2}, "--rtt-batch-lines is for cmd:"),
+        ({"spec": "hf:x", "timeout": 2}, "--rtt-timeout is for cmd:"),
     ],
 )
 def test_settings_that_do_not_go_together(settings, said):

@@ -274,7 +274,9 @@ def test_pickling_drops_the_systems_and_keeps_the_results():
     metric.corpus_score(ONE, None)
     again = pickle.loads(pickle.dumps(metric))
     assert (
-        len(again._context.systems) == 0 and again.corpus_score(TWO, None).score == pytest.approx(20.0) and again.passes == [2]
+        len(again._context.systems) == 0
+        and again.corpus_score(TWO, None).score == pytest.approx(20.0)
+        and again.passes == [2]
     )
 
 

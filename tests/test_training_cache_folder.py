@@ -45,9 +45,10 @@ def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder,
     wanted, chunks = whole.states(train + dev), len(bound_encoder.batches)
     assert 3 * chunks == len(copies) > 18
     for number, folder in enumerate(copies):
-        done = (folder / "finished").stat().st_size // 16
+        done = (folder / "finished").stat().st_size // 24
         assert done == (number + 1) // 3
-        (folder / "plan-0007.safetensors.1.tmp").write_bytes(b"half a plan")
+        (folder / ".half.tmp").mkdir()
+        (folder / ".half.tmp" / "plan-0007.safetensors").write_bytes(b"half a plan")
         with open(folder / "states.f16", "ab") as file:  # half a chunk
             file.write(b"x" * (5 * TOKEN + 3))
         if number % 2:
@@ -129,15 +130,15 @@ def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):  #
             f"torch {torch.__version__}" not in (message := refusal(tmp_path / "c", encoder)) and "not 1.0" in message
         )
     with monkeypatch.context() as patch:
-        patch.setattr(module, "FORMAT", 2)
-        assert "format 1, not 2" in refusal(tmp_path / "c", encoder)
+        patch.setattr(module, "FORMAT", 3)
+        assert "format 2, not 3" in refusal(tmp_path / "c", encoder)
     assert contents(tmp_path / "c") == before
 
 
 def test_identity_file(tmp_path, encoder):  # noqa: F811
     filled(tmp_path / "deep" / "c", encoder, ["a cat"])
     assert json.loads((tmp_path / "deep" / "c" / "cache.json").read_text()) == {
-        "format": 1,
+        "format": 2,
         "ckpt": CKPT,
         "layers": [1, 3],
         "width": 48,
@@ -152,14 +153,15 @@ def test_folder_of_something_else(tmp_path, encoder):  # noqa: F811
     (tmp_path / "draft.tmp").write_text("mine")
     assert "no embedding cache, and not empty" in refusal(tmp_path, encoder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["draft.tmp", "notes.txt"]
-    assert "File exists" in refusal(tmp_path / "notes.txt", encoder)
+    assert "notes.txt is a file, and a folder must be there" in refusal(tmp_path / "notes.txt", encoder)
 
 
 def test_killed_before_the_first_file(tmp_path, encoder):  # noqa: F811
     (tmp_path / "lock").touch()
-    (tmp_path / "cache.json.17.tmp").write_text("{")
+    (tmp_path / ".half.tmp").mkdir()
+    (tmp_path / ".half.tmp" / "cache.json").write_text("{")
     filled(tmp_path, encoder, ["a cat"]).close()
-    assert not (tmp_path / "cache.json.17.tmp").exists()
+    assert not (tmp_path / ".half.tmp").exists()
 
 
 def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):  # noqa: F811
@@ -196,6 +198,59 @@ def test_states_file_cut_short(tmp_path, small_chunks, bound_encoder, caplog, ke
         assert (again == chunks) == (keep == 0) and (again == 1) == (keep == 0.99)
 
 
+def flip(path, at):
+    """Change one bit of a file, as an old disk does; `at` is where, from 0 to 1."""
+    data = bytearray(path.read_bytes())
+    data[int(at * (len(data) - 1))] ^= 4
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("at", [0, 0.37, 0.5, 0.99, 1])
+@pytest.mark.parametrize("bound", [{}, {"limit_mb": 0}])
+def test_a_bit_that_the_disk_has_changed(tmp_path, small_chunks, bound_encoder, caplog, at, bound):  # noqa: F811
+    """Its chunk is encoded again, also where there is no room to keep it; a later run finds it sound."""
+    texts, path = some_texts(60), tmp_path / "c" / "states.f16"
+    cache = filled(tmp_path / "c", bound_encoder, texts)
+    wanted = cache.states(texts)
+    cache.close()
+    flip(path, at)
+    bound_encoder.batches.clear()
+    cache = filled(tmp_path / "c", bound_encoder, texts, **bound)
+    cache.fill(texts)
+    assert same(cache.states(texts), wanted) and len(bound_encoder.batches) == 1
+    cache.close()
+    said = f"{path}: the file is damaged; 1 chunk is encoded again"
+    assert caplog.messages[0] == said and caplog.messages.count(said) == 1
+    caplog.clear()
+    again = filled(tmp_path / "c", bound_encoder, texts)
+    assert same(again.states(texts), wanted) and caplog.messages == [said] * bool(bound)
+
+
+def test_a_bit_of_what_says_which_chunks_are_finished(tmp_path, small_chunks, bound_encoder, caplog):  # noqa: F811
+    """Another chunk's number, or another checksum."""
+    texts = some_texts(60)
+    cache = filled(tmp_path / "c", bound_encoder, texts)
+    wanted = cache.states(texts)
+    cache.close()
+    whole = (tmp_path / "c" / "finished").read_bytes()
+    for at in (8, 16, len(whole) - 8):
+        shutil.copytree(tmp_path / "c", folder := tmp_path / str(at))
+        (folder / "finished").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        caplog.clear()
+        assert same(filled(folder, bound_encoder, texts).states(texts), wanted)
+        assert any("the file is damaged" in said for said in caplog.messages)
+
+
+def test_a_bit_of_a_plan(tmp_path, encoder):  # noqa: F811
+    filled(tmp_path / "c", encoder, some_texts(20)).close()
+    path = tmp_path / "c" / "plan-0000.safetensors"
+    for at in (0.6, 1):
+        flip(path, at)
+        assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged; ")
+        flip(path, at)
+    filled(tmp_path / "c", encoder, some_texts(20))
+
+
 @pytest.mark.parametrize("name", ["cache.json", "plan-0000.safetensors"])
 def test_damaged_files(tmp_path, encoder, name):  # noqa: F811
     filled(tmp_path / "c", encoder, some_texts(20)).close()
@@ -210,7 +265,7 @@ def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):  #
     (tmp_path / "c" / "plan-0000.safetensors").unlink()
     assert "finished: the file does not fit its plans" in refusal(tmp_path / "c", encoder)
     with open(tmp_path / "d" / "finished", "ab") as file:
-        file.write(np.array([1, 999], np.int64).tobytes())
+        file.write(np.array([1, 999, 0], np.int64).tobytes())
     assert "finished: the file does not fit its plans" in refusal(tmp_path / "d", encoder)
 
 

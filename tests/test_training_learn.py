@@ -237,9 +237,12 @@ def test_a_teacher_s_scores_are_kept_and_read_again(tmp_path, monkeypatch, caplo
     for other in (MetricSettings("chrf", CHRF, {"word_order": 2}), MetricSettings("ter", TER)):
         with pytest.raises(InputError, match="holds the scores of other texts, or of another teacher; name another"):
             taught(training, other, known, engine=QUIET, kept=kept)
-    kept.write_text("no scores")
-    with pytest.raises(InputError, match="holds no teacher's scores; name another file with --teacher-scores"):
-        taught(training, teacher, known, engine=QUIET, kept=kept)
+    whole = kept.read_bytes()
+    at = whole.index(b"scores.npy") + 200  # one bit of a score
+    for content in (b"no scores", whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]):
+        kept.write_bytes(content)
+        with pytest.raises(InputError, match="holds no teacher's scores; name another file with --teacher-scores"):
+            taught(training, teacher, known, engine=QUIET, kept=kept)
 
 
 def test_texts_without_scores_can_be_taught(tmp_path):

@@ -222,8 +222,12 @@ def test_a_state_of_another_training_is_refused(tmp_path):
 def test_a_damaged_state_is_refused(tmp_path):
     path = tmp_path / "state.safetensors"
     esim_trainer(path, LINEAR).train()
-    path.write_bytes(path.read_bytes()[:-100])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-100])
     with pytest.raises(InputError, match="no state of a training; delete it"):
+        esim_trainer(path, LINEAR).train()
+    path.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])  # one bit of a number
+    with pytest.raises(InputError, match="state.safetensors is damaged; delete it to train from the start"):
         esim_trainer(path, LINEAR).train()
 
 

@@ -39,7 +39,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # files' names need not be text
     with _notices_on_stderr():
         quiet_libraries()
         try:

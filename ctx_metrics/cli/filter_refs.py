@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Optional
 
 from ..errors import InputError
 from ..notices import notice
+from ..writing import check_writable, write_whole
 
 if TYPE_CHECKING:
     from ..run.streams import Segments
@@ -89,13 +90,11 @@ def run(args: Namespace) -> int:
     from ..pseudo_references.guard import near_equal
     from ..pseudo_references.options import PseudoFilter
     from ..pseudo_references.selection import select
-    from ..writing import write_whole
-    from .output import check_folder
 
     options = PseudoFilter.from_args(args)
     names = file_names(args.pseudo_refs, args.format)
     golds, pseudo, systems = read(args)
-    check_folder(args.output)
+    check_writable(args.output, folder=True)
     engine = EngineOptions.from_args(args)
     selection = select(golds, pseudo, options, engine, (args.language_pair or (None, None))[1])
     for words in selection.notices:

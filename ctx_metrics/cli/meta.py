@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from ..writing import check_writable
 
 if TYPE_CHECKING:
     from ..meta.judged import JudgedSet
@@ -32,13 +33,13 @@ def run(args: Namespace) -> int:
     if args.argv[0] == meta_paraphrase.WORD:
         return meta_paraphrase.run(args)
     meta_arguments.check(args, args.argv)
-    output.check_output(args.output)
+    check_writable(args.output)
     if args.plot:
         from ..meta import plots
 
         plots.check()
     for folder in filter(None, (args.plot, args.save_scores)):
-        output.check_folder(folder)
+        check_writable(folder, folder=True)
     sets = meta_data.read_sets(args)
     protocols = _protocols(sets, args)
     scores = meta_data.score_sets(sets, args)

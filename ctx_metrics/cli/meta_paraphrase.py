@@ -11,6 +11,7 @@ from os.path import expanduser
 
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, metric_name, positive, wanted_metrics
 from ..run.registry import MetricTable
+from ..writing import check_writable
 from .meta_arguments import ENDINGS, FORMATS, decimals, probability
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
@@ -96,7 +97,7 @@ def run(args: Namespace) -> int:
     from . import output
 
     _check(args)
-    output.check_output(args.output)
+    check_writable(args.output)
     sets = read_pair_sets(args.data, args.language)
     metrics = [
         MetricSettings(

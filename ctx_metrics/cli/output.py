@@ -2,15 +2,12 @@
 
 import json
 import math
-import os
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Optional
 
 from tabulate import tabulate
 
-from ..errors import InputError
 from ..writing import write_whole
 from .scoring import MetricReport, Record
 
@@ -60,8 +57,13 @@ def tsv(columns: Sequence[str], rows: Iterable[Sequence[Any]], decimals: int) ->
 
 
 def as_json(objects: list[dict], form: str, decimals: Optional[int]) -> str:
-    """JSON lines (jsonl) or one list (json); NaN becomes null."""
-    texts = [json.dumps(_plain(each, decimals), ensure_ascii=False, allow_nan=False) for each in objects]
+    """JSON lines (jsonl) or one list (json); NaN becomes null. Bytes of a file's name that are no text are escaped."""
+    texts = [
+        json.dumps(_plain(each, decimals), ensure_ascii=False, allow_nan=False)
+        .encode(errors="backslashreplace")
+        .decode()
+        for each in objects
+    ]
     if form == "jsonl":
         return "".join(text + "\n" for text in texts)
     return "[\n" + ",\n".join(texts) + "\n]\n"
@@ -81,42 +83,12 @@ def signatures(of_metrics: Iterable[tuple[str, str]]) -> str:
     return "\n".join([line, title, line, *(f" - {name:<10} {signature}" for name, signature in of_metrics)])
 
 
-def check_output(path: Optional[str]) -> None:
-    """Make the output file's folder; raise InputError, before anything is scored, where the file cannot be written."""
-    if path is None:
-        return
-    if Path(path).is_dir():
-        raise InputError(f"cannot write {path}: it is a folder")
-    try:
-        Path(os.path.realpath(path)).parent.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as error:
-        raise InputError(f"cannot write {path}: {error.filename} is a file, and a folder must be there") from error
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
-
-
-def check_folder(path: str) -> None:
-    """Make a folder to write files to; raise InputError where that cannot be."""
-    try:
-        Path(path).mkdir(parents=True, exist_ok=True)
-    except FileExistsError as error:
-        raise InputError(f"cannot write into {path}: {error.filename} is a file, and a folder must be there") from error
-    except OSError as error:
-        raise InputError(f"cannot write into {path}: {error.strerror}") from error
-    if not os.access(path, os.W_OK):
-        raise InputError(f"cannot write into {path}: Permission denied")
-
-
 def write(text: str, path: Optional[str]) -> None:
     """Write to a file, whole or not at all, or to the standard output."""
     if path is None:
         sys.stdout.write(text)
-        return
-    target = Path(os.path.realpath(path))
-    if path.startswith("/dev/") or (target.exists() and not target.is_file()):  # a device or a pipe is not replaced
-        Path(path).write_text(text, encoding="utf-8")
-        return
-    write_whole(path, text)
+    else:
+        write_whole(path, text)
 
 
 def _by_place(of_metrics: Sequence[list[Record]], level: str) -> list[Record]:

@@ -18,6 +18,7 @@ from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
 from ..run.context import build, capabilities
 from ..run.streams import Segments, check_lengths, names_fault, system_names
+from ..writing import check_writable
 from . import output
 from .argument_types import seed
 from .inputs import Inputs, inputs_of, language_pair, read_files
@@ -165,7 +166,7 @@ def _rank(args: Namespace) -> int:
     from ..metrics.resample import say_few_documents
 
     _check(args)
-    output.check_output(args.output)
+    check_writable(args.output)
     if args.plot:
         _check_plot(args.plot)
     read = _read(args)
@@ -209,7 +210,7 @@ def _check_plot(path: str) -> None:
     plots.check()
     if Path(path).suffix.lower() not in ENDINGS:
         raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
-    output.check_output(path)
+    check_writable(path)
 
 
 def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:

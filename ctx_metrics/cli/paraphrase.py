@@ -8,11 +8,13 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptio
 from collections.abc import Sequence
 from math import isnan
 from os.path import expanduser, isfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Optional, Union
 
 from ..errors import InputError
 from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
+from ..writing import check_writable, leftovers, remove_leftovers, write_whole
 from .argument_types import above_0, at_least_0, patience, seed
 
 if TYPE_CHECKING:
@@ -127,6 +129,9 @@ def _add_train(parser: ArgumentParser) -> None:
     group.add_argument("--seed", type=seed, metavar="N", help="Of all that is drawn. (Default: 1)")
     group.add_argument("--out", required=True, type=expanduser, metavar="FOLDER", help="The model's folder.")
     group.add_argument("--overwrite", action="store_true", help="Replace the model that --out holds.")
+    group.add_argument(
+        "--restart", action="store_true", help="Begin anew where --out holds the state of a training that was stopped."
+    )
 
 
 def _add_score(parser: ArgumentParser) -> None:
@@ -178,20 +183,27 @@ def recipe_of(args: Namespace) -> "ParaphraseRecipe":
 
 
 def _train(args: Namespace) -> int:
-    from pathlib import Path
+    from .train import say_stopped
 
+    _check_out(Path(args.out), args.overwrite)
+    try:
+        return _learn(args)
+    except KeyboardInterrupt:
+        return say_stopped(args.out)
+
+
+def _learn(args: Namespace) -> int:
     from ..language import guard_english
     from ..training.card import Source
     from ..training.data import data_sha256
+    from ..training.learn import STATE
     from ..training.paraphrase import learn
     from ..training.paraphrase_data import joined, read_labelled, split
     from ..training.paraphrase_output import CARD, card, write_model
-    from ..writing import write_whole
     from . import output
     from .train import name_of
 
     out, recipe = Path(args.out), recipe_of(args)
-    _check_out(out, args.overwrite)
     read = {path: read_labelled(path) for path in args.train}
     training = joined(list(read.values()))
     drawn = ""
@@ -206,8 +218,10 @@ def _train(args: Namespace) -> int:
     if args.encoder == "embedded":
         texts = (pair[0] for pair in training.pairs)
         guard_english("paraphrase train", "--encoder", True, None, texts, OTHER.format("--encoder"))
-    output.check_folder(args.out)
-    trained = learn(args.encoder, recipe, training, development, _engine(args))
+    remove_leftovers(out)
+    if args.restart:
+        (out / STATE).unlink(missing_ok=True)
+    trained = learn(args.encoder, recipe, training, development, _engine(args), out / STATE)
     sources = {
         "train": [
             Source(name_of(p), data_sha256(p), None, {"rows": len(of), "kept": len(of)}) for p, of in read.items()
@@ -223,6 +237,7 @@ def _train(args: Namespace) -> int:
         "pairs": {"train": len(training), "development": len(development)},
     }
     write_model(trained, recipe, out, args.encoder, notes)
+    (out / STATE).unlink(missing_ok=True)
     text = card(name_of(args.out), trained, recipe, sources["train"], sources["development"], drawn, args.argv)
     write_whole(str(out / CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
@@ -232,13 +247,15 @@ def _train(args: Namespace) -> int:
     return 0
 
 
-def _check_out(out, overwrite: bool) -> None:
-    """Raise InputError, before anything is trained, where --out holds something; makes nothing."""
-    if not out.is_dir() or not any(out.iterdir()):
-        return
-    if not (out / "config.json").exists():
+def _check_out(out: Path, overwrite: bool) -> None:
+    """Raise InputError, before anything is read, where --out holds something else than a stopped training; makes nothing."""
+    from ..training.learn import STATE
+
+    check_writable(str(out), folder=True)
+    there = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
+    if there and not there & {STATE, "config.json"}:
         raise InputError(f"{out} holds other things; name a new or empty folder with --out")
-    if not overwrite:
+    if "config.json" in there and not overwrite:
         raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")
 
 
@@ -250,7 +267,7 @@ def _score(args: Namespace) -> int:
 
     if len(args.pairs) > 2:
         args.command_parser.error("name one file of pairs, or two of sentences")
-    output.check_output(args.output)
+    check_writable(args.output)
     pairs, labelled = _read(args.pairs)
     if labelled is None:  # else reading has said it
         say_empty(" and ".join(args.pairs), pairs)

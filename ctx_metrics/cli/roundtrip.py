@@ -12,6 +12,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..notices import counted, notice
 from ..roundtrip.options import BackTranslation, add_backtranslation_arguments, checked_spec
+from ..writing import check_writable, write_whole
 from .inputs import language_pair
 
 INTERRUPTED = 130
@@ -86,17 +87,15 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(args: Namespace) -> int:
     from ..engine.options import EngineOptions
-    from .output import check_folder
 
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
     options = BackTranslation.from_args(args)
     engine = EngineOptions.from_args(args)
     targets = roundtrip_files(args.translations, args.output)
-    check_folder(args.output)
+    check_writable(args.output, folder=True)
     for target in targets:
-        if target.is_dir():
-            raise InputError(f"cannot write {target}: it is a folder")
+        check_writable(str(target))
     try:
         return _translate(args, options, engine, targets)
     except KeyboardInterrupt as stopped:
@@ -126,10 +125,9 @@ def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
 
 def _translate(args: Namespace, options: BackTranslation, engine, targets: list[Path]) -> int:
     from ..corpus import read_lines
-    from ..roundtrip.guards import guards, same_engine
+    from ..roundtrip.guards import guards, other_languages, same_engine
     from ..roundtrip.translate import round_trips
     from ..run.streams import system_names
-    from ..writing import write_whole
     from .output import table
 
     names = system_names(args.translations)
@@ -147,6 +145,8 @@ def _translate(args: Namespace, options: BackTranslation, engine, targets: list[
         write_whole(str(target), "".join(line + "\n" for line in stream), encoding=args.encoding)
     for whose in same_engine(identity, names):
         notice(f"the back-translator {identity} seems to be the system {whose}: its round trips come back too well")
+    for line in other_languages(names, sources, systems, streams):
+        notice(line)
     rows = []
     for name, target, system, stream in zip(names, targets, systems, streams):
         counts, said = guards([""] * len(system) if sources is None else sources, system, stream)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ..notices import notice
 from ..run.registry import metric_table
+from ..writing import check_writable
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -23,7 +24,7 @@ def run(args: Namespace) -> int:
     from . import arguments, inputs, output, scoring
 
     arguments.check(args, args.argv)
-    output.check_output(args.output)
+    check_writable(args.output)
     read = inputs.read_inputs(args)
     if args.slide_grid is not None:
         from . import grid

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Optional
 
 from ..errors import CtxMetricsError, InputError
 from ..notices import counted, notice
+from ..writing import check_writable, leftovers, write_whole
 
 if TYPE_CHECKING:
     from ..engine.options import EngineOptions
@@ -53,9 +54,14 @@ def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
     try:
         return train(args)
     except KeyboardInterrupt:
-        goes_on = f"; the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
-        notice("stopped" + goes_on * _is_begun(Path(args.out)))
-        return INTERRUPTED
+        return say_stopped(args.out)
+
+
+def say_stopped(out: str) -> int:
+    """Say what a Ctrl-C leaves of a training in --out; returns the exit code."""
+    goes_on = f"; the same command goes on where it was, by what {out} holds, and --restart begins anew"
+    notice("stopped" + goes_on * _is_begun(Path(out)))
+    return INTERRUPTED
 
 
 def _is_begun(out: Path) -> bool:
@@ -71,20 +77,13 @@ def check_out(out: Path, overwrite: bool) -> None:
     """Raise InputError where no model can be written to `out`, or one is there already; makes nothing."""
     from ..training.learn import STATE
 
-    there = out
-    while not there.exists() and not there.is_symlink():
-        there = there.parent
-    if not there.is_dir():
-        raise InputError(f"cannot write into {out}: {there} is no folder, and one must be there")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write into {out}: Permission denied")
+    check_writable(str(out), folder=True)
     # weights without config.json are of a training that was stopped in its last moment, and goes on from its state
     is_model = (out / "config.json").exists() or ((out / "model.safetensors").exists() and not (out / STATE).exists())
     if is_model and not overwrite:
         raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")
     ours = {STATE, EMBEDDINGS, CARD, CHECKS, CURVE, "config.json", "model.safetensors"}
-    # a write that was killed leaves a .tmp
-    there_now = {path.name for path in out.iterdir() if path.suffix != ".tmp"} if out.exists() else set()
+    there_now = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.exists() else set()
     others = sorted(there_now - ours)
     if others or ((out / CARD).exists() and not is_model):
         raise InputError(
@@ -101,10 +100,11 @@ def _train(args: Namespace) -> int:
     from ..training.development import read_development
     from ..training.examples import read_training_set
     from ..training.learn import STATE, Architecture, learn
-    from ..writing import write_whole
     from .output import as_json
     from .train_arguments import recipe_of
 
+    if args.teacher_scores and not os.path.exists(args.teacher_scores):
+        check_writable(args.teacher_scores)
     out, plot = Path(args.out), not args.no_plot and can_plot()
     engine = EngineOptions.from_args(args)
     recipe = recipe_of(args)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import CtxMetricsError
 from ..notices import counted, notice
+from ..writing import write_whole
 from . import train
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ def _train(args: Namespace) -> int:
     from ..training.learn import STATE
     from ..training.pairwise import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
     from ..training.pairwise_card import best_check, card
-    from ..writing import write_whole
     from .output import as_json
     from .train_pairwise_arguments import recipe_of, specs
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..notices import counted, notice
 from ..scoring.scores import score_lines
-from ..writing import write_whole
+from ..writing import make_folder, write_whole
 from .judged import JudgedSet, MetricScores, row_means
 from .readers.rows import find, unpacked
 from .readers.scores import SEGMENTS, SYSTEMS, read_score_lines
@@ -99,10 +99,7 @@ def write_score_files(
     and "-" in the reference's, as the last "-" of a file's name parts the two. Raises InputError where that fails.
     """
     paths = []
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write into {folder}: {error.strerror}") from error
+    make_folder(folder)
     for each in scores:
         name, read = re.sub(r"[\s/]", "_", each.name), re.sub(r"[-\s/]", "_", reference)
         levels = {SEGMENTS: each.segment_scores, SYSTEMS: each.system_scores}

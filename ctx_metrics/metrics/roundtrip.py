@@ -55,6 +55,7 @@ class RoundTripMetric(DerivedMetric):
         super().announce(systems)
         self._roundtrips = self._by_system(systems, self._context.roundtrips)
         self._warn_of_same_engine(systems, self._context.backtranslator)
+        self._warn_of_other_languages(systems, self._context.sources, self._context.roundtrips)
 
     def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
         self.num_refs = 0
@@ -95,6 +96,13 @@ class RoundTripMetric(DerivedMetric):
                 f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
                 "back too well; take another one"
             )
+
+    def _warn_of_other_languages(self, systems, sources, roundtrips) -> None:
+        from ..roundtrip.guards import other_languages
+
+        names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
+        for line in other_languages(names, sources, systems, roundtrips):
+            notice(line)
 
     def _texts(self, corpus: Corpus) -> Texts:
         from ..roundtrip.guards import guards

@@ -1,7 +1,6 @@
 """Folders that our training writes: model.safetensors, config.json and README.md. Loading one runs no code of it."""
 
 import json
-import os
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +8,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import nn
 
-from ..errors import InputError, ModelError
-from ..writing import replacing, write_whole
+from ..errors import ModelError
+from ..writing import write_tensors, write_whole
 from .hub import ResolvedModel, file_sha256, resolve
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
@@ -111,12 +110,7 @@ def write_model(folder: Path, config: Mapping, tensors: Mapping[str, torch.Tenso
 
     Raises InputError where that fails.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with replacing(str(folder / WEIGHTS)) as beside:
-            save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside)
-            os.chmod(beside, 0o644)  # safetensors leaves it readable by its owner alone
-    except OSError as error:
-        raise InputError(f"cannot write {folder / WEIGHTS}: {error.strerror or error}") from error
+    write_tensors(str(folder / WEIGHTS), tensors)
     written = {**config, "weights_sha256": file_sha256(folder / WEIGHTS)}
-    write_whole(str(folder / CONFIG), json.dumps(written, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    write_whole(str(folder / CONFIG), text, errors="backslashreplace")

@@ -236,6 +236,8 @@ def _after_files(print_scores, run: Run):
     @functools.wraps(print_scores)
     def wrapper(*args, **options):
         _write_files(run)
+        if run.active and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="surrogateescape")  # files' names need not be text
         return print_scores(*args, **options)
 
     return wrapper

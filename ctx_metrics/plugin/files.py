@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Optional
 
@@ -14,7 +13,7 @@ from ..errors import InputError
 from ..run.context import capabilities
 from ..run.streams import reference_name
 from ..scoring.scores import score_lines, scores, shown
-from ..writing import write_whole
+from ..writing import check_writable, write_whole
 from .capture import Run
 
 if TYPE_CHECKING:
@@ -24,21 +23,12 @@ SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score
 
 
 def check(targets: dict[str, str]) -> None:
-    """Make the folders of the targets (paths by flag); raises InputError for one that cannot be written."""
+    """Raise InputError for a target (paths by flag) that cannot be written; makes nothing."""
     for flag, path in targets.items():
         is_folder = flag == "--ctx-seg-scores"
-        try:
-            target = os.path.realpath(path) if os.path.islink(path) else path
-            folder = path if is_folder else os.path.dirname(target) or "."
-            os.makedirs(folder, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except FileExistsError as error:
-            raise InputError(f"{flag} {path}: {error.filename} is a file, and a folder must be there") from error
-        except OSError as error:
-            raise InputError(f"{flag} {path}: cannot write there: {error.strerror}") from error
         if not is_folder and (not path or os.path.exists(path) and not os.path.isfile(path)):
             raise InputError(f"{flag} {path}: cannot write there: not the name of a file")
+        check_writable(path, is_folder, flag)
 
 
 def write(run: Run) -> None:

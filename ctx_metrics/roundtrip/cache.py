@@ -1,25 +1,32 @@
 """Translations that are kept: a sqlite file for each back-translator, by the sha256 of the line."""
 
+import errno
 import hashlib
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Optional
 
 from ..errors import InputError
+from ..notices import counted, notice
+from ..writing import checksum
 from .backtranslator import Translation
 
 WAIT = 60.0  # seconds for another process to finish writing
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS translations (line BLOB PRIMARY KEY, translation TEXT NOT NULL, "
-    "input_cut INTEGER NOT NULL, output_cut INTEGER NOT NULL)"
+    "input_cut INTEGER NOT NULL, output_cut INTEGER NOT NULL, checksum INTEGER)"
 )
+_COLUMNS = "line, translation, input_cut, output_cut"
 
 
 class TranslationCache:
     """A back-translator's translations on disk; each `put` is there whole or not at all, also after a power cut.
+
+    A translation that the disk has changed since, as its checksum tells, is forgotten.
 
     folder    made if it is not there; None keeps all in memory
     key       the back-translator's cache_key
@@ -32,37 +39,70 @@ class TranslationCache:
         with self._errors():
             if folder is not None:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _make(self.path)
             self._database = sqlite3.connect(":memory:" if self.path is None else str(self.path), timeout=WAIT)
+            self._database.text_factory = lambda text: text.decode(
+                errors="surrogateescape"
+            )  # what is damaged may be no text
             try:
-                with self._database:
-                    self._database.execute(_TABLE)
+                self._make_table()
             except BaseException:
                 self.close()
                 raise
 
     def get(self, lines: Iterable[str]) -> dict[str, Translation]:
-        """Those of the lines that are kept, with their translations."""
-        found = {}
+        """Those of the lines that are kept, with their translations. Says how many are damaged, which are forgotten."""
+        found, damaged = {}, []
         with self._errors():
             for line in lines:
                 row = self._database.execute(
-                    "SELECT translation, input_cut, output_cut FROM translations WHERE line = ?", (_digest(line),)
+                    f"SELECT {_COLUMNS}, checksum FROM translations WHERE line = ?", (_digest(line),)
                 ).fetchone()
-                if row is not None:
-                    found[line] = Translation(row[0], bool(row[1]), bool(row[2]))
+                if row is None:
+                    continue
+                if row[-1] == _checksum(row[:-1]):
+                    found[line] = Translation(row[1], bool(row[2]), bool(row[3]))
+                else:
+                    damaged.append(row[:1])
+            if damaged:
+                with self._database:
+                    self._database.executemany("DELETE FROM translations WHERE line = ?", damaged)
+                number = counted(len(damaged), "kept line is", "kept lines are")
+                notice(f"{self.path}: {number} damaged and translated again")
         return found
 
     def put(self, translations: Mapping[str, Translation]) -> None:
         """Keep the translations of some lines. Of two that were made at once the first stays."""
         with self._errors(), self._database:
             self._database.executemany(
-                "INSERT INTO translations VALUES (?, ?, ?, ?) ON CONFLICT (line) DO NOTHING",
-                [(_digest(line), each.text, each.input_cut, each.output_cut) for line, each in translations.items()],
+                "INSERT INTO translations VALUES (?, ?, ?, ?, ?) ON CONFLICT (line) DO NOTHING",
+                [
+                    (*row, _checksum(row))
+                    for line, each in translations.items()
+                    for row in [(_digest(line), each.text, int(each.input_cut), int(each.output_cut))]
+                ],
             )
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+
+    def _make_table(self) -> None:
+        """Make the table where there is none; give that of an earlier version the checksums that it lacks."""
+        if "checksum" in self._columns():
+            return
+        with self._database:
+            self._database.execute("BEGIN IMMEDIATE")  # two processes may be here at once
+            self._database.execute(_TABLE)
+            if "checksum" in self._columns():
+                return
+            rows = self._database.execute(f"SELECT {_COLUMNS} FROM translations").fetchall()
+            self._database.execute("ALTER TABLE translations ADD COLUMN checksum INTEGER")
+            sums = [(_checksum(row), row[0]) for row in rows]
+            self._database.executemany("UPDATE translations SET checksum = ? WHERE line = ?", sums)
+
+    def _columns(self) -> list[str]:
+        return [column[1] for column in self._database.execute("PRAGMA table_info(translations)")]
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -87,3 +127,16 @@ def file_stem(key: str) -> str:
 
 def _digest(line: str) -> bytes:
     return hashlib.sha256(line.encode()).digest()
+
+
+def _checksum(row: tuple) -> int:
+    """Of a line's digest, its translation, and what was cut."""
+    return checksum(repr(row).encode("utf-8", "surrogatepass"))
+
+
+def _make(path: Path) -> None:
+    """Make a file unless it is there, with the umask's permissions, which sqlite leaves as they are; follows no link."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link")
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

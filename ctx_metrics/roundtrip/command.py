@@ -1,25 +1,30 @@
 """Back-translation by a command of the user's: lines on its standard input, lines on its standard output."""
 
+import os
 import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from typing import Optional
+from contextlib import suppress
+from typing import IO, Optional
 
 from ..corpus import split_lines
 from ..errors import InputError
 from ..notices import counted, notice
 from .backtranslator import BackTranslator, Translation
-from .command_identity import command_digest, named_by
-from .options import BATCH_LINES, BackTranslation
+from .command_identity import command_digest, named_by, program
+from .options import BATCH_LINES, LINE_SECONDS, START_SECONDS, BackTranslation
 
-SHOWN = 60  # characters of a line, in messages
+SHOWN = 60  # characters of a line of text, in messages
 SHOWN_ERROR = 200
 LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what many programs, Python's splitlines too, take for one
 
 
 class CommandTranslator(BackTranslator):
-    """Runs a command through the shell, once for each portion of lines, in UTF-8; lines end at "\\n" only."""
+    """Runs a command through the shell, once for each portion of lines, in UTF-8; lines end at "\\n" only.
+
+    Messages name its program, never its other words, in which keys may stand.
+    """
 
     def __init__(self, options: BackTranslation):
         self.command = options.spec.removeprefix("cmd:")
@@ -28,30 +33,54 @@ class CommandTranslator(BackTranslator):
             f"-{options.label}" if options.label else ""
         )
         self.batch_lines = options.batch_lines or BATCH_LINES
+        self.timeout = options.timeout
+        self._shown = repr(program(self.command))
 
     def chunks(self, lines: Sequence[str]) -> list[list[str]]:
         return [list(lines[k : k + self.batch_lines]) for k in range(0, len(lines), self.batch_lines)]
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """Raises InputError where the command fails, or writes no UTF-8, or another number of lines than it was given."""
+        """Raises InputError where the command fails or takes too long, or writes no UTF-8 or not as many lines as it got."""
         # a file, and no pipe: a command that stops reading would kill this process where SIGPIPE is not ignored
         with tempfile.TemporaryFile() as given:
             given.write("".join(line + "\n" for line in lines).encode())
             given.seek(0)
-            done = subprocess.run(
-                self.command, shell=True, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
-            )
-        if done.returncode:
-            raise InputError(f"cmd: {self._shown} {_ending(done.returncode)}{_end_of(done.stderr)}")
-        found = split_lines(self._decoded(done.stdout))
+            code, output, errors = self._run(given, len(lines))
+        if code:
+            raise InputError(f"cmd: {self._shown} {_ending(code)}{_end_of(errors)}")
+        found = split_lines(self._decoded(output))
         if len(found) != len(lines):
             raise InputError(
                 f"cmd: line-count drift: {self._shown} was given {counted(len(lines), 'line', 'lines')} from "
                 f"{_short(lines[0])!r} on and wrote {counted(len(found), 'line', 'lines')}; it must write one for each, in "
-                f"their order{_suspect(lines)}{_end_of(done.stderr)}"
+                f"their order{_suspect(lines)}{_end_of(errors)}"
             )
         self._say_what_changed()
         return [Translation(text) for text in found]
+
+    def _run(self, given: IO[bytes], lines: int) -> tuple[int, bytes, bytes]:
+        """Exit code, output and errors of the command; whatever ends the waiting, a Ctrl-C too, ends all its processes."""
+        limit = self.timeout or max(START_SECONDS, LINE_SECONDS * lines)
+        with subprocess.Popen(
+            self.command,
+            shell=True,
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a group of its own, so that the shell's children can be ended with it
+        ) as running:
+            try:
+                output, errors = running.communicate(timeout=limit)
+            except BaseException as error:
+                _kill(running)
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                raise InputError(
+                    f"cmd: {self._shown} was given {counted(lines, 'line', 'lines')} and was not done after "
+                    f"{counted(limit, 'second', 'seconds')}; give it more time with --rtt-timeout, or fewer lines with "
+                    f"--rtt-batch-lines{_end_of(error.stderr or b'')}"
+                ) from error
+        return running.returncode, output, errors
 
     def _say_what_changed(self) -> None:
         """After the first portion, so that little is lost: what is kept now, a run with the changed files does not find."""
@@ -76,13 +105,17 @@ class CommandTranslator(BackTranslator):
                 "the command must write UTF-8: set its encoding, or end it with '| iconv -f ITS_ENCODING -t UTF-8'"
             ) from error
 
-    @property
-    def _shown(self) -> str:
-        return repr(_short(self.command))
+
+def _kill(running: subprocess.Popen) -> None:
+    """End a command and all that it started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+    running.kill()
 
 
-def _short(text: str, most: int = SHOWN) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
 def _ending(code: int) -> str:

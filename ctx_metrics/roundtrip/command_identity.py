@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
@@ -43,16 +44,30 @@ def command_digest(command: str, named: Mapping[str, str]) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
-def _words(command: str) -> Iterator[tuple[str, bool]]:
-    """A command's words, and whether it writes to what they name."""
+def program(command: str) -> str:
+    """The program that a command starts first, without what stands before it and after it.
+
+    >>> program("KEY=secret ./translate.sh --key secret | tail"), program("(curl -H secret url)")
+    ('./translate.sh', 'curl')
+    """
+    words = (token for token in _tokens(command) if not set(token) <= OPERATOR and not re.match(r"\w+=", token))
+    return next(words, "the command")
+
+
+def _tokens(command: str) -> list[str]:
+    """The words and the operators of a command."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars="".join(OPERATOR))
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
-        tokens = list(lexer)
+        return list(lexer)
     except ValueError:  # quotes that the shell alone understands
-        tokens = command.split()
+        return command.split()
+
+
+def _words(command: str) -> Iterator[tuple[str, bool]]:
+    """A command's words, and whether it writes to what they name."""
     before, tee = "", False
-    for token in tokens:
+    for token in _tokens(command):
         if set(token) <= OPERATOR:
             tee = tee and bool(set(token) & set("<>"))
         else:

@@ -10,6 +10,7 @@ from typing import Optional
 from ..errors import InputError
 
 BATCH_LINES = 100
+START_SECONDS, LINE_SECONDS = 600, 60  # what a command may take unless --rtt-timeout says it: the first at least
 NO_CACHE = "none"
 
 
@@ -25,6 +26,7 @@ class BackTranslation:
     max_length     most tokens of a translation; None: as the model's generation_config has it
     cache          folder of the translations that are kept; None: the user's cache; "none": nothing is kept
     batch_lines    lines that the command gets at a time; None: 100
+    timeout        seconds that the command may take for these; None: 60 a line, 600 at least
 
     Raises InputError for a spec or a label that is no such thing, and for settings that a command does not have.
     """
@@ -37,6 +39,7 @@ class BackTranslation:
     max_length: Optional[int] = None
     cache: Optional[str] = None
     batch_lines: Optional[int] = None
+    timeout: Optional[int] = None
 
     def __post_init__(self):
         for check, text in ((checked_spec, self.spec), (checked_label, self.label)):
@@ -52,6 +55,8 @@ class BackTranslation:
             raise InputError(f"{given[0]} is for hf: back-translators; a cmd: has it in its command")
         if not self.is_command and self.batch_lines:
             raise InputError("--rtt-batch-lines is for cmd: back-translators; --ctx-batch-tokens is for models")
+        if not self.is_command and self.timeout:
+            raise InputError("--rtt-timeout is for cmd: back-translators, and this one is a model; leave it out")
 
     @property
     def is_command(self) -> bool:
@@ -77,6 +82,7 @@ class BackTranslation:
             args.rtt_max_length,
             args.rtt_cache,
             args.rtt_batch_lines,
+            args.rtt_timeout,
         )
 
 
@@ -158,6 +164,13 @@ def add_backtranslation_arguments(group) -> None:
         "--rtt-batch-lines",
         type=positive,
         metavar="N",
-        help="Lines that a command gets each time it is started; more for one that takes long to start. "
-        f"(Default: {BATCH_LINES})",
+        help="Lines that a command gets each time it is started; more for one that takes long to start, 1 for one that "
+        f"looks at neighbouring lines. (Default: {BATCH_LINES})",
+    )
+    group.add_argument(
+        "--rtt-timeout",
+        type=positive,
+        metavar="SECONDS",
+        help="What a command may take for these lines before it is ended. "
+        f"(Default: {LINE_SECONDS} a line, {START_SECONDS} at least)",
     )

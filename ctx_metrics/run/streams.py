@@ -116,7 +116,8 @@ def reference_name(paths: Sequence[str]) -> str:
 def check_roundtrips(args: Namespace, systems: int) -> None:
     """Raise InputError where --roundtrip and --rtt-* contradict each other, or the files are not one a system."""
     if not args.rtt_bt:
-        for dest in ("rtt_bt_from", "rtt_bt_to", "rtt_beams", "rtt_max_length", "rtt_cache", "rtt_batch_lines"):
+        settings = "bt_from", "bt_to", "beams", "max_length", "cache", "batch_lines", "timeout"
+        for dest in [f"rtt_{setting}" for setting in settings]:
             if getattr(args, dest) is not None:
                 flag = f"--{dest.replace('_', '-')}"
                 raise InputError(f"{flag} says how --rtt-bt translates, and --rtt-bt is not given; leave it out")

@@ -5,34 +5,37 @@ once, by a plan that is on disk before anything is encoded, and a chunk is alway
 again and again where the bound leaves no room for it, with the same result.
 
 Files: cache.json (what made it), plan-N.safetensors (token ids), states.f16 (finished chunks, one after another), finished
-(int64 pairs: the plan and the chunk of each of them), lock.
+(int64 triples: the plan, the chunk and the checksum of each of them), lock. A chunk that the disk has changed is encoded
+again, and stands once more at the end.
 """
 
 import json
 import os
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Optional
 
 import numpy as np
 import torch
 from filelock import FileLock, Timeout
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
 from ..engine.encoder import TextEncoder
 from ..engine.store import EmbeddingStore
 from ..engine.tokenizer import TokenIds
 from ..errors import InputError, ModelError
 from ..notices import counted, notice
-from ..writing import replacing
+from ..writing import checksum, leftovers, os_errors, remove_leftovers, write_bytes
 from .cache_plan import Place, Plan
 
-FORMAT = 1  # of the files, and of the rule that cuts plans into chunks
+FORMAT = 2  # of the files, and of the rule that cuts plans into chunks
 RECENT_BYTES = 2**28  # of chunks beyond the bound that stay in memory
 TOKENIZED_AT_ONCE = 10_000  # the tokenizer's own results take much more memory than the ids
 IDENTITY, STATES, FINISHED, LOCK = "cache.json", "states.f16", "finished", "lock"
+ENTRY = np.dtype([("plan", np.int64), ("chunk", np.int64), ("checksum", np.int64)])
 MEND = "name another --cache folder or delete this one"
 
 
@@ -71,27 +74,33 @@ class EmbeddingCache:
         self._planned: dict[bytes, Place] = {}  # by token ids, of all plans
         self._places: dict[str, Optional[Place]] = {}  # of all texts that were filled; None for those without tokens
         self._kept: dict[tuple[int, int], np.ndarray] = {}  # states of finished chunks, [tokens, layers, width]
+        self._entries: dict[
+            tuple[int, int], tuple[int, int]
+        ] = {}  # of those in the folder: which entry, and its checksum
+        self._sound: set[int] = set()  # entries that were checked
+        self._damaged: set[int] = set()
         self._recent = EmbeddingStore(RECENT_BYTES)
         self._lock: Optional[FileLock] = None
         if self.folder is not None:
             try:
-                self._open(ckpt)
-            except BaseException as error:
+                with self._os_errors():
+                    self._open(ckpt)
+            except BaseException:
                 self.close()
-                if isinstance(error, OSError):
-                    raise self._unusable(error) from error
                 raise
 
     def fill(self, texts: Sequence[str], label: str = "encoding") -> None:
         """Make texts known, and encode and keep what is not kept yet of them, with a progress bar.
 
-        A notice counts the texts that the bound leaves out. Raises InputError where the folder cannot be written.
+        Notices count the chunks whose checksum tells of damage, which are encoded again, and the texts that the bound leaves
+        out. Raises InputError where the folder cannot be written.
         """
         self._plan(texts)
         places = {place for text in texts if (place := self._places[text]) is not None}
+        self._check({place[:2] for place in places})
         chosen, size = [], self._used()
         for number, chunk in sorted({place[:2] for place in places} - self._kept.keys()):
-            more = self._plans[number].tokens(chunk) * self._token_bytes + 16  # with its entry among the finished
+            more = self._plans[number].tokens(chunk) * self._token_bytes + ENTRY.itemsize
             if number >= 0 and size + more <= self.limit:
                 chosen.append((number, chunk))
                 size += more
@@ -162,7 +171,7 @@ class EmbeddingCache:
         """Write a new plan; one that has no room comes out the same the next time."""
         number = max(self._plans, default=-1) + 1
         if self.folder is not None:
-            data = save({"ids": ids, "lengths": lengths})
+            data = save({"ids": ids, "lengths": lengths}, {"checksum": str(checksum(ids, lengths))})
             if self._used() + len(data) <= self.limit:
                 self._write(plan_file(number), data)
             else:
@@ -181,14 +190,31 @@ class EmbeddingCache:
         if self.folder is None:
             self._kept[number, chunk] = states
             return
-        try:
-            for name, data in ((STATES, states), (FINISHED, np.array([number, chunk], np.int64))):
+        entry = np.array((number, chunk, of_chunk(number, chunk, states)), ENTRY)
+        with self._os_errors():
+            for name, data in ((STATES, states), (FINISHED, entry)):
                 with open(self.folder / name, "ab") as file:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())  # no chunk may be called finished before its states are there
-        except OSError as error:
-            raise self._unusable(error) from error
+
+    def _check(self, chunks: set[tuple[int, int]]) -> None:
+        """Forget those of the chunks that are not on the disk as they were written, and say how many."""
+        before = len(self._damaged)
+        for key in chunks & self._entries.keys():
+            number, written = self._entries[key]
+            if number in self._sound or of_chunk(*key, self._kept[key]) == written:
+                self._sound.add(number)
+            else:
+                self._damaged.add(number)
+                del self._kept[key], self._entries[key]
+        self._say_damage(len(self._damaged) - before)
+
+    def _say_damage(self, chunks: int) -> None:
+        if chunks:
+            notice(
+                f"{self.folder / STATES}: the file is damaged; {counted(chunks, 'chunk is', 'chunks are')} encoded again"
+            )
 
     def _beyond(self, number: int, chunk: int) -> np.ndarray:
         """The states of a chunk that is not kept."""
@@ -219,7 +245,7 @@ class EmbeddingCache:
         """Take the folder, check what made it, and find what it holds."""
         self.folder.mkdir(parents=True, exist_ok=True)
         identity = self.folder / IDENTITY
-        others = [path for path in self.folder.iterdir() if path.name != LOCK and not path.name.startswith(IDENTITY)]
+        others = {path for path in self.folder.iterdir() if path.name != LOCK} - {*leftovers(self.folder)}
         if others and not identity.exists():
             raise InputError(f"{self.folder} is no embedding cache, and not empty; name another --cache folder")
         self._lock = FileLock(self.folder / LOCK, thread_local=False)
@@ -229,8 +255,7 @@ class EmbeddingCache:
             raise InputError(
                 f"embedding cache {self.folder} is in use by another process; wait for it or name another --cache folder"
             ) from error
-        for path in self.folder.glob("*.tmp"):  # of a process that was killed
-            path.unlink()
+        remove_leftovers(self.folder)
         made_with = {
             "format": FORMAT,
             "ckpt": ckpt,
@@ -245,11 +270,7 @@ class EmbeddingCache:
         else:
             self._write(IDENTITY, json.dumps(made_with, indent=2).encode())
         for path in sorted(self.folder.glob(plan_file("*"))):
-            try:
-                arrays = load_file(path)
-                self._know(int(path.stem.split("-")[1]), Plan(arrays["ids"], arrays["lengths"]))
-            except (SafetensorError, KeyError) as error:
-                raise InputError(f"{path}: the file is damaged; {MEND}") from error
+            self._know(int(path.stem.split("-")[1]), Plan(*read_plan(path)))
         self._map()
 
     def _map(self) -> None:
@@ -257,23 +278,21 @@ class EmbeddingCache:
         states, finished = self.folder / STATES, self.folder / FINISHED
         for path in (states, finished):
             path.touch()
-        entries = np.fromfile(finished, np.int64)
-        entries = entries[: len(entries) // 2 * 2].reshape(-1, 2)
+        entries = np.fromfile(finished, ENTRY).tolist()  # without the half of one that a killed process leaves
         try:
-            ends = [0, *np.cumsum([self._plans[number].tokens(chunk) for number, chunk in entries.tolist()]).tolist()]
+            ends = [0, *np.cumsum([self._plans[number].tokens(chunk) for number, chunk, _ in entries]).tolist()]
         except (KeyError, IndexError) as error:
             raise InputError(f"{finished}: the file does not fit its plans; {MEND}") from error
         there = bisect_right(ends, states.stat().st_size // self._token_bytes) - 1
-        if there < len(entries):
-            notice(
-                f"{states}: the file is damaged; {counted(len(entries) - there, 'chunk is', 'chunks are')} encoded again"
-            )
-        for path, size in ((finished, 16 * there), (states, ends[there] * self._token_bytes)):
+        self._say_damage(len(entries) - there)
+        for path, size in ((finished, ENTRY.itemsize * there), (states, ends[there] * self._token_bytes)):
             if path.stat().st_size > size:
                 os.truncate(path, size)
         shape = (ends[there], *self._shape)
         data = np.memmap(states, np.float16, "r", shape=shape).view(np.ndarray) if there else None  # none of size 0
-        self._kept = {tuple(e): data[start:end] for e, start, end in zip(entries[:there].tolist(), ends, ends[1:])}
+        sound = [number for number in range(there) if number not in self._damaged]
+        self._kept = {entries[number][:2]: data[ends[number] : ends[number + 1]] for number in sound}
+        self._entries = {entries[number][:2]: (number, entries[number][2]) for number in sound}
 
     def _used(self) -> int:
         """Bytes of the limit that are taken."""
@@ -283,20 +302,31 @@ class EmbeddingCache:
 
     def _write(self, name: str, data: bytes) -> None:
         """Write a file that appears whole or not at all."""
-        try:
-            with replacing(str(self.folder / name)) as beside, open(beside, "wb") as file:
-                file.write(data)
-        except OSError as error:
-            raise self._unusable(error) from error
+        write_bytes(str(self.folder / name), data, "; name another --cache folder")
 
-    def _unusable(self, error: OSError) -> InputError:
-        return InputError(
-            f"cannot use {self.folder} as embedding cache: {error.strerror or error}; name another --cache folder"
-        )
+    def _os_errors(self) -> AbstractContextManager[None]:
+        return os_errors(f"cannot use {self.folder} as embedding cache", "; name another --cache folder")
 
 
 def plan_file(number) -> str:
     return f"plan-{number:0>4}.safetensors"
+
+
+def of_chunk(number: int, chunk: int, states: np.ndarray) -> int:
+    """The checksum of a chunk of a plan, which another chunk in its place would not have."""
+    return checksum(np.array([number, chunk]), states)
+
+
+def read_plan(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """A plan's token ids and lengths; raises InputError for a file that is damaged."""
+    try:
+        with safe_open(path, "np") as file:
+            ids, lengths, written = file.get_tensor("ids"), file.get_tensor("lengths"), file.metadata()["checksum"]
+    except (SafetensorError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: the file is damaged; {MEND}") from error
+    if written != str(checksum(ids, lengths)):
+        raise InputError(f"{path}: the file is damaged; {MEND}")
+    return ids, lengths
 
 
 def check_identity(path: Path, made_with: dict) -> None:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Optional
 
 import numpy as np
-from safetensors.torch import save_file
 from scipy.stats import pearsonr
 
 from ..engine.encoder import TextEncoder
@@ -32,6 +31,7 @@ from ..meta.readers.tree import read_tree
 from ..models import hub
 from ..models.regressor import CONFIG_KIND, RegressorNetwork, feature_names, predict
 from ..windows import sentence_windows
+from ..writing import write_tensors, write_whole
 from .data import Judgement, judgements
 from .fit import Recipe, encode_pairs, fit
 
@@ -155,13 +155,11 @@ def write_model(
     rows: int,
 ) -> None:
     """Write model.safetensors (fp16) and config.json; README.md, the card, is written by hand beside them."""
-    folder.mkdir(parents=True, exist_ok=True)
     tensors = {
         name: tensor.half() if name == "pooled.mlp.1.weight" else tensor
         for name, tensor in network.state_dict().items()
     }
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    (folder / "model.safetensors").chmod(0o644)  # safetensors leaves it readable by its owner alone
+    write_tensors(str(folder / "model.safetensors"), tensors)
     config = {
         "model_type": CONFIG_KIND,
         "encoder": hub.EMBEDDED,
@@ -178,7 +176,7 @@ def write_model(
         "training": {**asdict(recipe), "rows": rows},
         "development": {name: round(value, 4) for name, value in scores.items()},
     }
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    write_whole(str(folder / "config.json"), json.dumps(config, indent=2) + "\n")
 
 
 def main() -> None:

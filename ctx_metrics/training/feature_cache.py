@@ -1,7 +1,7 @@
 """Numbers of texts on disk (metrics' scores, sentence vectors), so that a second training need not compute them again."""
 
 import hashlib
-import os
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Optional
@@ -10,11 +10,14 @@ import numpy as np
 
 from ..errors import InputError
 from ..notices import notice
-from ..writing import replacing
+from ..writing import checksum, write_bytes
+
+SUM_BYTES = 4  # at the end of a file
+MEND = "; name another --cache folder"
 
 
 class FeatureCache:
-    """Arrays in one .npy file each, named by what they were computed of.
+    """Arrays in one .npy file each, named by what they were computed of, with a checksum behind them.
 
     folder    where the files lie, made if it is not there; None keeps nothing
 
@@ -42,35 +45,37 @@ class FeatureCache:
         """
         if self.folder is None:
             return compute()
-        path = self.folder / f"{_sha256([signature, texts_key])}.npy"
+        path = self.folder / f"{_sha256([signature, texts_key, 'checksum'])}.npy"
         try:
-            with open(path, "rb") as file:
-                found = np.lib.format.read_array(file, allow_pickle=False)
-                if not file.read(1):
-                    return found
+            found = _array(path.read_bytes())
         except FileNotFoundError:
             return self._keep(path, compute())
         except OSError as error:
             raise self._unusable(error) from error
-        except Exception:  # whatever numpy makes of a damaged header or of too few numbers
-            pass
+        if found is not None:
+            return found
         notice(f"{path}: the file is damaged; what it held is computed again")
         return self._keep(path, compute())
 
     def _keep(self, path: Path, values: np.ndarray) -> np.ndarray:
-        try:
-            with replacing(str(path)) as beside, open(beside, "wb") as file:
-                np.save(file, values, allow_pickle=False)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise self._unusable(error) from error
+        written = io.BytesIO()
+        np.save(written, values, allow_pickle=False)
+        content = written.getvalue()
+        write_bytes(str(path), content + checksum(content).to_bytes(SUM_BYTES, "little"), MEND)
         return values
 
     def _unusable(self, error: OSError) -> InputError:
-        return InputError(
-            f"cannot use {self.folder} as feature cache: {error.strerror or error}; name another --cache folder"
-        )
+        return InputError(f"cannot use {self.folder} as feature cache: {error.strerror or error}{MEND}")
+
+
+def _array(content: bytes) -> Optional[np.ndarray]:
+    """The array that a file holds, None where it is damaged."""
+    if checksum(content[:-SUM_BYTES]) != int.from_bytes(content[-SUM_BYTES:], "little"):
+        return None
+    try:
+        return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    except ValueError:  # none of ours, or empty
+        return None
 
 
 def texts_key(streams: Sequence[Optional[Sequence[Optional[str]]]]) -> str:

@@ -19,6 +19,7 @@ from ..models.learned_estimator import PREFIX
 from ..models.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ..models.trained import check_fields, checked_weights, load_weights, read_config, write_model
 from ..notices import counted, notice
+from ..writing import make_folder, remove_leftovers
 from .cache import EmbeddingCache
 from .development import DevelopmentSet
 from .examples import TrainingSet
@@ -119,10 +120,8 @@ def learn(
     }
     if (out / STATE).exists():  # a state of another training is refused before anything is encoded
         read_state(out / STATE, fingerprint)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write into {out}: {error.strerror or error}") from error
+    make_folder(str(out))
+    remove_leftovers(out)
     check_tokens(encoder, training, development, max_length)
     embeddings = None
     if architecture.kind != "comet":

@@ -23,6 +23,7 @@ from ..models.scaling import fit_min_max, fit_pca
 from ..models.sentence_vectors import SentenceVectors, VectorSource, parse_source
 from ..models.trained import read_config, write_model
 from ..notices import counted, notice
+from ..writing import make_folder, remove_leftovers
 from .comparisons import Comparisons, strict_tau
 from .feature_cache import FeatureCache, texts_key
 from .learn import encoder_name
@@ -155,10 +156,8 @@ def learn(
     }
     if (out / STATE).exists():
         read_state(out / STATE, fingerprint)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write into {out}: {error.strerror or error}") from error
+    make_folder(str(out))
+    remove_leftovers(out)
     trainer = PairwiseTrainer(numbers.network, recipe, *comparisons, out / STATE, fingerprint, engine.quiet)
     with one_thread():
         checks = trainer.train()

@@ -27,11 +27,11 @@ chose the epoch, which makes the model's tau a little optimistic, and a number's
 
 
 def best_check(checks: Sequence["Check"]) -> int:
-    """The number of the check with the highest tau, of equal ones the last, whose weights the model has.
+    """The number of the check with the highest tau, of equal ones the first, whose weights the model has.
 
     Raises ValueError if there are none.
     """
-    return max(range(len(checks)), key=lambda number: (checks[number].tau, number))
+    return max(range(len(checks)), key=lambda number: checks[number].tau)
 
 
 def use(folder: str) -> list[str]:

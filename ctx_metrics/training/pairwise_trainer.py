@@ -47,7 +47,7 @@ class Progress:
     """Where a training is.
 
     phase, epoch    how many are behind it; taken    steps of this epoch; costs    the sum over the pairs of this epoch
-    best            number of the best check, the later of equal ones
+    best            number of the best check, the first of equal ones
     rise            number of the check, or of the phase's start, from which patience counts
     """
 
@@ -178,16 +178,15 @@ class PairwiseTrainer:
         self.progress.costs += value * pairs
 
     def _check(self) -> None:
-        """Find the tau of the development pairs; keep the weights unless it was higher before."""
+        """Find the tau of the development pairs; keep the weights where it was never as high before."""
         progress = self.progress
         tau = strict_tau(margins(self.network, self.development))
         best = progress.checks[progress.best].tau if progress.best >= 0 else -math.inf
         phase = self.recipe.phases[progress.phase]
         progress.checks.append(Check(phase, progress.epoch + 1, progress.costs / len(self.y), tau))
-        if tau >= best:
-            progress.best, self.best = len(progress.checks) - 1, self._copy()
         if tau > best:
-            progress.rise = len(progress.checks) - 1
+            progress.best, self.best = len(progress.checks) - 1, self._copy()
+            progress.rise = progress.best
 
     def _next_phase(self) -> None:
         """Go on from the best weights so far, with a fresh optimiser."""

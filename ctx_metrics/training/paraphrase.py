@@ -1,9 +1,15 @@
-"""Trains a paraphrase classifier: an encoder that reads both sentences as one sequence, with a head of two labels."""
+"""Trains a paraphrase classifier: an encoder that reads both sentences as one sequence, with a head of two labels.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+Stopped at any moment, it goes on where it was, bit for bit.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 import torch
@@ -28,8 +34,10 @@ from ..models.sequence_classifier import (
 )
 from ..notices import counted, notice
 from .batches import epoch_batches
+from .interruption import deferred
 from .paraphrase_data import LabelledPairs
 from .recipe import linear_rate
+from .state import TrainingState, load_moments, moments, read_state, write_state
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -37,6 +45,8 @@ if TYPE_CHECKING:
     from ..models.pair_classifier import PairClassifier
 
 DEFAULT_RANK = 32
+# Seconds between two writings of the state, beside those after each epoch: that of a whole encoder is large.
+STATE_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,17 @@ class PairCheck:
 
 
 @dataclass
+class Progress:
+    """Where a training is: steps and epochs behind it, the losses of this epoch's steps, the best check's number."""
+
+    step: int = 0
+    epoch: int = 0
+    losses: list[float] = field(default_factory=list)
+    best: int = 0
+    checks: list[PairCheck] = field(default_factory=list)
+
+
+@dataclass
 class TrainedClassifier:
     """The network with its best weights, rounded as they will be stored, and the figures of those."""
 
@@ -120,15 +141,19 @@ def learn(
     training: LabelledPairs,
     development: LabelledPairs,
     engine: EngineOptions = EngineOptions(),
+    state: Optional[Path] = None,
 ) -> TrainedClassifier:
     """Train a classifier, and keep the weights of the epoch that is most often right on the development pairs.
 
     encoder    embedded, a folder, or a hub name[@revision]
+    state      a file that holds where the training is while it runs; started again with the same arguments, it goes on from
+               there. None: nothing is kept
     engine     its dtype bf16 computes the training's matrix products in bf16, about twice as fast where the CPU can; the
                development pairs are always read in fp32
 
     The same settings, data and number of threads give the same weights bit for bit. Raises InputError for settings that do
-    not fit, ModelError for an encoder that cannot be used.
+    not fit and for a state of another training, ModelError for an encoder that cannot be used, and KeyboardInterrupt, after
+    saving the state, on Ctrl-C.
     """
     dtype = resolve_dtype(engine.dtype)
     if dtype == torch.float16:
@@ -142,12 +167,23 @@ def learn(
     else:
         network = load_classifier(resolved.folder, labels=2)
     limit = token_limit(tokenizer, network.config, recipe.max_length)
-    trainer = _Trainer(network, tokenizer, recipe, limit, resolve_device(engine.device), dtype)
-    checks = trainer.train(training, development, engine.quiet)
-    best = max(range(len(checks)), key=lambda k: checks[k].accuracy)  # the first of equals
+    fingerprint = {
+        "encoder": resolved.ckpt,
+        "recipe": asdict(recipe),
+        "number format": str(dtype),
+        "training data": digest(training),
+        "development data": digest(development),
+    }
+    trainer = _Trainer(network, tokenizer, recipe, limit, resolve_device(engine.device), dtype, state, fingerprint)
+    trainer.train(training, development, engine.quiet)
     trainer.keep_best()
     found = figures(trainer.values(development), development.labels)
-    return TrainedClassifier(network, tokenizer, resolved, checks, best, found)
+    return TrainedClassifier(network, tokenizer, resolved, trainer.progress.checks, trainer.progress.best, found)
+
+
+def digest(pairs: LabelledPairs) -> str:
+    """sha256 of all pairs and their labels."""
+    return hashlib.sha256(json.dumps([pairs.pairs, np.asarray(pairs.labels).tolist()]).encode()).hexdigest()
 
 
 def check_types(folder: Path, tokenizer: "PreTrainedTokenizerBase") -> None:
@@ -170,9 +206,12 @@ class _Trainer:
         limit: int,
         device: torch.device,
         dtype: torch.dtype,
+        state_path: Optional[Path],
+        fingerprint: dict[str, Any],
     ):
         self.network, self.tokenizer, self.recipe, self.limit = network.to(device), tokenizer, recipe, limit
         self.device, self.dtype = device, dtype
+        self.state_path, self.fingerprint, self._saved = state_path, fingerprint, time.monotonic()
         self.parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
         decayed = [parameter for parameter in self.parameters if parameter.dim() > 1]
         others = [parameter for parameter in self.parameters if parameter.dim() <= 1]
@@ -180,12 +219,14 @@ class _Trainer:
             [{"params": decayed, "weight_decay": recipe.weight_decay}, {"params": others, "weight_decay": 0.0}],
             lr=recipe.learning_rate,
         )
-        self.step = 0
+        self.progress = Progress()
         self.best: dict[str, torch.Tensor] = {}
 
-    def train(self, training: LabelledPairs, development: LabelledPairs, quiet: bool) -> list[PairCheck]:
-        """All epochs; the weights of the best one are in `best` then."""
-        recipe = self.recipe
+    def train(self, training: LabelledPairs, development: LabelledPairs, quiet: bool) -> None:
+        """All epochs that are left; the weights of the best one are in `best` then."""
+        if self.state_path is not None and self.state_path.exists():
+            self._restore(read_state(self.state_path, self.fingerprint))
+        recipe, progress = self.recipe, self.progress
         forward, cut = encode_pairs(self.tokenizer, training.pairs, self.limit)
         turned, _ = encode_pairs(self.tokenizer, [pair[::-1] for pair in training.pairs], self.limit)
         if cut:
@@ -194,44 +235,78 @@ class _Trainer:
             )
         lengths = [(len(each["input_ids"]), 0) for each in forward]
         steps = recipe.epochs * -(-len(training) // recipe.batch)
-        checks: list[PairCheck] = []
-        best = 0
-        with tqdm(total=steps, unit="step", disable=True if quiet else None) as bar:
-            for epoch in range(recipe.epochs):
-                turn = np.random.default_rng([recipe.seed, epoch, 1]).random(len(training)) < (
+        with (
+            deferred() as interrupted,
+            tqdm(total=steps, initial=progress.step, unit="step", disable=True if quiet else None) as bar,
+        ):
+            while progress.epoch < recipe.epochs and not self._is_done():
+                turn = np.random.default_rng([recipe.seed, progress.epoch, 1]).random(len(training)) < (
                     0.5 if recipe.swap else 0
                 )
-                losses = []
-                for rows in epoch_batches(lengths, range(len(training)), recipe.batch, recipe.seed, epoch):
+                batches = epoch_batches(lengths, range(len(training)), recipe.batch, recipe.seed, progress.epoch)
+                for rows in batches[len(progress.losses) :]:
                     inputs = [(turned if turn[row] else forward)[row] for row in rows]
-                    losses.append(self._step(inputs, training.labels[rows], steps))
+                    progress.losses.append(self._step(inputs, training.labels[rows], steps))
                     bar.update()
-                found = figures(self.values(development), development.labels)
-                checks.append(PairCheck(epoch + 1, float(np.mean(losses)), **found))
-                if epoch == 0 or found["accuracy"] > checks[best].accuracy:
-                    best = epoch
-                    self.best = {name: tensor.cpu().clone() for name, tensor in learned(self.network).items()}
-                bar.set_postfix(loss=f"{checks[-1].loss:.4f}", dev=f"{found['accuracy']:.4f}")
-                if recipe.patience is not None and epoch - best >= recipe.patience:
-                    break
-        return checks
+                    self._keep_state(interrupted)
+                last = self._check(development)
+                bar.set_postfix(loss=f"{last.loss:.4f}", dev=f"{last.accuracy:.4f}")
+                self._save()
+
+    def _is_done(self) -> bool:
+        """Whether so many epochs since the best one that patience ends the training."""
+        patience = self.recipe.patience
+        return patience is not None and self.progress.epoch - 1 - self.progress.best >= patience
+
+    def _check(self, development: LabelledPairs) -> PairCheck:
+        """The check that ends an epoch; its weights are kept where none before was as often right."""
+        progress, found = self.progress, figures(self.values(development), development.labels)
+        progress.checks.append(PairCheck(progress.epoch + 1, float(np.mean(progress.losses)), **found))
+        if progress.epoch == 0 or found["accuracy"] > progress.checks[progress.best].accuracy:
+            progress.best = progress.epoch
+            self.best = {name: tensor.cpu().clone() for name, tensor in learned(self.network).items()}
+        progress.epoch, progress.losses = progress.epoch + 1, []
+        return progress.checks[-1]
+
+    def _keep_state(self, interrupted: Callable[[], bool]) -> None:
+        """Save the state where it is time, and on Ctrl-C, which ends the training."""
+        if interrupted():
+            self._save()
+            raise KeyboardInterrupt
+        if time.monotonic() - self._saved >= STATE_SECONDS:
+            self._save()
+
+    def _save(self) -> None:
+        self._saved = time.monotonic()
+        if self.state_path is not None:
+            state = TrainingState(
+                learned(self.network), self.best, moments(self.optimizer), json.dumps(asdict(self.progress))
+            )
+            write_state(self.state_path, state, self.fingerprint)
+
+    def _restore(self, state: TrainingState) -> None:
+        progress = json.loads(state.progress)
+        checks = [PairCheck(**check) for check in progress.pop("checks")]
+        self.progress, self.best = Progress(**progress, checks=checks), state.best
+        self.network.load_state_dict(state.network, strict=False)
+        load_moments(self.optimizer, state.optimizer)
 
     def _step(self, inputs: list[dict], labels: np.ndarray, steps: int) -> float:
         # dropout hangs on the seed and the step alone
-        torch.manual_seed(self.recipe.seed * 1_000_003 + self.step)
+        torch.manual_seed(self.recipe.seed * 1_000_003 + self.progress.step)
         for group in self.optimizer.param_groups:
-            group["lr"] = linear_rate(self.recipe, self.step, steps)
+            group["lr"] = linear_rate(self.recipe, self.progress.step, steps)
         self.network.train()
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             logits = self.network(**batch_of(self.tokenizer, inputs, self.device)).logits
         loss = nn.functional.cross_entropy(logits.float(), torch.as_tensor(labels, device=self.device).long())
         if not torch.isfinite(loss):
-            raise InputError(f"the loss of step {self.step + 1} is {loss.item()}; lower the learning rate")
+            raise InputError(f"the loss of step {self.progress.step + 1} is {loss.item()}; lower the learning rate")
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip)
         self.optimizer.step()
-        self.step += 1
+        self.progress.step += 1
         return loss.item()
 
     @torch.inference_mode()

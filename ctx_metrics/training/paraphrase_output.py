@@ -1,7 +1,6 @@
 """The folder of a trained paraphrase classifier: its weights in one of two layouts, and its card."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,11 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
 from ..models.adapted_classifier import write_adapted
 from ..models.low_rank import learned
 from ..models.pair_classifier import LABELS
 from ..models.sequence_classifier import silent
+from ..writing import make_folder, os_errors, replacing
 from .card import Source, command, sources, table
 from .learn import encoder_name
 from .paraphrase import ParaphraseRecipe, TrainedClassifier
@@ -49,15 +48,13 @@ def _write_checkpoint(trained: TrainedClassifier, out: Path) -> None:
     trained.network.config.id2label = LABELS
     trained.network.config.label2id = {name: label for label, name in LABELS.items()}
     trained.network.config._name_or_path = trained.encoder.name  # not the folder, which is of this machine
-    try:
-        with tempfile.TemporaryDirectory(dir=out) as beside, silent():
-            trained.network.save_pretrained(beside, safe_serialization=True)
-            trained.tokenizer.save_pretrained(beside)
-            names = sorted(os.listdir(beside), key=lambda name: name == "config.json")  # config.json last
-            for name in names:
-                shutil.move(os.path.join(beside, name), out / name)
-    except OSError as error:
-        raise InputError(f"cannot write into {out}: {error.strerror or error}") from error
+    make_folder(str(out))
+    with os_errors(f"cannot write into {out}"), tempfile.TemporaryDirectory(".tmp", ".", out) as own, silent():
+        trained.network.save_pretrained(own, safe_serialization=True)
+        trained.tokenizer.save_pretrained(own)
+        for name in sorted(os.listdir(own), key=lambda name: name == "config.json"):  # config.json last
+            with replacing(str(out / name)) as beside:
+                os.replace(os.path.join(own, name), beside)
 
 
 def card(

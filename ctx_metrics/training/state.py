@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from ..errors import InputError
 from ..notices import notice
-from ..writing import replacing
+from ..writing import checksum, write_tensors
 
 PARTS = ("network", "best", "optimizer")
 
@@ -27,15 +26,14 @@ class TrainingState(NamedTuple):
 
 def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any]) -> None:
     """Write a state and what it is of; raises InputError where that fails."""
-    tensors = {
-        f"{part}/{name}": tensor.cpu().contiguous() for part in PARTS for name, tensor in getattr(state, part).items()
+    tensors = {f"{part}/{name}": tensor for part in PARTS for name, tensor in getattr(state, part).items()}
+    metadata = {
+        "progress": state.progress,
+        "fingerprint": json.dumps(fingerprint),
+        "sums": json.dumps(_sums()),
+        "checksum": _checksum(tensors, state.progress),
     }
-    metadata = {"progress": state.progress, "fingerprint": json.dumps(fingerprint), "sums": json.dumps(_sums())}
-    try:
-        with replacing(str(path)) as beside:
-            save_file(tensors, beside, metadata)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    write_tensors(str(path), tensors, metadata)
 
 
 def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
@@ -49,9 +47,11 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
             metadata = file.metadata()
             tensors = {name: file.get_tensor(name) for name in file.keys()}
         written, sums = json.loads(metadata["fingerprint"]), json.loads(metadata["sums"])
-        progress = metadata["progress"]
+        progress, written_sum = metadata["progress"], metadata["checksum"]
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is no state of a training; delete it to train from the start") from error
+    if written_sum != _checksum(tensors, progress):
+        raise InputError(f"{path} is damaged; delete it to train from the start")
     wanted = json.loads(json.dumps(fingerprint))
     if differing := [name for name in {**written, **wanted} if written.get(name) != wanted.get(name)]:
         raise InputError(
@@ -68,6 +68,29 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
         part, _, key = name.partition("/")
         parts[part][key] = tensor
     return TrainingState(**parts, progress=progress)
+
+
+def moments(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """What an optimizer remembers of each parameter, by the parameter's number and the kind."""
+    of_parameters = optimizer.state_dict()["state"]
+    return {f"{number}.{kind}": tensor for number, each in of_parameters.items() for kind, tensor in each.items()}
+
+
+def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+    """Give an optimizer what `moments` of one over the same parameters gave."""
+    whole = optimizer.state_dict()
+    for name, tensor in tensors.items():
+        number, _, kind = name.partition(".")
+        whole["state"].setdefault(int(number), {})[kind] = tensor
+    optimizer.load_state_dict(whole)
+
+
+def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
+    """Of all that a state holds."""
+    parts = [
+        tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy() for name in sorted(tensors)
+    ]
+    return str(checksum(progress.encode(), *parts))
 
 
 def _sums() -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """Another metric's scores as what is to be learned, in place of people's."""
 
 import hashlib
+import io
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Optional
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from ..errors import InputError
 from ..meta.judged import JudgedSet
 from ..meta.scoring import MetricSettings, build_metric, lacking, score_set
 from ..notices import counted, notice
-from ..writing import replacing
+from ..writing import write_bytes
 from .examples import TrainingSet, standardised
 
 DECIMALS = 4  # on the scale 0-100; beyond them the order of a GPU's sums may tell
@@ -101,7 +103,7 @@ def _read(path: Path, key: str) -> np.ndarray:
     try:
         with np.load(path, allow_pickle=False) as file:
             written, scores = str(file["key"]), file["scores"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InputError(f"{path} holds no teacher's scores; name another file with --teacher-scores") from error
     if written != key:
         raise InputError(
@@ -112,8 +114,6 @@ def _read(path: Path, key: str) -> np.ndarray:
 
 
 def _write(path: Path, key: str, scores: np.ndarray) -> None:
-    try:
-        with replacing(os.fspath(path)) as beside, open(beside, "wb") as file:
-            np.savez(file, key=np.array(key), scores=scores)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    content = io.BytesIO()  # numpy's zip file does not bear that writing fails
+    np.savez(content, key=np.array(key), scores=scores)
+    write_bytes(os.fspath(path), content.getvalue())

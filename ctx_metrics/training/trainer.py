@@ -19,7 +19,7 @@ from .inputs import PairInputs
 from .interruption import deferred
 from .losses import pairwise_hinge, squared_error
 from .recipe import Recipe, linear_rate
-from .state import TrainingState, read_state, write_state
+from .state import TrainingState, load_moments, moments, read_state, write_state
 
 DEVELOPMENT_BATCH = 64
 # Steps between two writings of the state, beside those at each check.
@@ -226,21 +226,13 @@ class Trainer:
     def _save(self) -> None:
         if self.state_path is None:
             return
-        moments = {
-            f"{number}.{name}": tensor
-            for number, of_parameter in self.optimizer.state_dict()["state"].items()
-            for name, tensor in of_parameter.items()
-        }
         progress = json.dumps(asdict(self.progress))
-        write_state(self.state_path, TrainingState(self._weights(), self.best, moments, progress), self.fingerprint)
+        state = TrainingState(self._weights(), self.best, moments(self.optimizer), progress)
+        write_state(self.state_path, state, self.fingerprint)
 
     def _restore(self, state: TrainingState) -> None:
         progress = json.loads(state.progress)
         checks = [Check(**check) for check in progress.pop("checks")]
         self.progress, self.best = Progress(**progress, checks=checks), state.best
         self.network.load_state_dict(state.network)
-        whole = self.optimizer.state_dict()
-        for name, tensor in state.optimizer.items():
-            number, _, kind = name.partition(".")
-            whole["state"].setdefault(int(number), {})[kind] = tensor
-        self.optimizer.load_state_dict(whole)
+        load_moments(self.optimizer, state.optimizer)

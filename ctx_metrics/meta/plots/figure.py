@@ -71,12 +71,16 @@ def new_figure(width: float, height: float) -> "Figure":
 def label(name: str, longest: int = 0) -> str:
     """A name as matplotlib shows it literally, cut in its middle if it is longer than `longest` (0: never).
 
+    Bytes of a file's name that are no text, which matplotlib cannot draw, become the replacement character.
+
     >>> label("metricx_xxl_DA_2019-refA", 15)
     'metricx…19-refA'
+    >>> label("caf\\udce9.txt")
+    'caf�.txt'
     >>> label("a$b$")
     'a\\\\$b\\\\$'
     """
-    name = " ".join(name.split())
+    name = " ".join(name.split()).encode(errors="surrogateescape").decode(errors="replace")
     if longest and len(name) > longest:
         end = (longest - 1) // 2
         name = name[: longest - 1 - end] + "…" + name[len(name) - end :]
@@ -96,13 +100,9 @@ def save(figure: "Figure", path: str) -> None:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
-    try:
-        Path(path).resolve().parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as beside, style(), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            figure.savefig(beside, format=ending[1:])
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    with replacing(path) as beside, style(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(beside, format=ending[1:])
     unknown = {str(each.message) for each in caught if "missing from" in str(each.message)}
     if unknown:
         notice(f"{path}: {counted(len(unknown), 'letter', 'letters')} that the figure's font lacks are drawn as boxes")
