@@ -3,9 +3,8 @@
 import json
 from collections.abc import Collection
 
-from ...corpus import BOM, read_text
 from ...errors import InputError
-from .rows import Row, unpacked
+from .rows import Row, read_table_text, unpacked
 
 
 def is_jsonl(path: str) -> bool:
@@ -23,7 +22,7 @@ def read_jsonl(path: str, wanted: Collection[str]) -> tuple[list[str], list[Row]
     """
     keys: dict[str, None] = {}
     found = []
-    for number, line in enumerate(read_text(path).removeprefix(BOM).split("\n"), 1):
+    for number, line in enumerate(read_table_text(path).split("\n"), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"

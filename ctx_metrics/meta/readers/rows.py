@@ -24,13 +24,14 @@ class Row(NamedTuple):
 
 def read_rows(path: str, needed: Sequence[str] = (), ragged: bool = False) -> tuple[list[str], list[Row]]:
     """The header and the rows of a tab-separated file (.gz and .xz too). No quotes: a cell is what stands between tabs.
+    Lines end as read_table_text says.
 
     needed   columns that must be there
     ragged   whether rows may lack columns that are not needed, and have more than the header names
 
     Raises InputError naming the line whose number of cells does not fit the header.
     """
-    lines = read_text(path).removeprefix(BOM).split("\n")
+    lines = read_table_text(path).split("\n")
     if lines[-1] == "":
         lines.pop()
     rows = [line.removesuffix("\r").split("\t") for line in lines]
@@ -122,5 +123,16 @@ def language_pair(name: str) -> tuple[Optional[str], Optional[str]]:
 
 def header_of(path: str) -> tuple[list[str], str]:
     """The columns that a file's first line names, and what parts them, a tab or a comma."""
-    first = read_text(path).removeprefix(BOM).partition("\n")[0].removesuffix("\r")
-    return (first.split("\t"), "\t") if "\t" in first else (next(csv.reader([first]), []), ",")
+    first = read_table_text(path).partition("\n")[0].removesuffix("\r")
+    if "\t" in first:
+        return first.split("\t"), "\t"
+    try:
+        return next(csv.reader(io.StringIO(first, newline="")), []), ","
+    except csv.Error as error:
+        raise InputError(f"{path}, line 1: {error}; write a header that names the columns") from error
+
+
+def read_table_text(path: str) -> str:
+    """All of a table's text. Lines end at a line feed; where a file has none, at a carriage return (old spreadsheets)."""
+    text = read_text(path).removeprefix(BOM)
+    return text if "\n" in text else text.replace("\r", "\n")
