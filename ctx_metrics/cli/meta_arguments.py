@@ -133,8 +133,9 @@ def _add_data(parser: ArgumentParser) -> None:
         "--reference",
         type=expanduser,
         metavar="NAME",
-        help="Reference of a tree, such as refA, or several joined by a comma; in MQM annotations the human translation "
-        "to take as reference, such as Human-A.0; with rankings the reference file.",
+        help="Reference of a tree, such as refA, or several joined by a comma; in a table that has several the column, "
+        "such as ref2 or ref,ref2; in MQM annotations the human translation to take as reference, such as Human-A.0; with "
+        "rankings the reference file.",
     )
     group.add_argument(
         "--outputs", type=expanduser, metavar="DIR", help="Folder of the systems' outputs, with rankings."

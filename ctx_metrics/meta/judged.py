@@ -31,6 +31,7 @@ class JudgedSet:
     segments          N, also where no texts are there
     hypotheses        S lists of N texts, None where a system's output is not there; None: no texts (score files do)
     references        R streams of N texts, None where a reference is missing
+    reference         what the data call them, such as "refA", or "refA,refB" for two; None where they have no name
     sources, doc_ids  N texts each, or None; a document is a run of equal ids
     source_lang, target_lang  language codes, None where unknown
     segment_scores    float64 (S, N), higher is better, NaN where nobody judged an output; None: no scores of segments
@@ -57,6 +58,7 @@ class JudgedSet:
     segment_scores: Optional[np.ndarray] = None
     system_scores: Optional[np.ndarray] = None
     preferences: Optional[np.ndarray] = None
+    reference: Optional[str] = None
 
     def __post_init__(self):
         if len(set(self.systems)) < len(self.systems):

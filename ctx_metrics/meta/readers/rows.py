@@ -10,9 +10,12 @@ from typing import NamedTuple, Optional
 
 from ...corpus import BOM, read_text
 from ...errors import InputError
+from ...notices import notice
 
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
 PACKED = (".gz", ".xz")
+REFERENCES = ("ref", "reference", "pe")
+FURTHER_REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})[-_]?([A-Z]|\d+)")  # ref2, refB
 
 
 class Row(NamedTuple):
@@ -73,6 +76,23 @@ def _header(path: str, header: list[str], needed: Sequence[str]) -> list[str]:
         if column not in header:
             raise InputError(f"{path}, line 1: no column {column}; the header names {', '.join(header) or 'nothing'}")
     return header
+
+
+def reference_columns(path: str, header: Sequence[str], wanted: Optional[str]) -> tuple[list[str], Optional[str]]:
+    """The columns of a table that are read as references, and what they are called together, None for the only one.
+
+    wanted    columns by name, joined by commas. Where the table has not all of them, or for None: the first of `ref`,
+              `reference`, `pe`, and these with a number or a capital letter (ref2, refB); if there are others, that is said
+    """
+    there = [name for name in REFERENCES if name in header]
+    there += [name for name in header if FURTHER_REFERENCE.fullmatch(name)]
+    chosen = wanted.split(",") if wanted else []
+    if chosen and set(chosen) <= set(header):
+        return chosen, wanted
+    if len(there) < 2:
+        return there, None
+    notice(f"{path}: {there[0]} is the reference, of {', '.join(there)} (--reference)")
+    return there[:1], there[0]
 
 
 def number(text: str, where: str) -> float:
