@@ -79,7 +79,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     own |= add_sacrebleu_arguments(parser, words)
     group = parser.add_argument_group("engine of the neural metrics")
     add_engine_arguments(group)
-    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars.")
+    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars, and no lines in their place.")
     parser.set_defaults(own=own, table=table)
 
 
@@ -183,7 +183,8 @@ def _add_metrics(group, table: MetricTable) -> None:
         "--save-scores",
         type=expanduser,
         metavar="DIR",
-        help="Write the scores of -m to files in DIR/SET, for --scores.",
+        help="Write the scores of -m to files in DIR/SET, each metric's when it is done, for --scores; what is there already, "
+        "of the same texts with the same settings, is not scored again.",
     )
     group.add_argument(
         "--slide-grid",

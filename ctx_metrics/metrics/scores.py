@@ -21,10 +21,7 @@ class Scores(NamedTuple):
 def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str]]) -> Scores:
     """A system's scores by any metric, from its statistics; no documents without ids."""
     rows = metric._extract_corpus_statistics(system, None)
-    small = metric
-    if hasattr(metric, "effective_order"):  # BLEU of single sentences, as --sentence-level sets it
-        small = copy.copy(metric)
-        small.effective_order = True
+    small = for_segments(metric)
     return Scores(
         [float(small._aggregate_and_compute([row]).score) for row in rows],
         [
@@ -33,6 +30,15 @@ def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str
         ],
         float(metric._aggregate_and_compute(rows).score),
     )
+
+
+def for_segments(metric: Metric) -> Metric:
+    """The metric as it scores segments and documents: BLEU with effective order, as --sentence-level sets it."""
+    if not hasattr(metric, "effective_order"):
+        return metric
+    small = copy.copy(metric)
+    small.effective_order = True
+    return small
 
 
 def shown(score: Optional[float]) -> str:
