@@ -183,8 +183,8 @@ def _add_metrics(group, table: MetricTable) -> None:
         "--save-scores",
         type=expanduser,
         metavar="DIR",
-        help="Write the scores of -m to files in DIR/SET, each metric's when it is done, for --scores; what is there already, "
-        "of the same texts with the same settings, is not scored again.",
+        help="Write the scores of -m to files in DIR/SET, each metric's when it is done, for --scores. What is there of the "
+        "same texts and settings is not scored again.",
     )
     group.add_argument(
         "--slide-grid",
@@ -231,8 +231,8 @@ def _add_protocols(group) -> None:
         "--test",
         choices=["auto", "perm-both", "bootstrap", "pairs", "williams", "none"],
         default="auto",
-        help="How metrics are compared; auto takes bootstrap for acc-eq, tau-23 and the taus of preferences, "
-        "perm-both for all others; pairs is WMT's permutation for acc-eq, which is too lenient. (Default: %(default)s)",
+        help="How metrics are compared; auto takes perm-both for systems (sys-..., spa), bootstrap for "
+        "segments and preferences; pairs is WMT's permutation for acc-eq, which is too lenient. (Default: %(default)s)",
     )
     group.add_argument(
         "--alpha", type=probability, default=0.05, metavar="P", help="Level of significance. (Default: %(default)s)"

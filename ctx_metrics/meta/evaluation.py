@@ -216,6 +216,8 @@ class _Comparisons:
             return p_not_better(self.replicates(better), self.replicates(worse))
         if self.test == "pairs":
             return pairwise_permutation(self._credits_of(better), self._credits_of(worse), **options)
+        cells = [self.protocol.cells(judged) for judged in self.sets]
+        a, b = ([each if of is None else each[of] for each, of in zip(arrays, cells)] for arrays in (a, b))
         # early stopping blurs p-values of .02 and less
         return perm_both(a, b, self._value, early_stop=self.significance.alpha > 0.02, **options)
 
@@ -227,6 +229,7 @@ class _Comparisons:
             options = {"resamples": self.significance.resamples, "seed": self.significance.seed}
             if all(each.parts is not None for each in found):
                 pooled = self.protocol.overall == "pooled"
+                options |= {"value": self.protocol.of_sums, "of_pairs": self.protocol.of_pairs}
                 self._replicates[name] = bootstrap_parts([each.parts for each in found], pooled, **options)
             else:
                 arrays = [of_metric.scores[judged.name] for judged in self.sets]
