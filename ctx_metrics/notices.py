@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from collections.abc import Sequence
 
 logger = logging.getLogger("ctx_metrics")
@@ -27,6 +28,12 @@ class OncePerRun(logging.Filter):
 def notice(message: str) -> None:
     """Say something that bears on the scores (always shown, also with --quiet)."""
     logger.warning(message)
+
+
+def progress(message: str, quiet: bool = False) -> None:
+    """Say how far a long run is, where stderr is no terminal and so shows no progress bar; nothing if `quiet`."""
+    if not quiet and not (sys.stderr and sys.stderr.isatty()):
+        logger.warning(message)
 
 
 def quiet_libraries() -> None:

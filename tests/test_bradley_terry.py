@@ -154,7 +154,7 @@ def test_intervals_and_tests_resample_units(documents):
 
 def test_blocks_of_resamples_are_one_stream(monkeypatch):
     whole = rank(chances(3, 20), resamples=50)
-    monkeypatch.setattr("ctx_metrics.meta.bradley_terry.BLOCK", 70)  # 3 resamples at once
+    monkeypatch.setattr("ctx_metrics.meta.bootstrap.BLOCK", 70)  # 3 resamples at once
     assert rank(chances(3, 20), resamples=50).intervals == pytest.approx(whole.intervals, abs=1e-9)
 
 

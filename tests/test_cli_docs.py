@@ -37,6 +37,7 @@ def blocks(page: str) -> list[tuple[str, list[str]]]:
 BLOCKS = blocks(PAGE)
 RUN = [block for block in [*BLOCKS, *blocks(META)] if not block[0].startswith("comet-score")]
 VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s]+")  # in signatures
+PROGRESS = re.compile(r"^ctx-metrics: .* in [\d,.]+ s\n", re.M)  # not where stderr is a terminal, as on the pages
 NUMBER = re.compile(r"-?\d*\.\d+")
 
 
@@ -62,7 +63,7 @@ def test_examples_print_what_the_page_shows(ctx, folder, monkeypatch, command, p
     columns = [lines_of(name) for name in paste[0].split()[1:]] if paste else []
     stdin = "".join("\t".join(row) + "\n" for row in zip(*columns)).encode()
     done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu", stdin=stdin)
-    text = VERSIONS.sub(r"\1", done.err + done.out).rstrip("\n")
+    text = VERSIONS.sub(r"\1", PROGRESS.sub("", done.err) + done.out).rstrip("\n")
     pattern = "\n".join(".*" if line == "..." else re.escape(line) for line in unwrapped(printed).split("\n"))
     assert re.fullmatch(pattern, text, re.DOTALL), done.err + done.out
 
@@ -94,7 +95,7 @@ def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):  # noqa: F
     assert len(commands) == 7 == len(re.findall(r"^ {4}\$ ", TRAINING, re.M)) - 1  # and that of pairs
     for command, printed in commands:
         done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
-        assert_about_as_printed(done.err + done.out, unwrapped(printed))
+        assert_about_as_printed(PROGRESS.sub("", done.err) + done.out, unwrapped(printed))
     [(code, printed)] = re.findall(r"```python\n(.*?)```\n\n((?: {4}[^\n]*\n)+)", tutorial, re.DOTALL)
     capfd.readouterr()
     exec(code, {})

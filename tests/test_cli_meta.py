@@ -94,7 +94,7 @@ def test_the_examples_are_what_their_page_says():
 
 
 def test_the_default_run(ctx):  # noqa: F811
-    done = ctx("meta", JUDGED, "-l", "de-en", "-m", "bleu", "bertr", "--resamples", "50")
+    done = ctx("meta", JUDGED, "-l", "de-en", "-m", "bleu", "bertr", "--resamples", "50", "-q")
     assert (done.code, done.err) == (0, "")
     for text in (
         "System-level pairwise accuracy (sys-acc): 10 system pairs in judged",
@@ -103,7 +103,8 @@ def test_the_default_run(ctx):  # noqa: F811
         "(acc-eq): 250 output pairs in judged",
         "PERM-BOTH",
         "Metric signatures",
-        " - bertr nrefs:1|model:embedded",
+        " - bertr           nrefs:1|model:embedded",
+        " - bleu (segments) nrefs:1|case:mixed|eff:yes|",
     ):
         assert text in done.out, text
     assert "(darr)" not in done.out and "seg-kendall" not in done.out
@@ -134,13 +135,35 @@ def test_saved_scores_give_the_same_report(ctx, tmp_path, given):  # noqa: F811
     argv = ["--format", "json", "--resamples", "50"]
     saved = tmp_path / "saved"
     scored = evaluation(ctx("meta", JUDGED, "-m", "bleu", "ter", "--save-scores", saved, *argv))
-    files = sorted((saved / "judged").iterdir())
+    files = sorted((saved / "judged").glob("*.score"))
     assert [path.name for path in files] == [
         f"{m}-ref.{level}.score" for m in ("bleu", "ter") for level in ("seg", "sys")
     ]
     paths = {"folder": [saved], "folder of the set": [saved / "judged"], "files": files}[given]
     read = evaluation(ctx("meta", JUDGED, "--scores", *paths, *argv))
-    assert read["agreements"] == scored["agreements"]
+    assert read["agreements"] == scored["agreements"] and read["signatures"] == scored["signatures"]
+
+
+def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypatch):  # noqa: F811
+    write_tree(tmp_path / "wmt", "de-en")
+    texts = [f"So it is, {k}" for k in range(25)]
+    lines(tmp_path / "wmt" / "references" / "de-en.refB.txt", texts)
+    argv = ["meta", tmp_path / "wmt", "-p", "seg-pearson", "--format", "tsv", *QUICK]
+    found = {}
+    for reference in ("refA", "refB"):
+        done = ctx(*argv, "-m", "chrf", "--reference", reference, "--save-scores", tmp_path / "saved")
+        found[reference] = values(done, "seg-pearson")["chrf"]
+    assert found["refA"] != found["refB"]
+    assert sorted(path.name for path in (tmp_path / "saved" / "wmt.de-en").glob("*.seg.score")) == [
+        "chrf-refA.seg.score",
+        "chrf-refB.seg.score",
+    ]
+    for flags, reference in (([], "refA"), (["--reference", "refA"], "refA"), (["--reference", "refB"], "refB")):
+        done = ctx(*argv, "--scores", tmp_path / "saved", *flags)
+        assert values(done, "seg-pearson") == {"chrf": found[reference]}
+    for path in (tmp_path / "saved" / "wmt.de-en").glob("*refA*"):
+        path.unlink()
+    assert "no scores with reference refA; there are refB" in ctx(*argv, "--scores", tmp_path / "saved").err
 
 
 def test_score_files_of_one_metric_keep_their_references(ctx, tmp_path):  # noqa: F811
@@ -261,7 +284,7 @@ def test_the_grid_alone_takes_protocols_of_systems(ctx):  # noqa: F811
 @pytest.mark.parametrize("form", ["png", "pdf", "svg"])
 def test_figures(ctx, tmp_path, form):  # noqa: F811
     pytest.importorskip("matplotlib")
-    argv = ["-m", "chrf", "bleu", "-p", "sys-acc", "acc-eq", "--resamples", "30", "--test", "none", "--format", "tsv"]
+    argv = ["-m", "chrf", "bleu", "-p", "sys-acc", "acc-eq", "--resamples", "30", "--format", "tsv", *QUICK]
     done = ctx("meta", JUDGED, *argv, "--plot", tmp_path / "new", "--plot-format", form)
     assert done.code == 0 and done.err.startswith(
         f"ctx-metrics: figures in {tmp_path / 'new'}: agreement.sys-acc.{form}, "

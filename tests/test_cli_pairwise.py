@@ -94,8 +94,28 @@ def test_the_table(ctx):  # noqa: F811
         assert cell == [names[i], *wins]
     assert cells[5][2].endswith("*") and not cells[6][1].endswith("*")
     assert f"segments scored: {len(IDS) - 1}" in done.out
-    assert f"1,000 resamples of {len(IDS) - 1} segments, seed 0" in done.out
+    said = " ".join(done.out.split())
+    assert f"1,000 resamples of {len(IDS) - 1} segments, seed 0. They tell what other segments would give with" in said
+    assert "the same model; how often the model is wrong is not in them." in said
     assert done.out.endswith(f" - Pairwise   {SIGNATURE}\n")
+
+
+@pytest.mark.parametrize(
+    "names, heads",
+    [
+        (["set.one", "set.two words", "set.three"], ["two / words", "one", "three"]),
+        (["newstest2019-a", "newstest2019-b", "c"], ["(1)", "(2)", "(3)"]),
+    ],
+)
+def test_names_are_not_broken_at_the_head_of_the_matrix(ctx, names, heads):  # noqa: F811
+    """Where one is too long, columns and rows are numbered."""
+    table = ctx(*THREE, "--names", *names).out.split("\n\n")[1]
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if "│" in line]
+    split = next(k for k, row in enumerate(rows) if row[0] in (names[1], f"(1) {names[1]}"))
+    assert [" / ".join(filter(None, column)) for column in list(zip(*rows[:split]))[1:]] == heads
+    numbered = heads[0] == "(1)"
+    of_systems = [f"({k}) {names[i]}" if numbered else names[i] for k, i in enumerate(expected().order, 1)]
+    assert [row[0] for row in rows[split:]] == of_systems
 
 
 def test_documents_are_resampled(ctx):  # noqa: F811

@@ -1,6 +1,7 @@
 """Bootstrap of agreement: the same draws for all metrics, and intervals and p-values that hold what they promise."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -41,6 +42,25 @@ def test_sums_of_parts_are_values_of_the_same_draws(pooled, block, monkeypatch):
     slow = bootstrap_values([40, 25], value_of(parts, pooled), resamples=150, seed=5)
     assert fast.shape == slow.shape == (150,) and fast.dtype == slow.dtype == np.float64
     np.testing.assert_allclose(fast, slow, rtol=1e-12)
+
+
+@pytest.mark.parametrize("block", [1, 100, 2**20])
+def test_pairs_of_the_things_that_are_drawn(block, monkeypatch):
+    """A pair counts as often as the two systems were drawn together, and a system makes no pair with itself."""
+    monkeypatch.setattr(bootstrap, "BLOCK", block)
+    things = np.array([9, 6])
+    parts = random_parts(np.random.default_rng(1), sizes=things * (things - 1) // 2)
+
+    def value(drawn):
+        sums = np.zeros((2, 2))
+        for k, systems in enumerate(drawn):
+            number = {pair: row for row, pair in enumerate(zip(*np.triu_indices(things[k], 1)))}
+            for i, j in combinations(sorted(systems.tolist()), 2):
+                sums[k] += parts[k][number[i, j]] if i < j else 0
+        return sums[:, 0].sum() / sums[:, 1].sum()
+
+    fast = bootstrap_parts(parts, pooled=True, resamples=40, seed=5, of_pairs=True)
+    np.testing.assert_allclose(fast, bootstrap_values(things, value, resamples=40, seed=5), rtol=1e-12)
 
 
 def test_every_unit_is_drawn_once_on_average():

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from ctx_metrics import InputError
+from ctx_metrics.meta.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
+from ctx_metrics.meta.correlation import group_coefficients
 from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judged import JudgedSet, MetricScores
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.serialize import as_json
+from ctx_metrics.meta.significance import perm_both
 
 PROTOCOLS = make_protocols()
 NO_TEST = Significance("none")
@@ -110,8 +113,9 @@ def test_a_test_that_is_asked_for_is_the_one_that_is_made(segments, test):
     [
         ("acc-eq", "perm-both", "paired bootstrap", "ties are calibrated"),
         ("acc-eq", "pairs", "permutation of pairwise decisions", ""),
-        ("seg-kendall", "williams", "PERM-BOTH permutation test", "is for Pearson's r on one set"),
-        ("seg-pearson", "pairs", "PERM-BOTH permutation test", "is for acc-eq and tau-23"),
+        ("seg-kendall", "williams", "paired bootstrap", "is for Pearson's r on one set"),
+        ("seg-pearson", "pairs", "paired bootstrap", "is for acc-eq and tau-23"),
+        ("sys-acc", "pairs", "PERM-BOTH permutation test", "is for acc-eq and tau-23"),
     ],
 )
 def test_a_test_that_does_not_suit_is_replaced_and_said(segments, caplog, name, asked, made, said):
@@ -120,6 +124,67 @@ def test_a_test_that_does_not_suit_is_replaced_and_said(segments, caplog, name, 
         [agreement] = evaluate([judged], scores, [PROTOCOLS[name]], Significance(asked, resamples=100)).agreements
     assert agreement.test == made
     assert (said in caplog.text) if said else not caplog.text
+
+
+@pytest.mark.parametrize("average", ["none", "item", "system"])
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+def test_correlations_of_segments_are_tested_by_drawing_segments(segments, average, kind):
+    """A segment's outputs stay together: the replicates are the correlations of the segments that were drawn."""
+    judged, scores = segments
+    few = replace(
+        judged, segments=20, segment_scores=np.where(np.arange(20) == 3, np.nan, judged.segment_scores[:, :20])
+    )
+    metrics = [MetricScores(each.name, each.segment_scores[:, :20], None) for each in scores["toy.x-en"][:2]]
+    protocol = make_protocols(average)[f"seg-{kind}"]
+    significance = Significance(resamples=60, intervals=True)
+    [agreement] = evaluate([few], {few.name: metrics}, [protocol], significance).agreements
+    assert agreement.test == "paired bootstrap"
+    by_hand = {}
+    for each in metrics:
+
+        def value(drawn, scores=each.segment_scores):
+            return np.nanmean(group_coefficients(few.segment_scores[:, drawn[0]], scores[:, drawn[0]], kind, average))
+
+        by_hand[each.name] = bootstrap_values([20], value, resamples=60)
+    for name, (low, high) in zip(agreement.metrics, agreement.intervals):
+        assert (low, high) == pytest.approx(interval(by_hand[name]), abs=1e-9)
+    better, worse = agreement.metrics
+    assert agreement.p_values[better, worse] == p_not_better(by_hand[better], by_hand[worse])
+
+
+def test_intervals_of_system_pairs_draw_systems():
+    """Pairs that share a system are right or wrong together: the metric misplaces one of ten systems, in its nine pairs."""
+    human = list(range(10))
+    judged = systems_set("one", [*human, np.nan])  # and nobody judged the last
+    scores = {"one": [system_metric("m", [*human[1:], -1.0, 3.0])]}
+    significance = Significance("bootstrap", resamples=400, intervals=True)
+    [agreement] = evaluate([judged], scores, [PROTOCOLS["sys-acc"]], significance).agreements
+    assert agreement.overall == [36 / 45] and agreement.sizes == [45]
+    # 9 systems that are right among each other: the share of pairs with the tenth, drawn c times, is c (10 - c) of all
+    [[low, high]] = agreement.intervals
+    assert low < 0.6 and high == 1.0  # it is drawn three times; it is not drawn, in a third of the resamples
+    drawn_one_by_one = bootstrap_parts([np.column_stack([np.arange(45) < 36, np.ones(45)])], True, resamples=400)
+    assert interval(drawn_one_by_one)[1] < 0.95
+
+
+def test_tests_swap_what_people_judged_where_that_is_little(monkeypatch):
+    rng = np.random.default_rng(1)
+    human = np.full((8, 30), np.nan)
+    human[rng.integers(8, size=30), np.arange(30)] = rng.normal(size=30)
+    judged = JudgedSet("sparse", [f"S{i}" for i in range(8)], 30, segment_scores=human)
+    noise = rng.normal(size=(2, 8, 30))
+    metrics = [MetricScores(name, np.nan_to_num(human) + each, None) for name, each in zip("ab", noise)]
+    swapped = []
+
+    def counted(a, b, value, **options):
+        swapped.append([(each[0].shape, value(each)) for each in (a, b)])
+        return perm_both(a, b, value, **options)
+
+    monkeypatch.setattr("ctx_metrics.meta.evaluation.perm_both", counted)
+    for kind in ("pearson", "spearman", "kendall"):
+        test = Significance("perm-both", resamples=100)
+        [agreement] = evaluate([judged], {"sparse": metrics}, [PROTOCOLS[f"seg-{kind}"]], test).agreements
+        assert swapped.pop() == [((30,), pytest.approx(value)) for value in agreement.overall]
 
 
 def test_all_pairs(segments):

@@ -72,6 +72,14 @@ def test_raters_are_averaged_or_kept(jsonl, tmp_path):
     assert kept[0].segment == kept[1].segment and kept[0].texts == (None, None, None, "r")
 
 
+def test_lists_of_references(jsonl, caplog):
+    rows = [{"mt": "a", "score": 1, "ref": ["r", "s"]}, {"mt": "b", "score": 2, "ref": "q"}, {"mt": "c", "score": 3}]
+    judged = jsonl(*rows, {"mt": "d", "score": 4, "ref": []}, reference="ref,ref2")
+    assert judged.references == [["r", "q"], ["s", None]] and judged.reference == "ref,ref2"
+    assert jsonl(*rows).references == [["r", "q"]]
+    assert caplog.messages[-2].endswith("t.jsonl: ref is the reference, of ref, ref2 (--reference)")
+
+
 GOOD = {"mt": "a", "score": 1}
 
 
@@ -84,6 +92,11 @@ GOOD = {"mt": "a", "score": 1}
         ({"score": 1}, "t.jsonl, line 2: no mt$"),
         ({"mt": "a"}, "t.jsonl, line 2: no score$"),
         ({"mt": ["a"], "score": 1}, "t.jsonl, line 2: mt is neither text nor number"),
+        ({"mt": "a", "score": 1, "ref": ["r", 1.5, {}]}, "t.jsonl, line 2: ref3 is neither text nor number"),
+        (
+            {"mt": "a", "score": 1, "ref": ["r", "s"], "ref2": "t"},
+            "t.jsonl, line 2: ref is a list of 2, and ref2 is there too",
+        ),
         ({"mt": "a", "score": True}, "t.jsonl, line 2: score is neither text nor number"),
         ({"mt": "a", "score": "good"}, "t.jsonl, line 2: 'good' is no score"),
         ('{"mt": "a", "score": Infinity}', "t.jsonl, line 2: 'inf' is no score"),

@@ -13,6 +13,7 @@ from sacrebleu.metrics.base import Score
 from scipy.stats import mannwhitneyu
 
 from ctx_metrics import BERTR, SLIDE, InputError
+from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.meta.evaluation import Significance
 from ctx_metrics.meta.paraphrase import auc, paraphrase_check
 from ctx_metrics.meta.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
@@ -307,7 +308,7 @@ def test_both_directions():
 
 def test_pairs_without_a_score_stay_out(caplog):
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
-        report = check(written([1, 0, 0, 1, 0], [3, np.nan, 1, 1, 0], "labels"))
+        report = check(written([1, 0, 0, 1, 0], [3, np.nan, 1, 1, 0], "labels"), engine=EngineOptions(quiet=True))
     assert values(report) == {"auc": [3.5 / 4]} and report.agreements[0].sizes == [4]
     assert caplog.messages == ["written: 1 output has no score on labels"]
 

@@ -11,6 +11,7 @@ from ctx_metrics.meta.readers import read_judged
 from ctx_metrics.meta.readers.preferences import read_preferences
 from ctx_metrics.meta.readers.rankings import read_rankings
 from ctx_metrics.meta.readers.rows import header_of, language_pair, read_csv, read_rows
+from ctx_metrics.meta.readers.sentence_pairs import read_pairs
 
 NAN = float("nan")
 
@@ -58,6 +59,34 @@ def test_comma_separated_files(put):
     assert header_of(path) == (["a", "b"], ",")
     with pytest.raises(InputError, match="bad.csv, line 2: 1 columns, and the header names 2"):
         read_csv(put("bad.csv", "a,b\n1\n"), ["a"])
+
+
+CELLS = [["mt", "ref", "score"], ["a\u2028", "r", "1"], ["b", "s", "2"]]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
+def test_line_ends(put, end):
+    """Old spreadsheets end the lines of a file with carriage returns alone."""
+
+    def written(name: str, mark: str, rows: list[list[str]]) -> str:
+        return put(name, "".join(mark.join(row) + end for row in rows))
+
+    (judged,) = read_judged(written("t.tsv", "\t", CELLS))
+    assert judged.hypotheses == [["a\u2028", "b"]] and judged.segment_scores.tolist() == [[1, 2]]
+    (judged,) = read_judged(put("t.jsonl", end.join(['{"mt": "a", "score": 1}', '{"mt": "b", "score": 2}'])))
+    assert judged.hypotheses == [["a", "b"]]
+    with pytest.raises(InputError, match="t.csv: commas part its columns; write it with tabs"):
+        read_judged(written("t.csv", ",", CELLS))
+    assert header_of(written("r.csv", ",", [["system1rank", "b"], ["1", "2"]])) == (["system1rank", "b"], ",")
+    pairs = read_pairs(written("p.tsv", "\t", [["sentence1", "sentence2", "label"], ["a", "b", "0"], ["c", "d", "1"]]))
+    assert pairs.hypotheses == [["a", "c"]]
+    sts = read_pairs(written("sts.csv", "\t", [[*"gfyn", "1.5", "a", "b"], [*"gfyn", "2", "c", "d"]]))
+    assert sts.references == [["b", "d"]]
+
+
+def test_a_first_line_that_is_no_header(put):
+    with pytest.raises(InputError, match=r"t.tsv, line 1: field larger .*; write a header that names the columns"):
+        read_judged(put("t.tsv", "x" * 200_000))
 
 
 def test_language_pairs_in_names():

@@ -1,5 +1,6 @@
 import gzip
 import tarfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,6 +84,49 @@ def test_a_folder_with_one_reference(folder, judged, caplog):
     assert f"{folder}: read the scores with refA and without a reference, of refA, refB" in caplog.messages
     with pytest.raises(InputError, match="no scores with reference refC; there are refA, refB"):
         read_score_folder(str(folder), judged, "refC")
+
+
+def test_the_reference_of_the_set_chooses_the_files(folder, judged, tmp_path, caplog):
+    named = replace(judged, reference="refB")
+    assert [each.name for each in read_scores([str(folder)], named)] == ["A", "A-src", "B", "UniTE-src"]
+    with pytest.raises(InputError, match=r"no scores with reference ref-C; there are refA, refB \(a file that"):
+        read_scores([str(folder)], replace(judged, reference="ref-C"))
+    several = replace(judged, reference="Human-A.0,refB")
+    for each, value in ((judged, 1), (named, 2), (several, 3)):
+        write_score_files(tmp_path / "own", each, [MetricScores("m", None, np.full(2, value))])
+    assert sorted(path.name for path in (tmp_path / "own").iterdir()) == [
+        "m-Human_A.0.refB.sys.score",
+        "m-ref.sys.score",
+        "m-refB.sys.score",
+    ]
+    for each, value in ((judged, 1), (named, 2), (several, 3)):
+        assert [scores.system_scores[0] for scores in read_scores([str(tmp_path / "own")], each)] == [value]
+    caplog.clear()
+    read_scores([str(tmp_path / "own")], replace(judged, reference="refA"))
+    assert caplog.messages == [
+        f"{tmp_path / 'own'}: the names of its files do not tell the reference; read as scores with refA"
+    ]
+
+
+def test_a_metric_without_reference_makes_room_for_another_of_its_name(folder, judged):
+    (folder / "slide-src.seg.score").write_text(seg())
+    for paths in ([str(folder)], [str(folder / "slide-src.seg.score"), str(folder / "C-refA.sys.score")]):
+        names = [each.name for each in read_scores(paths, judged, "refA", taken=["slide", "C"])]
+        assert "slide-src" in names and "slide" not in names and "C" in names
+
+
+def test_outputs_that_are_not_there_are_not_missed(tmp_path, caplog):
+    """B has no output for the second segment, and nobody judged A's: neither needs a score."""
+    texts = [["x", "y", "z"], ["x", None, "z"]]
+    scores = np.array([[1, NAN, 2], [1, NAN, 2]])
+    judged = JudgedSet("toy", ["A", "B"], 3, texts, segment_scores=scores)
+    write_score_files(tmp_path, judged, [MetricScores("m", scores, None)])
+    read_scores([str(tmp_path)], judged)
+    assert caplog.messages == []
+    gaps = np.where([[0, 0, 1], [0, 0, 0]], NAN, scores)
+    write_score_files(tmp_path, judged, [MetricScores("m", gaps, None)])
+    read_scores([str(tmp_path)], judged)
+    assert [message.partition(": ")[2] for message in caplog.messages] == ["1 output has no score"]
 
 
 def test_files_and_folders(folder, judged, tmp_path):

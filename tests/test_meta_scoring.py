@@ -1,7 +1,11 @@
 """Scoring a judged set: each text is read once, and the values are the metrics' own."""
 
+import io
 import logging
 import math
+import re
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +13,14 @@ from plugin_conftest import EXAMPLES
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import BERTR, COMET, InputError, Pairwise, SLIDE
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judged import JudgedSet
+from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.readers import read_judged
 from ctx_metrics.meta.scoring import MetricSettings, lacking, score_set
 
+QUIET = EngineOptions(quiet=True)
 NEURAL = [MetricSettings("bertr", BERTR), MetricSettings("comet", COMET)]
 
 
@@ -103,6 +111,86 @@ def test_stock_scores_are_sacrebleus(judged):
             assert ter.segment_scores[i, k] == pytest.approx(-TER().sentence_score(*one).score)
 
 
+def test_the_signature_of_segments_is_theirs(judged, gaps):
+    bleu, chrf = score_set(judged, [MetricSettings("bleu", BLEU), MetricSettings("chrf", CHRF)], QUIET)
+    assert "|eff:no|" in bleu.signature and bleu.segment_signature == bleu.signature.replace("eff:no", "eff:yes")
+    assert chrf.segment_signature == ""
+    for names, said in (
+        (["sys-acc"], {"bleu": "no"}),
+        (["seg-pearson"], {"bleu": "yes"}),
+        (["sys-acc", "spa"], {"bleu": "no", "bleu (segments)": "yes"}),
+    ):
+        protocols = [make_protocols()[name] for name in names]
+        found = evaluate([judged], {judged.name: [bleu, chrf]}, protocols, Significance("none")).signatures
+        assert {name: found[name].partition("|eff:")[2][:3].rstrip("|") for name in found if name != "chrf"} == said
+        assert found["chrf"] == chrf.signature
+
+
+class Counted(CHRF):
+    """chrF that counts how often it scores; `broken` ends it in an error."""
+
+    scored, broken = [], False
+
+    def _extract_corpus_statistics(self, *args):
+        if self.broken:
+            raise KeyboardInterrupt
+        self.scored.append(self.beta)
+        return super()._extract_corpus_statistics(*args)
+
+
+def test_what_is_done_is_kept_and_not_done_again(judged, gaps, tmp_path, caplog, monkeypatch):
+    bare = replace(judged, doc_ids=None, sources=None, reference="refB")
+    bleu, chrf = MetricSettings("bleu", BLEU), MetricSettings("chrf", Counted, {"beta": 2})
+    with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
+        broken.setattr(Counted, "broken", True)
+        score_set(bare, [bleu, chrf], QUIET, str(tmp_path))
+    names = ["bleu-refB.seg.score", "bleu-refB.signature.json", "bleu-refB.sys.score"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    first = score_set(bare, [bleu, chrf], QUIET, str(tmp_path))
+    assert caplog.messages == [f"judged: read from {tmp_path} and not scored again: bleu"] and len(Counted.scored) == 5
+    again = score_set(bare, [chrf, bleu], QUIET, str(tmp_path))
+    assert caplog.messages[1:] == [f"judged: read from {tmp_path} and not scored again: chrf, bleu"]
+    assert len(Counted.scored) == 5
+    for one, other in zip(first, reversed(again)):
+        assert (one.name, one.signature, one.segment_signature) == (
+            other.name,
+            other.signature,
+            other.segment_signature,
+        )
+        assert (one.segment_scores == other.segment_scores).all() and (one.system_scores == other.system_scores).all()
+    # other texts, another setting, a file that was changed, one that is gone, a damaged note
+    for scored, change in enumerate(
+        (
+            lambda: replace(bare, references=[[f"So {text}" for text in bare.references[0]]]),
+            lambda: bare,
+            lambda: bare.without(["system_a"]),
+            lambda: (tmp_path / "chrf-refB.seg.score").open("a").write(" ") and bare,
+            lambda: (tmp_path / "chrf-refB.sys.score").unlink() or bare,
+            lambda: (tmp_path / "chrf-refB.signature.json").write_text("[]") and bare,
+            lambda: (tmp_path / "chrf-refB.signature.json").write_text("{") and bare,
+        )
+    ):
+        Counted.scored.clear()
+        score_set(change(), [chrf], QUIET, str(tmp_path))
+        assert Counted.scored == [2] * (4 if scored == 2 else 5), scored
+    score_set(bare, [MetricSettings("chrf", Counted, {"beta": 3})], QUIET, str(tmp_path))  # not in its signature
+    assert Counted.scored[-5:] == [3] * 5
+    one, other = (score_set(gaps, [chrf], QUIET, str(tmp_path / "gaps"))[0] for _ in "ab")
+    np.testing.assert_array_equal(one.segment_scores, other.segment_scores)
+    assert one.system_scores is other.system_scores is None and caplog.messages[-1].endswith("not scored again: chrf")
+
+
+@pytest.mark.parametrize("terminal, quiet, said", [(False, False, True), (True, False, False), (False, True, False)])
+def test_a_line_a_metric_where_no_bar_is_seen(judged, caplog, monkeypatch, terminal, quiet, said):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    metrics = [MetricSettings("bleu", BLEU), MetricSettings("chrf", CHRF)]
+    scores = {judged.name: score_set(judged, metrics, EngineOptions(quiet=quiet))}
+    evaluate([judged], scores, [make_protocols()["sys-acc"]], Significance("none"), quiet=quiet)
+    found = [re.sub(r"[\d,]+\.\d s$", "# s", message) for message in caplog.messages]
+    assert found == ["judged: bleu scored in # s", "judged: chrf scored in # s", "sys-acc: measured in # s"] * said
+
+
 def test_where_outputs_are_missing_the_others_are_scored_one_by_one(gaps):
     for name, cls in (("chrf", CHRF), ("bertr", BERTR)):
         [found] = score_set(gaps, [MetricSettings(name, cls)])
@@ -139,7 +227,7 @@ def test_what_a_set_lacks(judged, gaps, caplog):
     two = JudgedSet("two", ["A", "B"], 1, [["It rains."], ["It pours."]], segment_scores=np.array([[1.0], [0.0]]))
     assert lacking(two, Pairwise) == "no references"
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
-        slide, chrf = score_set(gaps, [MetricSettings("slide", SLIDE), MetricSettings("chrf", CHRF)])
+        slide, chrf = score_set(gaps, [MetricSettings("slide", SLIDE), MetricSettings("chrf", CHRF)], QUIET)
     assert slide is None and chrf.name == "chrf"
     assert caplog.messages == ["slide: left out on gaps, which has no document ids"]
 

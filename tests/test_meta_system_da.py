@@ -38,6 +38,20 @@ def test_layout(folder, caplog):
     assert "newstest2019.de-en: left out systems with scores and no output (gone.3)" in caplog.text
 
 
+def test_the_second_reference_of_a_pair_is_not_left_out_unsaid(folder, caplog):
+    (folder / "references" / "newstest2018-deen-ref.en.gz").write_bytes(b"not read\n")
+    (folder / "references" / "newstest2019-deen-ref.en").rename(folder / "references" / "newstest2017-deen-ref.en")
+    for path in (folder / "system-outputs" / "de-en").iterdir():
+        path.rename(path.with_name(path.name.replace("2019", "2017")))
+    [judged] = read_judged(str(folder), pairs=["de-en"])
+    assert judged.references == [["It rains.", "We left."]]
+    assert "newstest2017-deen-ref.en is read, of newstest2017-deen-ref.en, newstest2018-deen-ref.en" in caplog.text
+    with pytest.raises(
+        InputError, match="none of the pairs fr-en is there with a reference file; it scores de-en, en-cs"
+    ):
+        read_judged(str(folder), pairs=["fr-en"])
+
+
 @pytest.mark.parametrize(
     "name, text, message",
     [
@@ -48,7 +62,12 @@ def test_layout(folder, caplog):
         ),
         ("DA-syslevel.csv", "LP HUMAN SYSTEM\nde-en 0.5\n", "DA-syslevel.csv, line 2: 2 fields, not 3"),
         ("DA-syslevel.csv", "LP HUMAN SYSTEM\nde-en good one.1\n", "DA-syslevel.csv, line 2: 'good'"),
-        ("DA-syslevel.csv", "LP HUMAN SYSTEM\nen-cs 1 x.1\n", "none of the pairs"),
+        (
+            "DA-syslevel.csv",
+            "LP HUMAN SYSTEM\nen-cs 1 x.1\n",
+            "DA-syslevel.csv: none of its pairs is there with a reference file; it scores en-cs$",
+        ),
+        ("DA-syslevel.csv", "", "DA-syslevel.csv, line 1: the columns are missing, not LP HUMAN SYSTEM"),
         ("system-outputs/de-en/newstest2019.one.1.de-en", "A.\n", "1 line for the 2 of"),
     ],
 )

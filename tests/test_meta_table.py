@@ -40,6 +40,49 @@ def test_the_least_that_a_table_holds(table):
     assert judged.segment_scores.tolist() == [[1, 2, 3]] and judged.system_scores is None
 
 
+REFERENCES = [["r", "q"], ["s", "_"]]  # of two segments, by columns
+
+
+@pytest.mark.parametrize(
+    "columns, wanted, read, called",
+    [
+        ("ref", None, [0], None),
+        ("ref", "refA", [0], None),
+        ("ref2", None, [0], None),
+        ("ref ref2", None, [0], "ref"),
+        ("ref_B ref", None, [1], "ref"),
+        ("refA refB", "refC", [0], "refA"),
+        ("ref ref2", "ref2", [1], "ref2"),
+        ("ref ref2", "ref2,ref", [1, 0], "ref2,ref"),
+        ("ref other", "other", [1], "other"),
+        ("pe reference", None, [1], "reference"),
+        ("refs reference_length", None, [], None),
+    ],
+)
+def test_references(table, caplog, columns, wanted, read, called):
+    """Of several the first is read, which is said, as of a tree's references."""
+    cells = [" ".join(of_segment) for of_segment in zip(*REFERENCES[: len(columns.split())])]
+    judged = table(f"mt score {columns}", f"a 1 {cells[0]}", f"b 2 {cells[1]}", reference=wanted)
+    said = f"t.tsv: {called} is the reference, of " in caplog.text
+    assert said == (called is not None and called != wanted)
+    lists = table(f"better worse {columns}", f"a b {cells[0]}", f"b c {cells[1]}", reference=wanted)
+    streams = [[None if text == "_" else text for text in REFERENCES[k]] for k in read]
+    assert lists.references == streams and judged.reference == lists.reference == called
+    # where no stream has a reference, the segment is left out of judgements
+    left = [k for k in range(2) if not streams or any(stream[k] for stream in streams)]
+    assert list(judged.references) == [[stream[k] for k in left] for stream in streams]
+
+
+def test_two_columns_of_one_meaning(table, caplog):
+    judged = table("hypothesis mt z_mean score rater annotator", "x a 9 1 _ y", "x a 9 3 _ z")
+    assert judged.hypotheses == [["a", "a"]] and judged.segment_scores.tolist() == [[1, 3]]
+    assert [message.partition(": ")[2] for message in caplog.messages] == [
+        "column mt is read, not hypothesis",
+        "column score is read, not z_mean",
+        "column rater is read, not annotator",
+    ]
+
+
 def test_other_names_of_columns(table):
     judged = table("source hypothesis reference human", "s m r 0.5")
     assert (judged.sources, judged.hypotheses, judged.references) == (["s"], [["m"]], [["r"]])
@@ -83,9 +126,10 @@ def test_repeats_without_a_segment_column_are_further_segments(table):
     np.testing.assert_array_equal(judged.segment_scores, [[1, 2, 4], [3, 5, NAN]])
 
 
-def test_raters_are_averaged(table):
+@pytest.mark.parametrize("rater", ["rater", "annotator"])
+def test_raters_are_averaged(table, rater):
     judged = table(
-        "seg system mt score rater",
+        f"seg system mt score {rater}",
         "1 A a 1 r1",
         "1 A a 4 r2",
         "1 B b _ r1",

@@ -46,7 +46,7 @@ def run(args: Namespace) -> int:
     significance = Significance(
         args.test, args.alpha, args.resamples, args.seed, args.intervals or bool(args.plot), args.all_pairs
     )
-    report = evaluate(sets, scores, protocols, significance, args.seen)
+    report = evaluate(sets, scores, protocols, significance, args.seen, args.quiet)
     output.write(render(report, args.format, args.width), args.output)
     if args.plot:
         from . import meta_figures

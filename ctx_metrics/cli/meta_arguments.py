@@ -79,7 +79,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     own |= add_sacrebleu_arguments(parser, words)
     group = parser.add_argument_group("engine of the neural metrics")
     add_engine_arguments(group)
-    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars.")
+    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars, and no lines in their place.")
     parser.set_defaults(own=own, table=table)
 
 
@@ -133,8 +133,9 @@ def _add_data(parser: ArgumentParser) -> None:
         "--reference",
         type=expanduser,
         metavar="NAME",
-        help="Reference of a tree, such as refA, or several joined by a comma; in MQM annotations the human translation "
-        "to take as reference, such as Human-A.0; with rankings the reference file.",
+        help="Reference of a tree, such as refA, or several joined by a comma; in a table that has several the column, "
+        "such as ref2 or ref,ref2; in MQM annotations the human translation to take as reference, such as Human-A.0; with "
+        "rankings the reference file.",
     )
     group.add_argument(
         "--outputs", type=expanduser, metavar="DIR", help="Folder of the systems' outputs, with rankings."
@@ -182,7 +183,8 @@ def _add_metrics(group, table: MetricTable) -> None:
         "--save-scores",
         type=expanduser,
         metavar="DIR",
-        help="Write the scores of -m to files in DIR/SET, for --scores.",
+        help="Write the scores of -m to files in DIR/SET, each metric's when it is done, for --scores. What is there of the "
+        "same texts and settings is not scored again.",
     )
     group.add_argument(
         "--slide-grid",
@@ -229,8 +231,8 @@ def _add_protocols(group) -> None:
         "--test",
         choices=["auto", "perm-both", "bootstrap", "pairs", "williams", "none"],
         default="auto",
-        help="How metrics are compared; auto takes bootstrap for acc-eq, tau-23 and the taus of preferences, "
-        "perm-both for all others; pairs is WMT's permutation for acc-eq, which is too lenient. (Default: %(default)s)",
+        help="How metrics are compared; auto takes perm-both for systems (sys-..., spa), bootstrap for "
+        "segments and preferences; pairs is WMT's permutation for acc-eq, which is too lenient. (Default: %(default)s)",
     )
     group.add_argument(
         "--alpha", type=probability, default=0.05, metavar="P", help="Level of significance. (Default: %(default)s)"

@@ -1,6 +1,7 @@
 """What `ctx-metrics meta` evaluates: the judged sets, and every metric's scores of them."""
 
 import os
+import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
@@ -15,10 +16,10 @@ from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..meta.judged import JudgedSet, MetricScores, is_human
 from ..meta.readers import read_judged
-from ..meta.score_files import read_scores, write_score_files
+from ..meta.score_files import read_scores
 from ..meta.scoring import MetricSettings, build_metric, lacking, named_systems, score_set
 from ..metrics.base import ContextMetric
-from ..notices import notice
+from ..notices import notice, progress
 from .meta_arguments import GRID_SETTINGS
 
 
@@ -57,7 +58,7 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Opt
     Raises InputError if two of them have one name, or --seen names what is not there.
     """
     scores: dict[str, list[Optional[MetricScores]]] = {
-        judged.name: [*read_scores(args.scores, judged, args.reference)] for judged in sets
+        judged.name: [*read_scores(args.scores, judged, taken=args.metrics)] for judged in sets
     }
     for name, given in scores.items():
         times = Counter([*args.metrics, *(each.name for each in given if each)])
@@ -71,11 +72,13 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Opt
     bar = tqdm(sets, unit="set", leave=False, disable=True if args.quiet or len(sets) == 1 else None)
     for judged in bar:
         bar.set_description(judged.name)
-        found = score_set(judged, [each for each in settings if (each.name, judged.name) in usable], engine)
-        if args.save_scores:
-            write_score_files(os.path.join(args.save_scores, judged.name), judged, [each for each in found if each])
+        wanted = [each for each in settings if (each.name, judged.name) in usable]
+        kept = args.save_scores and os.path.join(args.save_scores, judged.name)
+        found = score_set(judged, wanted, engine, kept)
         if grid and (grid.name, judged.name) in usable:
+            start = time.perf_counter()
             found += grid_scores(judged, grid, args.slide_grid, engine)
+            progress(f"{judged.name}: slide's grid scored in {time.perf_counter() - start:,.1f} s", args.quiet)
         scores[judged.name] = [*found, *scores[judged.name]]
     return scores
 

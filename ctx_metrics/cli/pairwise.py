@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..meta.bradley_terry import Ranking
 
 FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o
+NAME = 8  # letters of a name at the head of a column
 RANK = """\
 Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters of
 systems that cannot be told apart, and the chance of each to beat each other one.
@@ -283,16 +284,21 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
 
     shares = [f"{100 * share:.{decimals}f}" for share in ranking.win_shares]
     first = [[str(ranking.ranks[i]), names[i], shares[i], strength(ranking.strengths[i]), ends(i)] for i in order]
-    across = short_names(names, 8)
-    headers = ["\n".join(textwrap.wrap(across[j], 8)) or across[j] for j in order]
-    second = [[names[i], *(cell(i, j) for j in order)] for i in order]
+    headers, beside = short_names([names[j] for j in order], NAME), [names[i] for i in order]
+    if max(len(word) for name in headers for word in name.split(" ")) > NAME:
+        headers = [f"({place})" for place in range(1, len(order) + 1)]  # the whole names are too wide for a terminal
+        beside = [f"{place} {name}" for place, name in zip(headers, beside)]
+    headers = ["\n".join(textwrap.wrap(name, NAME, break_on_hyphens=False)) or name for name in headers]
+    second = [[name, *(cell(i, j) for j in order)] for name, i in zip(beside, order)]
     notes = [
         f"Win %: mean chance that an output is better than another system's; segments scored: {ranking.segments:,}.",
         f"Strength: Bradley-Terry, the log of the odds, with mean 0 and a prior of {PRIOR:g} games a pair of systems.",
     ]
     if ranking.units > 1:
         notes += [
-            f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed {args.seed}.",
+            f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed {args.seed}. "
+            f"They tell what other {ranking.unit} would give with the same model; how often the model is wrong is not in "
+            "them.",
             "Systems of one rank are in one significance cluster.",
             f"* The row's system is significantly stronger than the column's (one-sided, {level}).",
         ]

@@ -1,31 +1,50 @@
 """Bootstrap of agreement: intervals of a metric's value, and whether one metric beats another in the same resamples.
 
-The units of each test set (segments, pairs, systems) are drawn with replacement, as many as there are (Efron 1979; for
+The units of each test set (segments, systems, preferences) are drawn with replacement, as many as there are (Efron 1979; for
 comparing systems, Koehn 2004).
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Union
 
 import numpy as np
 
 BLOCK = 2**20  # units drawn at once; some 24 bytes each
 
 
-def bootstrap_parts(parts: Sequence[np.ndarray], pooled: bool, resamples: int = 1000, seed: int = 0) -> np.ndarray:
-    """Values in resamples, where a value is a sum over units divided by another. float64 (resamples,).
+def ratio(sums: np.ndarray) -> np.ndarray:
+    """The first sum by the second: (...,) of (..., 2); NaN where the second is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sums[..., 1] != 0, sums[..., 0] / sums[..., 1], np.nan)
 
-    parts     K float64 arrays, one a test set, of shape (U_k units, 2): what a unit adds to the numerator and to the
-              denominator; (0, 0) for a unit that has nothing to add, never NaN
-    pooled    whether the value is sum / sum over the units of all sets, or the mean over sets of each set's sum / sum
+
+def bootstrap_parts(
+    parts: Sequence[np.ndarray],
+    pooled: bool,
+    resamples: int = 1000,
+    seed: int = 0,
+    value: Callable[[np.ndarray], np.ndarray] = ratio,
+    of_pairs: bool = False,
+) -> np.ndarray:
+    """Values in resamples, where a value follows from sums over units. float64 (resamples,).
+
+    parts     K float64 arrays, one a test set, of shape (U_k units, C): what a unit adds to each sum, such as to numerator
+              and denominator; zeros for a unit that has nothing to add, never NaN
+    pooled    whether the value is that of the sums over the units of all sets, or the mean over sets of each set's value
+    value     the values (...,) of sums (..., C)
+    of_pairs  whether the parts are of the pairs i < j of things, in the order of np.triu_indices. Then the things are drawn,
+              and a pair counts as often as its two were drawn together: pairs that share a thing are not independent
 
     Set k's units are drawn U_k times with replacement, independently of the other sets; with c_u the number of times that
-    unit u was drawn, its sums are sum of c_u * parts[u]. NaN where a denominator is 0.
+    unit u was drawn, its sums are sum of c_u * parts[u], of pairs sum of c_i * c_j * parts[i, j].
 
     The draws depend on the seed and the U_k alone. So two metrics measured on the same units get the same resamples, and
     their replicates are paired; bootstrap_values draws the same units too.
 
     By hand: of the units (1, 1) and (0, 1), two draws give the first twice, each once or the second twice, with values 1,
-    1/2 and 0 and probabilities 1/4, 1/2 and 1/4.
+    1/2 and 0 and probabilities 1/4, 1/2 and 1/4. Of the pairs of three things, of which (0, 1) alone adds to the numerator,
+    three draws give each thing once (1/3), or one thing twice and another once, whose pair is then all there is.
 
     >>> parts = [np.array([[1.0, 1.0], [0.0, 1.0]])]
     >>> replicates = bootstrap_parts(parts, pooled=True)
@@ -33,21 +52,34 @@ def bootstrap_parts(parts: Sequence[np.ndarray], pooled: bool, resamples: int = 
     [0.0, 0.5, 1.0]
     >>> bool(abs(np.mean(replicates == 0.5) - 1 / 2) < 0.05)
     True
+    >>> pairs = bootstrap_parts([np.array([[1.0, 1], [0, 1], [0, 1]])], pooled=True, of_pairs=True)
+    >>> np.unique(pairs[~np.isnan(pairs)]).round(3).tolist()
+    [0.0, 0.333, 1.0]
     """
-    sums = np.zeros((len(parts), resamples, 2))
+    sums = np.zeros((len(parts), resamples, parts[0].shape[1]))
     for k, of_set in enumerate(parts):
-        at = 0
-        for drawn in _draws(len(of_set), resamples, seed, k):
-            rows = len(drawn)
-            places = drawn + np.arange(rows)[:, None] * len(of_set)
-            counts = np.bincount(places.ravel(), minlength=places.size).reshape(places.shape)
-            sums[k, at : at + rows] = counts.astype(np.float64) @ of_set
-            at += rows
-    if pooled:
-        sums = sums.sum(axis=0, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(sums[..., 1] != 0, sums[..., 0] / sums[..., 1], np.nan)
-    return values.mean(axis=0)
+        sums[k] = resampled_sums(of_set, resamples, [seed, k], of_pairs)
+    return value(sums.sum(axis=0) if pooled else sums).reshape(-1, resamples).mean(axis=0)
+
+
+def resampled_sums(
+    parts: np.ndarray, resamples: int, seed: Union[int, list[int]], of_pairs: bool = False
+) -> np.ndarray:
+    """Sums (resamples, C) of parts (U, C) in resamples of the units, or of pairs of them; see bootstrap_parts."""
+    units = len(parts)
+    if of_pairs:
+        units = (1 + math.isqrt(1 + 8 * units)) // 2
+        first, second = np.triu_indices(units, 1)
+    sums = np.zeros((resamples, parts.shape[1]))
+    at = 0
+    for drawn in _draws(units, resamples, seed, max(units, len(parts))):
+        places = drawn + np.arange(len(drawn))[:, None] * units
+        counts = np.bincount(places.ravel(), minlength=places.size).reshape(places.shape).astype(np.float64)
+        if of_pairs:
+            counts = counts[:, first] * counts[:, second]
+        sums[at : at + len(drawn)] = counts @ parts
+        at += len(drawn)
+    return sums
 
 
 def bootstrap_values(
@@ -67,7 +99,7 @@ def bootstrap_values(
     >>> bool(abs(np.mean(medians == 2) - 13 / 27) < 0.05)
     True
     """
-    drawn = zip(*(_one_by_one(size, resamples, seed, k) for k, size in enumerate(sizes)))
+    drawn = zip(*(_one_by_one(size, resamples, [seed, k]) for k, size in enumerate(sizes)))
     return np.fromiter((value(list(arrays)) for arrays in drawn), dtype=np.float64)
 
 
@@ -113,18 +145,18 @@ def p_not_better(replicates_better: np.ndarray, replicates_other: np.ndarray) ->
     return float((not_greater + 1) / (np.count_nonzero(there) + 1))
 
 
-def _draws(units: int, resamples: int, seed: int, k: int) -> Iterator[np.ndarray]:
-    """Resamples of set k as rows of unit numbers, in blocks that bound the memory."""
+def _draws(units: int, resamples: int, seed: Union[int, list[int]], size: int) -> Iterator[np.ndarray]:
+    """Resamples as rows of unit numbers, in blocks of rows that bound the memory at `size` numbers a row."""
     if not units:
         return
-    rng = np.random.default_rng([seed, k])
-    rows = max(1, BLOCK // units)
+    rng = np.random.default_rng(seed)
+    rows = max(1, BLOCK // size)
     for start in range(0, resamples, rows):
         yield rng.integers(units, size=(min(rows, resamples - start), units))
 
 
-def _one_by_one(units: int, resamples: int, seed: int, k: int) -> Iterator[np.ndarray]:
+def _one_by_one(units: int, resamples: int, seed: list[int]) -> Iterator[np.ndarray]:
     if not units:
         yield from (np.empty(0, dtype=np.int64) for _ in range(resamples))
-    for drawn in _draws(units, resamples, seed, k):
+    for drawn in _draws(units, resamples, seed, units):
         yield from drawn

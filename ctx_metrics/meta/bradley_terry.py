@@ -9,11 +9,10 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from ..errors import InputError
-from .bootstrap import interval, p_not_better
+from .bootstrap import interval, p_not_better, resampled_sums
 from .clusters import ranks
 
 PRIOR = 0.5  # games that `rank` adds to each pair of systems
-BLOCK = 2**20  # units drawn at once; some 24 bytes each
 TOLERANCE = 1e-10
 MOST_STEPS = 1000  # of Newton's method, which takes about 10
 
@@ -175,7 +174,7 @@ def rank(
     found = strengths(wins, PRIOR)
     intervals, p_values = np.full((size, 2), np.nan), np.full((size, size), np.nan)
     if len(of_units) > 1:  # every resample of one unit is that unit
-        drawn = strengths(_resampled_sums(of_units, resamples, seed).reshape(-1, size, size), PRIOR)
+        drawn = strengths(resampled_sums(of_units, resamples, seed).reshape(-1, size, size), PRIOR)
         intervals = np.array([interval(of_system, confidence) for of_system in drawn.T])
         for i in range(size):
             for j in range(size):
@@ -209,17 +208,3 @@ def _beat_one_another(wins: np.ndarray) -> np.ndarray:
     for _ in range(int(np.ceil(np.log2(size)))):  # paths of up to twice as many games each time
         reached = reached.astype(np.float32) @ reached.astype(np.float32) > 0
     return reached.all(axis=(-1, -2))
-
-
-def _resampled_sums(of_units: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """Sums over units drawn with replacement: (resamples, K) from (U, K)."""
-    units = len(of_units)
-    rng = np.random.default_rng(seed)
-    sums = []
-    rows = max(1, BLOCK // units)
-    for start in range(0, resamples, rows):
-        drawn = rng.integers(units, size=(min(rows, resamples - start), units))
-        places = drawn + np.arange(len(drawn))[:, None] * units
-        counts = np.bincount(places.ravel(), minlength=places.size).reshape(places.shape)
-        sums.append(counts.astype(np.float64) @ of_units)
-    return np.concatenate(sums)

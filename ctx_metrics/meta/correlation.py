@@ -69,6 +69,41 @@ def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average
     return KINDS[kind](*grouped(human, metric, average))
 
 
+def moments(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    """What each segment's outputs add to Pearson's r of all outputs together: float64 (N, 6), number, sums, sums of squares
+    and of products, of scores that are shifted and scaled to mean 0 and standard deviation 1.
+
+    human, metric    float64 (S, N), NaN where an output is not judged or not scored
+    """
+    there = ~(np.isnan(human) | np.isnan(metric))
+    h, m = (_centred(scores, there) for scores in (human, metric))
+    return np.stack([there, h, m, h * h, m * m, h * m]).sum(axis=1).T
+
+
+def of_moments(sums: np.ndarray) -> np.ndarray:
+    """Pearson's r of sums of moments, (...,) of (..., 6); NaN for fewer than 2 outputs, or where one side is constant.
+
+    >>> human, metric = np.array([[1.0, 2], [3, np.nan]]), np.array([[0.0, 3], [3, 5]])
+    >>> round(float(of_moments(moments(human, metric).sum(axis=0))), 3)
+    0.866
+    """
+    number, human, metric, humans, metrics, products = np.moveaxis(sums, -1, 0)
+    variances = [number * squares - total**2 for squares, total in ((humans, human), (metrics, metric))]
+    product = np.sqrt(np.prod([np.maximum(each, 0) for each in variances], axis=0))
+    varies = [each > 1e-10 * number * squares for each, squares in zip(variances, (humans, metrics))]  # beyond rounding
+    defined = (number > 1) & np.all(varies, axis=0)
+    found = np.divide(number * products - human * metric, product, out=np.full(product.shape, np.nan), where=defined)
+    return np.clip(found, -1, 1)
+
+
+def _centred(scores: np.ndarray, there: np.ndarray) -> np.ndarray:
+    known = scores[there]
+    centred = np.zeros(scores.shape)
+    if known.size and known.min() < known.max():
+        centred[there] = (known - known.mean()) / known.std()
+    return centred
+
+
 def mad_outliers(scores: np.ndarray) -> np.ndarray:
     """The systems that are far from the rest in people's scores: bool (S,), False where a score is NaN.
 

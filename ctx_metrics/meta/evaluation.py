@@ -1,5 +1,6 @@
 """Evaluates metrics: every protocol on every set that it applies to, with ranks, intervals and tests."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -8,7 +9,7 @@ from typing import Optional
 import numpy as np
 
 from ..errors import InputError
-from ..notices import counted, notice
+from ..notices import counted, notice, progress
 from .bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from .clusters import ranks
 from .judged import JudgedSet, MetricScores
@@ -58,6 +59,7 @@ def evaluate(
     protocols: Sequence[Protocol],
     significance: Significance = Significance(),
     seen: Sequence[tuple[str, str]] = (),
+    quiet: bool = True,
 ) -> Report:
     """Measure how well metrics agree with people.
 
@@ -65,16 +67,21 @@ def evaluate(
     scores      {name of a set: each metric's scores of it}, None where a metric has none
     protocols   what to measure; a protocol that applies to no set is said and left out
     seen        (metric, pattern of set names): the metric was trained on these sets, which is marked
+    quiet       without a line a protocol, with its time, where stderr is no terminal
 
     Raises InputError if two sets have one name, or no protocol applies to any set.
     """
     names = [judged.name for judged in sets]
     if len(set(names)) < len(names):
         raise InputError(f"two sets have the same name ({', '.join(sorted(names))}); evaluate them one by one")
-    agreements = [each for protocol in protocols if (each := _agreement(sets, scores, protocol, significance))]
+    agreements = []
+    for protocol in protocols:
+        start = time.perf_counter()
+        if (agreement := _agreement(sets, scores, protocol, significance)) is not None:
+            agreements.append(agreement)
+            progress(f"{protocol.name}: measured in {time.perf_counter() - start:,.1f} s", quiet)
     if not agreements:
         raise InputError("none of the protocols applies to any of the sets, or no metric has scores for them")
-    signatures = {each.name: each.signature for of_set in scores.values() for each in of_set if each}
     for agreement in agreements:
         agreement.seen = {
             (metric, name)
@@ -82,9 +89,8 @@ def evaluate(
             for name in agreement.sets
             if any(metric == one and fnmatchcase(name, pattern) for one, pattern in seen)
         }
-    return Report(
-        agreements, {judged.name: _described(judged) for judged in sets}, signatures, vars(significance).copy()
-    )
+    described = {judged.name: _described(judged) for judged in sets}
+    return Report(agreements, described, _signatures(scores, agreements), vars(significance).copy())
 
 
 def _agreement(
@@ -210,6 +216,8 @@ class _Comparisons:
             return p_not_better(self.replicates(better), self.replicates(worse))
         if self.test == "pairs":
             return pairwise_permutation(self._credits_of(better), self._credits_of(worse), **options)
+        cells = [self.protocol.cells(judged) for judged in self.sets]
+        a, b = ([each if of is None else each[of] for each, of in zip(arrays, cells)] for arrays in (a, b))
         # early stopping blurs p-values of .02 and less
         return perm_both(a, b, self._value, early_stop=self.significance.alpha > 0.02, **options)
 
@@ -221,6 +229,7 @@ class _Comparisons:
             options = {"resamples": self.significance.resamples, "seed": self.significance.seed}
             if all(each.parts is not None for each in found):
                 pooled = self.protocol.overall == "pooled"
+                options |= {"value": self.protocol.of_sums, "of_pairs": self.protocol.of_pairs}
                 self._replicates[name] = bootstrap_parts([each.parts for each in found], pooled, **options)
             else:
                 arrays = [of_metric.scores[judged.name] for judged in self.sets]
@@ -251,6 +260,22 @@ class _Comparisons:
         there = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
         r = np.corrcoef([human[there], a[there], b[there]])
         return williams(r[0, 1], r[0, 2], r[1, 2], int(there.sum()))
+
+
+def _signatures(
+    scores: Mapping[str, Sequence[Optional[MetricScores]]], agreements: Sequence[Agreement]
+) -> dict[str, str]:
+    """Each metric's signature; where its scores of segments have another, that of the levels that were measured."""
+    found = {}
+    for each in (each for of_set in scores.values() for each in of_set if each):
+        levels = {agreement.level for agreement in agreements if each.name in agreement.metrics}
+        if not each.segment_signature or "segment" not in levels:
+            found[each.name] = each.signature
+        elif levels == {"segment"}:
+            found[each.name] = each.segment_signature
+        else:
+            found |= {each.name: each.signature, f"{each.name} (segments)": each.segment_signature}
+    return found
 
 
 def _described(judged: JudgedSet) -> dict:

@@ -31,6 +31,7 @@ class JudgedSet:
     segments          N, also where no texts are there
     hypotheses        S lists of N texts, None where a system's output is not there; None: no texts (score files do)
     references        R streams of N texts, None where a reference is missing
+    reference         what the data call them, such as "refA", or "refA,refB" for two; None where they have no name
     sources, doc_ids  N texts each, or None; a document is a run of equal ids
     source_lang, target_lang  language codes, None where unknown
     segment_scores    float64 (S, N), higher is better, NaN where nobody judged an output; None: no scores of segments
@@ -57,6 +58,7 @@ class JudgedSet:
     segment_scores: Optional[np.ndarray] = None
     system_scores: Optional[np.ndarray] = None
     preferences: Optional[np.ndarray] = None
+    reference: Optional[str] = None
 
     def __post_init__(self):
         if len(set(self.systems)) < len(self.systems):
@@ -88,6 +90,13 @@ class JudgedSet:
         """Whether every system has an output for every segment, so that whole systems and documents can be scored."""
         return self.hypotheses is not None and all(text is not None for texts in self.hypotheses for text in texts)
 
+    @property
+    def there(self) -> np.ndarray:
+        """Which outputs there are: bool (S, N); all where no texts tell."""
+        if self.hypotheses is None:
+            return np.ones((len(self.systems), self.segments), dtype=bool)
+        return np.array([[text is not None for text in texts] for texts in self.hypotheses])
+
     def without(self, systems: Sequence[str]) -> "JudgedSet":
         """The same set without some systems, and without the preferences that name them."""
         left = [i for i, name in enumerate(self.systems) if name not in set(systems)]
@@ -114,13 +123,15 @@ class MetricScores:
     name              the metric's
     segment_scores    float64 (S, N), NaN where it scored nothing; None: it gives no scores of segments
     system_scores     float64 (S,), NaN where it scored nothing; None: it gives no scores of systems
-    signature         the metric's signature, "" for scores from a file
+    signature         the metric's signature, "" where it is not known, as of published score files
+    segment_signature the same for scores of segments where they are made otherwise (BLEU's have effective order), else ""
     """
 
     name: str
     segment_scores: Optional[np.ndarray]
     system_scores: Optional[np.ndarray]
     signature: str = ""
+    segment_signature: str = ""
 
 
 def row_means(scores: np.ndarray) -> np.ndarray:

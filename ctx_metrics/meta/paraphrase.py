@@ -5,6 +5,7 @@ Spearman's and Pearson's correlation. After Moon, Cho and Park (EAMT 2020), who 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.stats import rankdata
@@ -110,7 +111,7 @@ def paraphrase_check(
     scores = {judged.name: _scores(judged, usable, engine, both_directions) for judged in sets}
     protocols = [AreaUnderCurve(), GradedCorrelation("spearman"), GradedCorrelation("pearson")]
     protocols = [each for each in protocols if not all(map(each.lacks, sets))]
-    report = evaluate(sets, scores, protocols, significance)
+    report = evaluate(sets, scores, protocols, significance, quiet=engine.quiet)
     report.sets = {
         judged.name: {"sentence pairs": judged.segments, "labels": "graded" if judged.graded else "0 or 1"}
         for judged in sets
@@ -138,6 +139,6 @@ def _scores(
     if not both_directions:
         return found
     return [
-        MetricScores(one.name, (one.segment_scores + other.segment_scores) / 2, None, one.signature)
+        replace(one, segment_scores=(one.segment_scores + other.segment_scores) / 2)
         for one, other in zip(found, score_set(judged.swapped(), metrics, engine))
     ]

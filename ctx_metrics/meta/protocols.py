@@ -6,22 +6,24 @@ and, where the value is a ratio of sums over independent units, these units, whi
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 import numpy as np
 
 from . import correlation, pairwise, soft_pairwise, taus, ties
+from .bootstrap import ratio
 from .judged import JudgedSet, MetricScores
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
+SPARSE = 0.5  # the share of judged outputs below which tests swap these alone
 PER = {"none": "", "item": ", mean over segments", "system": ", mean over systems"}
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A metric's agreement on one set: `value` is sum/sum of `parts` (U, 2) where these are given; `size` counts what
-    the protocol's `unit` names; `details` belong to the value."""
+    """A metric's agreement on one set. Where `parts` (U, C) are given, units that a bootstrap draws from, `value` is that of
+    their sums (Protocol.of_sums); `size` counts what the protocol's `unit` names; `details` belong to the value."""
 
     value: float
     size: int
@@ -37,6 +39,7 @@ class Protocol(ABC):
     unit          what `size` counts
     overall       how values of several sets become one: "mean", or "pooled" (sum/sum over the units of all sets)
     test          the test of significance that suits it: perm-both or bootstrap; "" if none does
+    of_pairs      whether the parts of measurements are of the pairs of the judged systems, which a bootstrap draws
     """
 
     name: str
@@ -45,6 +48,7 @@ class Protocol(ABC):
     unit: str
     overall = "mean"
     test = "perm-both"
+    of_pairs = False
 
     @abstractmethod
     def lacks(self, judged: JudgedSet) -> str:
@@ -55,8 +59,16 @@ class Protocol(ABC):
         """The agreement of a metric's scores, (S,) or (S, N) by `level`, with the set's judgements."""
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
-        """The value alone as a function of the scores, for tests that compute it many times."""
+        """The value alone as a function of the scores that `cells` picks, for tests that compute it many times."""
         return lambda scores: self.measure(judged, scores).value
+
+    def cells(self, judged: JudgedSet) -> Optional[np.ndarray]:
+        """Which scores tests swap, bool of their shape, where people judged few of all outputs; None: all."""
+        return None
+
+    def of_sums(self, sums: np.ndarray) -> np.ndarray:
+        """The values of sums of parts, (...,) of (..., C): the first sum by the second."""
+        return ratio(sums)
 
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
         """The value on systems (level system) or segments drawn with replacement; for measurements without parts."""
@@ -111,38 +123,44 @@ class SystemCorrelation(Protocol):
 
 
 class SystemAccuracy(Protocol):
-    """Share of system pairs that a metric orders as people do, counted over the pairs of all sets (Kocmi et al. 2021)."""
+    """Share of system pairs that a metric orders as people do, counted over the pairs of all sets (Kocmi et al. 2021).
+
+    Intervals draw systems, as pairs that share a system are right or wrong together. In simulations with 14 systems, 95 %
+    intervals of pairs drawn one by one held the true accuracy in 76 to 79 % of cases, these in 96 to 97 %.
+    """
 
     name, title = "sys-acc", "system-level pairwise accuracy"
-    level, unit, overall = "system", "system pairs", "pooled"
+    level, unit, overall, of_pairs = "system", "system pairs", "pooled", True
 
     def lacks(self, judged: JudgedSet) -> str:
         return _lacks_systems(judged, 2)
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
+        known = ~np.isnan(judged.system_scores)
+        human, scores = judged.system_scores[known], scores[known]
         first, second = np.triu_indices(len(scores), 1)
-        there = ~(np.isnan(judged.system_scores) | np.isnan(scores))
-        both = there[first] & there[second]
+        both = ~(np.isnan(scores[first]) | np.isnan(scores[second]))
         agree = np.zeros(len(both))
-        agree[both] = pairwise.pair_agreements(judged.system_scores, scores)
+        agree[both] = pairwise.pair_agreements(human, scores)
         return _ratio(np.column_stack([agree, both]), int(both.sum()), {"agreeing": int(agree.sum())})
 
 
 class SoftPairwiseAccuracy(Protocol):
     """Soft pairwise accuracy of systems, from p-values of segment scores (Thompson et al. 2024).
 
-    Intervals draw system pairs, as those of sys-acc do: p-values of segments drawn with replacement are more extreme, so
-    that resampling segments would lower it.
+    Intervals draw systems, as those of sys-acc do: p-values of segments drawn with replacement are more extreme, so that
+    resampling segments would lower it.
     """
 
     name, title = "spa", "soft pairwise accuracy of systems"
-    level, unit = "segment", "system pairs"
+    level, unit, of_pairs = "segment", "system pairs", True
 
     def lacks(self, judged: JudgedSet) -> str:
         return _lacks_segments(judged) or ("one system only" if len(judged.systems) < 2 else "")
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        agreements = soft_pairwise.SoftPairwise(judged.segment_scores).agreements(scores)
+        known = ~np.isnan(judged.segment_scores).all(axis=1)
+        agreements = soft_pairwise.SoftPairwise(judged.segment_scores[known]).agreements(scores[known])
         there = ~np.isnan(agreements)
         return _ratio(np.column_stack([np.where(there, agreements, 0), there]), int(there.sum()))
 
@@ -151,9 +169,15 @@ class SoftPairwiseAccuracy(Protocol):
 
 
 class SegmentCorrelation(Protocol):
-    """Correlation of segment scores: of all outputs together, or the mean over segments or over systems."""
+    """Correlation of segment scores: of all outputs together, or the mean over segments or over systems.
 
-    level, unit = "segment", "outputs"
+    Its test is a bootstrap of segments, which has a segment's outputs stay together: where metrics err alike on all outputs
+    of a segment, as on a hard one, PERM-BOTH, which swaps output by output, finds differences too easily. In simulations
+    with 14 systems, 16 to 23 % of equally good metrics had p < .05 by PERM-BOTH, and 5 to 6 % by the bootstrap; without
+    such errors both had 4 to 6 %.
+    """
+
+    level, unit, test = "segment", "outputs", "bootstrap"
 
     def __init__(self, kind: str, average: str = "none"):
         self.name, self.title = f"seg-{kind}", f"segment-level {CORRELATIONS[kind]}{PER[average]}"
@@ -167,14 +191,32 @@ class SegmentCorrelation(Protocol):
         size = int((~np.isnan(judged.segment_scores) & ~np.isnan(scores)).sum())
         found = correlation.group_coefficients(judged.segment_scores, scores, self._kind, self._average)
         if self._average == "none":
-            return Measurement(float(found[0]), size)
+            parts = correlation.moments(judged.segment_scores, scores) if self._kind == "pearson" else None
+            return Measurement(float(found[0]), size, parts)
         there = ~np.isnan(found)
-        undefined = int((~there).sum())
-        return _ratio(np.column_stack([np.where(there, found, 0), there]), size, {"undefined groups": undefined})
+        undefined = {"undefined groups": int((~there).sum())}
+        measured = _ratio(np.column_stack([np.where(there, found, 0), there]), size, undefined)
+        return measured if self._average == "item" else replace(measured, parts=None)
+
+    def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
+        cells = self.cells(judged)
+        human = judged.segment_scores if cells is None else judged.segment_scores[cells][None]
+        return lambda scores: self._mean(human, scores if cells is None else scores[None])
+
+    def cells(self, judged: JudgedSet) -> Optional[np.ndarray]:
+        known = ~np.isnan(judged.segment_scores)
+        return known if self._average == "none" and known.mean() < SPARSE else None
+
+    def of_sums(self, sums: np.ndarray) -> np.ndarray:
+        return correlation.of_moments(sums) if self._kind == "pearson" and self._average == "none" else ratio(sums)
 
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
-        human = judged.segment_scores[:, drawn]
-        return float(correlation.group_coefficients(human, scores[:, drawn], self._kind, "none")[0])
+        return self._mean(judged.segment_scores[:, drawn], scores[:, drawn])
+
+    def _mean(self, human: np.ndarray, scores: np.ndarray) -> float:
+        found = correlation.group_coefficients(human, scores, self._kind, self._average)
+        found = found[~np.isnan(found)]
+        return float(found.mean()) if found.size else float("nan")
 
 
 class TieAccuracy(Protocol):

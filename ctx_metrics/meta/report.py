@@ -50,7 +50,8 @@ class Report:
 
     agreements    in the order the protocols were asked for
     sets          {set: what it holds: "systems", "segments", "documents", "judged outputs", "preferences", "left out"}
-    signatures    {metric: signature, "" for scores from files}
+    signatures    {metric: signature, "" where it is not known}; where scores of segments have another, and systems are
+                  measured too, that is of "METRIC (segments)"
     settings      how it was measured: test, level of significance, resamples, seed, average, ...
     """
 

@@ -1,13 +1,21 @@
-"""Score files of mt-metrics-eval: METRIC-REF.seg.score and METRIC-REF.sys.score, lines `system<TAB>score`."""
+"""Score files of mt-metrics-eval: METRIC-REF.seg.score and METRIC-REF.sys.score, lines `system<TAB>score`.
 
+Beside those that are written here, METRIC-REF.signature.json says what made them: the metric's signature, the texts, and the
+files themselves, by their hashes.
+"""
+
+import hashlib
+import json
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Optional
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Optional
 
 import numpy as np
 
+from ..corpus import read_text
 from ..errors import InputError
 from ..notices import counted, notice
 from ..scoring.scores import score_lines
@@ -17,13 +25,17 @@ from .readers.rows import find, unpacked
 from .readers.scores import SEGMENTS, SYSTEMS, read_score_lines
 
 NO_REFERENCE = "src"
+ANY_REFERENCE = "ref"  # written where the data do not name their reference
+MADE_BY = ".signature.json"
 
 
 def read_score_file(path: str, judged: JudgedSet, name: Optional[str] = None) -> MetricScores:
     """A metric's scores of a judged set from a .seg.score or .sys.score file, and from the other one beside it.
 
     Without a .sys.score file, a system's score is the mean of its segments' scores. Scores of systems that the set lacks
-    are left out. name: the metric's; without it, what stands before the last "-" of the file's name.
+    are left out. name: the metric's; without it, what stands before the last "-" of the file's name. Signatures are known
+    of files that write_score_files wrote. How many outputs have no score is said, of those that are there and, where people
+    judged single outputs, judged.
 
     Raises InputError where a file lacks a system of the set, or has other than one score for each segment.
     """
@@ -34,45 +46,54 @@ def read_score_file(path: str, judged: JudgedSet, name: Optional[str] = None) ->
         for wanted in (SEGMENTS, SYSTEMS)
     )
     of_segments = None if segment_file is None else _of_set(segment_file, judged, judged.segments)
-    if of_segments is not None and (unscored := int(np.isnan(of_segments).sum())):
+    wanted = judged.there if judged.segment_scores is None else judged.there & ~np.isnan(judged.segment_scores)
+    if of_segments is not None and (unscored := int((np.isnan(of_segments) & wanted).sum())):
         notice(f"{segment_file}: {counted(unscored, 'output has', 'outputs have')} no score")
     if system_file is not None:
         of_systems = _of_set(system_file, judged, 1)[:, 0]
     else:
         of_systems = row_means(of_segments)
-    return MetricScores(name or _metric(path), of_segments, of_systems)
+    made_by = _made_by(os.path.join(os.path.dirname(path), start))
+    signatures = made_by.get("signature", ""), made_by.get("segment_signature", "")
+    return MetricScores(name or _metric(path), of_segments, of_systems, *signatures)
 
 
-def read_score_folder(folder: str, judged: JudgedSet, reference: Optional[str] = None) -> list[MetricScores]:
+def read_score_folder(
+    folder: str, judged: JudgedSet, reference: Optional[str] = None, taken: Collection[str] = ()
+) -> list[MetricScores]:
     """The scores of all metrics in a folder such as metric-scores/zh-en, by name, with one reference or without.
 
-    reference    read the files METRIC-REFERENCE and METRIC-src; "refA,refB" stands as refA.refB in a name, and files that
-                 name no more than `ref` are read with any. None: the only reference that the names have, or refA, or the
-                 first, and that is said. A metric that has both is read twice, as METRIC and METRIC-src
+    reference    read the files METRIC-REFERENCE and METRIC-src; "refA,refB" stands as refA.refB in a name. Files that name
+                 no more than `ref` are read in their place, which is said. None: the set's own reference; where the data
+                 do not name it, `ref`, or the only reference that the names have, or refA, or the first, and that is said
+    taken        names that other metrics have. A metric without reference is named METRIC-src where METRIC is taken, or
+                 is there with a reference too
 
-    Raises InputError for a folder without such files, and as read_score_file does.
+    Raises InputError for a folder without such files or without any of the reference, and as read_score_file does.
     """
     files: dict[tuple[str, str], str] = {}
     for file in sorted(os.listdir(folder)):
         if unpacked(file).endswith((SEGMENTS, SYSTEMS)):
-            metric, _, read = _split(file)[0].rpartition("-")
-            files.setdefault((metric or read, read if metric else NO_REFERENCE), os.path.join(folder, file))
+            files.setdefault(_parted(file), os.path.join(folder, file))
     if not files:
         raise InputError(f"{folder}: holds no files METRIC-REF{SEGMENTS} or METRIC-REF{SYSTEMS}")
     there = sorted({read for _, read in files} - {NO_REFERENCE})
-    chosen = _reference(folder, there, reference)
+    chosen = _reference(folder, there, reference or judged.reference)
     kept = {key: path for key, path in files.items() if key[1] in (chosen, NO_REFERENCE)}
-    times = Counter(metric for metric, _ in kept)
+    times = Counter([metric for metric, _ in kept] + list(taken))
     return [
         read_score_file(path, judged, f"{metric}-src" if times[metric] > 1 and read == NO_REFERENCE else metric)
         for (metric, read), path in kept.items()
     ]
 
 
-def read_scores(paths: Sequence[str], judged: JudgedSet, reference: Optional[str] = None) -> list[MetricScores]:
+def read_scores(
+    paths: Sequence[str], judged: JudgedSet, reference: Optional[str] = None, taken: Collection[str] = ()
+) -> list[MetricScores]:
     """The scores of a judged set from score files and folders; a folder may hold one for each set or language pair.
 
-    Files of one metric with several references are named METRIC-REF. reference: which files of the folders to read.
+    Files of one metric with several references are named METRIC-REF. reference, taken: as in read_score_folder; a file that
+    is named itself is read whatever its reference.
     """
     found = []
     for path in paths:
@@ -81,34 +102,94 @@ def read_scores(paths: Sequence[str], judged: JudgedSet, reference: Optional[str
         if os.path.isdir(path):
             names = judged.name, f"{judged.source_lang}-{judged.target_lang}"
             own = [os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))]
-            found += read_score_folder(own[0] if own else path, judged, reference)
+            found += read_score_folder(own[0] if own else path, judged, reference, taken)
     # both levels of a metric are read from either file
     files = {os.path.join(os.path.dirname(path), _split(path)[0]): path for path in paths if not os.path.isdir(path)}
     times = Counter(_metric(path) for path in files.values())
     for path in files.values():
-        found.append(read_score_file(path, judged, _split(path)[0] if times[_metric(path)] > 1 else None))
+        whole = times[_metric(path)] > 1 or (_metric(path) in taken and _parted(path)[1] == NO_REFERENCE)
+        found.append(read_score_file(path, judged, _split(path)[0] if whole else None))
     return found
 
 
+def read_kept(
+    folder: str, judged: JudgedSet, name: str, signatures: tuple[str, str], settings: Mapping[str, str]
+) -> Optional[MetricScores]:
+    """A metric's scores that write_score_files wrote into a folder, if they are of these texts, signatures and settings."""
+    start = os.path.join(folder, _start(name, judged))
+    made_by = _made_by(start)
+    if {**made_by, **_made_from(judged, signatures, settings)} != made_by:
+        return None
+    found = read_score_file(start + next(iter(made_by["files"])), judged, name)
+    return found if SYSTEMS in made_by["files"] else replace(found, system_scores=None)
+
+
 def write_score_files(
-    folder: str, judged: JudgedSet, scores: Sequence[MetricScores], reference: str = "ref"
+    folder: str,
+    judged: JudgedSet,
+    scores: Sequence[MetricScores],
+    reference: Optional[str] = None,
+    settings: Mapping[str, str] = {},
 ) -> list[str]:
     """Write METRIC-REFERENCE.seg.score and .sys.score for each metric, whole or not at all; returns their paths.
 
-    Scores are in full precision, None for NaN. Blanks and slashes in a metric's name become "_", and so do blanks, slashes
-    and "-" in the reference's, as the last "-" of a file's name parts the two. Raises InputError where that fails.
+    Scores are in full precision, None for NaN. reference: the set's own, or `ref` where the data do not name it. Blanks and
+    slashes in a metric's name become "_", and so do blanks, slashes and "-" in the reference's, as the last "-" of a file's
+    name parts the two. Of a metric with a signature, METRIC-REFERENCE.signature.json is written too, with the metric's
+    `settings`, of which a signature may not have all (sacrebleu's chrF has no beta in it).
+
+    Raises InputError where that fails.
     """
     paths = []
     make_folder(folder)
     for each in scores:
-        name, read = re.sub(r"[\s/]", "_", each.name), re.sub(r"[-\s/]", "_", reference)
-        levels = {SEGMENTS: each.segment_scores, SYSTEMS: each.system_scores}
-        for level, values in levels.items():
+        start = os.path.join(folder, _start(each.name, judged, reference))
+        files = {}
+        for level, values in {SEGMENTS: each.segment_scores, SYSTEMS: each.system_scores}.items():
             if values is not None:
-                of_systems = values.reshape(len(judged.systems), -1).tolist()
-                paths.append(os.path.join(folder, f"{name}-{read}{level}"))
-                write_whole(paths[-1], score_lines(judged.systems, of_systems))
+                paths.append(start + level)
+                text = score_lines(judged.systems, values.reshape(len(judged.systems), -1).tolist())
+                write_whole(paths[-1], text)
+                files[level] = _hash(text)
+        if each.signature:
+            made_from = _made_from(judged, (each.signature, each.segment_signature), settings)
+            write_whole(start + MADE_BY, json.dumps({**made_from, "files": files}, indent=1) + "\n")
     return paths
+
+
+def _start(metric: str, judged: JudgedSet, reference: Optional[str] = None) -> str:
+    """The start METRIC-REF of a metric's files."""
+    read = _reference_part(reference or judged.reference or ANY_REFERENCE)
+    return "-".join([re.sub(r"[\s/]", "_", metric), read])
+
+
+def _reference_part(reference: str) -> str:
+    return re.sub(r"[-\s/]", "_", reference.replace(",", "."))
+
+
+def _made_from(judged: JudgedSet, signatures: tuple[str, str], settings: Mapping[str, str]) -> dict[str, Any]:
+    """All that scores hang on, the texts and what else metrics read of a set by a hash."""
+    texts = judged.systems, judged.hypotheses, judged.references, judged.sources, judged.doc_ids
+    read = _hash(json.dumps([*texts, judged.source_lang, judged.target_lang], default=list))
+    signature, of_segments = signatures
+    return {"signature": signature, "segment_signature": of_segments, "settings": dict(settings), "texts": read}
+
+
+def _made_by(start: str) -> dict[str, Any]:
+    """What made the score files whose names start so; {} where nobody noted it, or the files are others now."""
+    if not os.path.isfile(start + MADE_BY):
+        return {}
+    try:
+        made_by = json.loads(read_text(start + MADE_BY))
+        files = made_by["files"]
+    except (ValueError, TypeError, KeyError):  # a note that is damaged says nothing
+        return {}
+    there = [level for level in (SEGMENTS, SYSTEMS) if os.path.isfile(start + level)]
+    return made_by if files == {level: _hash(read_text(start + level)) for level in there} else {}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _split(path: str) -> tuple[str, str]:
@@ -126,17 +207,29 @@ def _metric(path: str) -> str:
     return start.rpartition("-")[0] or start
 
 
+def _parted(path: str) -> tuple[str, str]:
+    """Metric and reference of a score file."""
+    metric, _, read = _split(path)[0].rpartition("-")
+    return (metric, read) if metric else (read, NO_REFERENCE)
+
+
 def _reference(folder: str, there: list[str], wanted: Optional[str]) -> Optional[str]:
+    """The reference, of those that the files in a folder name, whose scores are read."""
     if wanted is None:
-        chosen = "refA" if "refA" in there else next(iter(there), None)
+        chosen = next((name for name in (ANY_REFERENCE, "refA", *there) if name in there), None)
         if len(there) > 1:
             notice(f"{folder}: read the scores with {chosen} and without a reference, of {', '.join(there)}")
         return chosen
-    for name in (wanted.replace(",", "."), "ref"):
-        if name in there:
-            return name
+    if (name := _reference_part(wanted)) in there:
+        return name
+    if ANY_REFERENCE in there:
+        notice(f"{folder}: the names of its files do not tell the reference; read as scores with {wanted}")
+        return ANY_REFERENCE
     if there:
-        raise InputError(f"{folder}: no scores with reference {wanted}; there are {', '.join(there)}")
+        raise InputError(
+            f"{folder}: no scores with reference {wanted}; there are {', '.join(there)} (a file that --scores names itself "
+            "is read whatever its reference)"
+        )
     return None
 
 

@@ -1,5 +1,6 @@
 """Scores a judged test set with registered metrics, all its systems in one pass."""
 
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -8,11 +9,12 @@ from sacrebleu.metrics.base import Metric
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..notices import counted, notice
+from ..notices import counted, notice, progress
 from ..run.context import Context, build, capabilities
 from ..run.streams import Segments, named
-from ..scoring.scores import scores
+from ..scoring.scores import of_parts, scores
 from .judged import JudgedSet, MetricScores
+from .score_files import read_kept, write_score_files
 
 
 class MetricSettings(NamedTuple):
@@ -24,7 +26,10 @@ class MetricSettings(NamedTuple):
 
 
 def score_set(
-    judged: JudgedSet, metrics: Sequence[MetricSettings], engine: EngineOptions = EngineOptions()
+    judged: JudgedSet,
+    metrics: Sequence[MetricSettings],
+    engine: EngineOptions = EngineOptions(),
+    kept: Optional[str] = None,
 ) -> list[Optional[MetricScores]]:
     """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
 
@@ -32,7 +37,11 @@ def score_set(
     some have not (lists of better and worse outputs), the outputs that are there are scored one by one, and there are no
     scores of systems. TER, and any metric whose class has higher_is_better = False, is negated.
 
-    Raises InputError for a set without texts, and what a metric raises that cannot be used on this language.
+    kept    a folder of score files. A metric's scores are written there as soon as it is done; what is there already, of
+            the same texts with the same signature, is read in place of scoring, which is said
+
+    Raises InputError for a set without texts or a folder that cannot be written, and what a metric raises that cannot be
+    used on this language.
 
     >>> from sacrebleu.metrics import CHRF
     >>> texts = [["It rains.", "We left."], ["It pours.", None]]
@@ -50,7 +59,21 @@ def score_set(
     make = _whole_systems if judged.complete else _outputs
     # all metrics are made before the first one scores, so that what they share is computed once
     made = [None if lacks[each.name] else make(judged, each, engine) for each in metrics]
-    return [None if one is None else _scored(judged, each, *one) for each, one in zip(metrics, made)]
+    found = [
+        read_kept(kept, judged, each.name, signatures(one[0]), _noted(each)) if one and kept is not None else None
+        for each, one in zip(metrics, made)
+    ]
+    if names := [each.name for each in found if each]:
+        notice(f"{judged.name}: read from {kept} and not scored again: {', '.join(names)}")
+    for i, (each, one) in enumerate(zip(metrics, made)):
+        if one is None or found[i]:
+            continue
+        start = time.perf_counter()
+        found[i] = _scored(judged, each, *one)
+        progress(f"{judged.name}: {each.name} scored in {time.perf_counter() - start:,.1f} s", engine.quiet)
+        if kept is not None:
+            write_score_files(kept, judged, found[i : i + 1], settings=_noted(each))
+    return found
 
 
 def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
@@ -106,16 +129,12 @@ def _whole_systems(judged: JudgedSet, settings: MetricSettings, engine: EngineOp
 
 def _outputs(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
     """All outputs that are there, system after system, as if they were one system's."""
-    places = np.argwhere(_there(judged))
+    places = np.argwhere(judged.there)
     segments = named([judged.hypotheses[system][segment] for system, segment in places], judged.name)
     streams = {"references": [[stream[segment] for _, segment in places] for stream in judged.references]}
     if judged.sources is not None:
         streams["sources"] = [judged.sources[segment] for _, segment in places]
     return build_metric(judged, settings, [segments], engine, **streams), [segments]
-
-
-def _there(judged: JudgedSet) -> np.ndarray:
-    return np.array([[text is not None for text in texts] for texts in judged.hypotheses])
 
 
 def _scored(judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments]) -> MetricScores:
@@ -126,8 +145,20 @@ def _scored(judged: JudgedSet, settings: MetricSettings, metric: Metric, systems
         system_scores = sign * np.array([of_system.system for of_system in found])
     else:
         segment_scores = np.full((len(judged.systems), judged.segments), np.nan)
-        segment_scores[_there(judged)] = sign * np.array(found[0].segments)
+        segment_scores[judged.there] = sign * np.array(found[0].segments)
         system_scores = None
-    if unscored := int(np.isnan(segment_scores[_there(judged)]).sum()):
+    if unscored := int(np.isnan(segment_scores[judged.there]).sum()):
         notice(f"{settings.name}: {counted(unscored, 'output has', 'outputs have')} no score on {judged.name}")
-    return MetricScores(settings.name, segment_scores, system_scores, str(metric.get_signature().format()))
+    return MetricScores(settings.name, segment_scores, system_scores, *signatures(metric))
+
+
+def _noted(settings: MetricSettings) -> dict[str, str]:
+    """A metric's class and settings, to know its scores by."""
+    cls = settings.cls
+    return {"class": f"{cls.__module__}.{cls.__qualname__}", **{key: repr(own) for key, own in settings.own.items()}}
+
+
+def signatures(metric: Metric) -> tuple[str, str]:
+    """A metric's signature, and that of its scores of segments where it differs, else ""."""
+    of_systems, of_segments = (str(each.get_signature().format()) for each in (metric, of_parts(metric)))
+    return of_systems, of_segments if of_segments != of_systems else ""

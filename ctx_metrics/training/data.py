@@ -232,7 +232,7 @@ def _read(
         return [_of_judged(path, judged, scored) for judged in sets]
     if layout == "table":
         _check_pair(path, language_pair(stem(path)), pairs)
-        return [_of_table(path, score)]
+        return [_of_table(path, score, reference)]
     [judged] = read_judged(path, reference=reference)
     _check_pair(path, (judged.source_lang, judged.target_lang), pairs)
     return [_of_judged(path, judged, scored)]
@@ -243,7 +243,10 @@ def _check_pair(path: str, languages: tuple[Optional[str], Optional[str]], pairs
         raise InputError(f"{path}: its language pair is {'-'.join(languages)}, not {' or '.join(pairs)}")
 
 
-def _of_table(path: str, score: Optional[str]) -> JudgementSet:
+def _of_table(path: str, score: Optional[str], reference: Optional[str]) -> JudgementSet:
+    judged = read_judged_rows(path, score, reference)
+    if (references := len(judged[0].texts) - 3) > 1:
+        raise InputError(f"{stem(path)}: has {references} references; name one")
     numbers: dict[Hashable, int] = {}
     name = stem(path)
     rows = [
@@ -259,7 +262,7 @@ def _of_table(path: str, score: Optional[str]) -> JudgementSet:
             (row.segment, row.system),
             row.rater,
         )
-        for row in read_judged_rows(path, score)
+        for row in judged
     ]
     return JudgementSet(path, name, rows, False)
 

@@ -181,7 +181,7 @@ def _compared(path: str, judged: JudgedSet, threshold: Optional[float], score: O
     judged = replace(judged, references=references)
     if judged.preferences is not None:
         return replace(judged, segment_scores=None, system_scores=None)
-    again = _judged_again(path, score)
+    again = _judged_again(path, score, judged.reference)
     if humans := [system for system in judged.systems if is_human(system)]:
         notice(f"{judged.name}: left out human translations ({', '.join(humans)})")
         judged = judged.without(humans)
@@ -200,11 +200,11 @@ def _compared(path: str, judged: JudgedSet, threshold: Optional[float], score: O
     return replace(judged, segment_scores=None, system_scores=None, preferences=preferences)
 
 
-def _judged_again(path: str, score: Optional[str]) -> int:
+def _judged_again(path: str, score: Optional[str], reference: Optional[str]) -> int:
     """How many scores of a table are of an output that the rows above have a score of: the reader averages them."""
     if os.path.isdir(path) or layout_of(path) != "table":
         return 0
-    outputs = [(row.segment, row.system) for row in read_judged_rows(path, score) if not np.isnan(row.score)]
+    outputs = [(row.segment, row.system) for row in read_judged_rows(path, score, reference) if not np.isnan(row.score)]
     return len(outputs) - len(set(outputs))
 
 

@@ -39,8 +39,8 @@ def read_judged(
 
     pairs        only these language pairs, such as ["zh-en"]
     human        of a tree: which human scores, such as mqm or wmt-z. Pairs without them are left out, and that is said
-    reference    of a tree: which reference, such as "refA", or "refA,refB"; of MQM errors: the system that serves as
-                 reference; of rankings: the reference file
+    reference    of a tree: which reference, such as "refA", or "refA,refB"; of a table with several: which column, such as
+                 "ref2", or "ref,ref2"; of MQM errors: the system that serves as reference; of rankings: the reference file
     score        of a table: the column of the scores
     outputs      of rankings: the folder of the systems' outputs
 
@@ -103,11 +103,11 @@ def _read_file(path: str, reference: Optional[str], score: Optional[str], output
     if layout == "errors":
         return read_mqm(path, reference)
     if layout == "preferences":
-        return read_preferences(path)
+        return read_preferences(path, reference)
     if layout == "rankings":
         if outputs is None or reference is None:
             raise InputError(
                 f"{path}: rankings want the folder of the systems' outputs (--outputs) and the reference file (--reference)"
             )
         return read_rankings([path], outputs, [reference])
-    return read_table(path, score)
+    return read_table(path, score, reference)

@@ -1,7 +1,7 @@
 """Judged outputs in any order -> the grid of systems and segments."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -14,12 +14,15 @@ from ..judged import JudgedSet
 
 @dataclass
 class Segment:
-    """A segment and what its outputs are; `number` orders the segments of a document, None: as they come."""
+    """A segment and what its outputs are; `number` orders the segments of a document, None: as they come.
+
+    references    as many in every segment of a set, None for one that is not there
+    """
 
     document: Optional[str]
     number: Optional[int]
     source: Optional[str]
-    reference: Optional[str]
+    references: Sequence[Optional[str]]
     outputs: dict[str, tuple[str, list[float]]] = field(default_factory=dict)
 
     def judge(self, system: str, text: str, score: float, where: str) -> None:
@@ -43,16 +46,17 @@ def judged_set(
     name: str,
     segments: dict[Hashable, Segment],
     languages: tuple[Optional[str], Optional[str]] = (None, None),
+    reference: Optional[str] = None,
 ) -> JudgedSet:
     """The JudgedSet of segments: documents in order of first appearance, each output's score the mean of its judgements.
 
-    Segments without a reference are left out where others have one, and that is said.
+    Segments without a reference are left out where others have one, and that is said. reference: what they are called.
     """
     ordered = list(segments.values())
     document_order = {document: k for k, document in enumerate(dict.fromkeys(each.document for each in ordered))}
     numbered = all(each.number is not None for each in ordered)
     ordered.sort(key=lambda each: (document_order[each.document], each.number if numbered else 0))
-    with_reference = [each for each in ordered if each.reference is not None]
+    with_reference = [each for each in ordered if any(text is not None for text in each.references)]
     if 0 < len(with_reference) < len(ordered):
         left = counted(len(ordered) - len(with_reference), "segment", "segments")
         notice(f"{name}: left out {left} without a reference, of {len(ordered)}")
@@ -69,10 +73,11 @@ def judged_set(
         list(systems),
         len(ordered),
         hypotheses=[[each.outputs.get(system, (None,))[0] for each in ordered] for system in systems],
-        references=[[each.reference for each in ordered]] if with_reference else (),
+        references=[list(stream) for stream in zip(*(each.references for each in ordered))] if with_reference else (),
         sources=[each.source for each in ordered] if all(each.source is not None for each in ordered) else None,
         doc_ids=[each.document for each in ordered] if all(each.document is not None for each in ordered) else None,
         source_lang=source_lang,
         target_lang=target_lang,
         segment_scores=scores,
+        reference=reference,
     )

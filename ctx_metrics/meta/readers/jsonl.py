@@ -1,11 +1,10 @@
 """Rows from JSONL: a JSON object a line, with the names that the columns of a table have."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable
 
-from ...corpus import BOM, read_text
 from ...errors import InputError
-from .rows import Row, unpacked
+from .rows import REFERENCES, Row, read_table_text, unpacked
 
 
 def is_jsonl(path: str) -> bool:
@@ -13,17 +12,18 @@ def is_jsonl(path: str) -> bool:
     return unpacked(path).endswith(".jsonl")
 
 
-def read_jsonl(path: str, wanted: Collection[str]) -> tuple[list[str], list[Row]]:
+def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], list[Row]]:
     """The keys of a file's objects, in order of first appearance, and the rows, as read_rows gives them.
 
-    wanted    the keys to read. Of them a row has those that its object has: a string as it is, a number as Python writes
-              it, null as "". Empty lines are no rows
+    wanted    whether a key is read. Of these a row has those that its object has: a string as it is, a number as Python
+              writes it, null as "". Empty lines are no rows. A reference may be a list of references: "ref": ["a", "b"] is
+              read as "ref": "a", "ref2": "b"
 
     Raises InputError naming file and line of what is no JSON object, or of a wanted value that is neither text nor number.
     """
     keys: dict[str, None] = {}
     found = []
-    for number, line in enumerate(read_text(path).removeprefix(BOM).split("\n"), 1):
+    for number, line in enumerate(read_table_text(path).split("\n"), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
@@ -35,8 +35,14 @@ def read_jsonl(path: str, wanted: Collection[str]) -> tuple[list[str], list[Row]
             raise InputError(
                 f"{where}: no JSON object; write one a line, such as {{'mt': ..., 'ref': ..., 'score': 1}}"
             )
+        for key in [key for key in REFERENCES if isinstance(value.get(key), list)]:
+            texts = value.pop(key)
+            names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]
+            if taken := [name for name in names if name in value]:
+                raise InputError(f"{where}: {key} is a list of {len(texts)}, and {taken[0]} is there too")
+            value.update(zip(names, texts or [None]))
         keys.update(dict.fromkeys(value))
-        found.append(Row(where, {key: _cell(key, value[key], where) for key in value if key in wanted}))
+        found.append(Row(where, {key: _cell(key, value[key], where) for key in value if wanted(key)}))
     return list(keys), found
 
 

@@ -75,13 +75,13 @@ def read_mqm(path: str, reference: Optional[str] = None) -> JudgedSet:
         place = document, position
         if place not in segments:
             of_reference = texts.get((reference, *place)) if reference is not None else None
-            segments[place] = Segment(document, position, _clean_text(raters, "source"), of_reference)
+            segments[place] = Segment(document, position, _clean_text(raters, "source"), [of_reference])
         sums = penalties[system, document, position].values()
         score = -sum(sums) / len(sums)
         segments[place].judge(system, texts[system, document, position], score, path)
     name = stem(path)
     languages = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
-    judged = judged_set(name, segments, languages.groups() if languages else language_pair(name))
+    judged = judged_set(name, segments, languages.groups() if languages else language_pair(name), reference)
     say_missing(judged)
     return judged
 

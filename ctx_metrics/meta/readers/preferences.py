@@ -1,5 +1,6 @@
 """Lists of better and worse translations (such as the DARR pairs of WMT17 to WMT20): a row a pair of outputs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -8,22 +9,23 @@ import numpy as np
 from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet
-from .rows import language_pair, read_rows, stem
+from .rows import language_pair, read_rows, reference_columns, stem
 
 
 @dataclass
 class _Segment:
     source: Optional[str]
-    reference: Optional[str]
+    references: Sequence[Optional[str]]
     outputs: dict[str, str] = field(default_factory=dict)
 
     def takes(self, outputs: dict[str, str]) -> bool:
         return all(self.outputs.get(system, text) == text for system, text in outputs.items())
 
 
-def read_preferences(path: str) -> JudgedSet:
-    """Preferences from a tab-separated file with the columns better and worse, and if there are, src, ref, better_sys and
-    worse_sys. Every row is one preference; repeated and contradicting rows stay.
+def read_preferences(path: str, reference: Optional[str] = None) -> JudgedSet:
+    """Preferences from a tab-separated file with the columns better and worse, and if there are, src, better_sys,
+    worse_sys and references (as reference_columns says; `reference` names others). Every row is one preference; repeated
+    and contradicting rows stay.
 
     A segment is one combination of src and ref. Where a system has two outputs for one, a further segment holds the
     second. Without better_sys and worse_sys a segment's distinct outputs are numbered, "1", "2", ...: the numbers of
@@ -33,6 +35,7 @@ def read_preferences(path: str) -> JudgedSet:
     Raises InputError naming file and line of what cannot be read, or of a system that is better than itself.
     """
     header, rows = read_rows(path, ["better", "worse"])
+    references, called = reference_columns(path, header, reference)
     with_systems = "better_sys" in header and "worse_sys" in header
     segments: list[_Segment] = []
     of_texts: dict[tuple, list[int]] = {}
@@ -40,7 +43,8 @@ def read_preferences(path: str) -> JudgedSet:
     preferences = []
     without_contrast = 0
     for where, row in rows:
-        key = row.get("src"), row.get("ref")
+        texts = [row[column] for column in references]
+        key = row.get("src"), *texts
         places = of_texts.setdefault(key, [])
         if not with_systems:
             if row["better"] == row["worse"]:
@@ -58,7 +62,7 @@ def read_preferences(path: str) -> JudgedSet:
         if place is None:
             place = len(segments)
             places.append(place)
-            segments.append(_Segment(row.get("src"), row.get("ref") or None))
+            segments.append(_Segment(row.get("src"), [text or None for text in texts]))
         segments[place].outputs.update(outputs)
         better, worse = (systems.setdefault(name, len(systems)) for name in names)
         preferences.append((place, better, worse))
@@ -73,9 +77,10 @@ def read_preferences(path: str) -> JudgedSet:
         list(systems),
         len(segments),
         hypotheses=[[each.outputs.get(system) for each in segments] for system in systems],
-        references=[[each.reference for each in segments]] if "ref" in header else (),
+        references=[list(stream) for stream in zip(*(each.references for each in segments))],
         sources=[each.source for each in segments] if "src" in header else None,
         source_lang=source_lang,
         target_lang=target_lang,
         preferences=np.array(preferences, dtype=np.int64),
+        reference=called,
     )

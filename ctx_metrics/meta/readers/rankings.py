@@ -81,6 +81,7 @@ def read_rankings(
         source_lang=source_lang,
         target_lang=target_lang,
         preferences=found,
+        reference=",".join(map(stem, references)),
     )
 
 

@@ -10,9 +10,12 @@ from typing import NamedTuple, Optional
 
 from ...corpus import BOM, read_text
 from ...errors import InputError
+from ...notices import notice
 
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
 PACKED = (".gz", ".xz")
+REFERENCES = ("ref", "reference", "pe")
+FURTHER_REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})[-_]?([A-Z]|\d+)")  # ref2, refB
 
 
 class Row(NamedTuple):
@@ -24,13 +27,14 @@ class Row(NamedTuple):
 
 def read_rows(path: str, needed: Sequence[str] = (), ragged: bool = False) -> tuple[list[str], list[Row]]:
     """The header and the rows of a tab-separated file (.gz and .xz too). No quotes: a cell is what stands between tabs.
+    Lines end as read_table_text says.
 
     needed   columns that must be there
     ragged   whether rows may lack columns that are not needed, and have more than the header names
 
     Raises InputError naming the line whose number of cells does not fit the header.
     """
-    lines = read_text(path).removeprefix(BOM).split("\n")
+    lines = read_table_text(path).split("\n")
     if lines[-1] == "":
         lines.pop()
     rows = [line.removesuffix("\r").split("\t") for line in lines]
@@ -72,6 +76,23 @@ def _header(path: str, header: list[str], needed: Sequence[str]) -> list[str]:
         if column not in header:
             raise InputError(f"{path}, line 1: no column {column}; the header names {', '.join(header) or 'nothing'}")
     return header
+
+
+def reference_columns(path: str, header: Sequence[str], wanted: Optional[str]) -> tuple[list[str], Optional[str]]:
+    """The columns of a table that are read as references, and what they are called together, None for the only one.
+
+    wanted    columns by name, joined by commas. Where the table has not all of them, or for None: the first of `ref`,
+              `reference`, `pe`, and these with a number or a capital letter (ref2, refB); if there are others, that is said
+    """
+    there = [name for name in REFERENCES if name in header]
+    there += [name for name in header if FURTHER_REFERENCE.fullmatch(name)]
+    chosen = wanted.split(",") if wanted else []
+    if chosen and set(chosen) <= set(header):
+        return chosen, wanted
+    if len(there) < 2:
+        return there, None
+    notice(f"{path}: {there[0]} is the reference, of {', '.join(there)} (--reference)")
+    return there[:1], there[0]
 
 
 def number(text: str, where: str) -> float:
@@ -122,5 +143,16 @@ def language_pair(name: str) -> tuple[Optional[str], Optional[str]]:
 
 def header_of(path: str) -> tuple[list[str], str]:
     """The columns that a file's first line names, and what parts them, a tab or a comma."""
-    first = read_text(path).removeprefix(BOM).partition("\n")[0].removesuffix("\r")
-    return (first.split("\t"), "\t") if "\t" in first else (next(csv.reader([first]), []), ",")
+    first = read_table_text(path).partition("\n")[0].removesuffix("\r")
+    if "\t" in first:
+        return first.split("\t"), "\t"
+    try:
+        return next(csv.reader(io.StringIO(first, newline="")), []), ","
+    except csv.Error as error:
+        raise InputError(f"{path}, line 1: {error}; write a header that names the columns") from error
+
+
+def read_table_text(path: str) -> str:
+    """All of a table's text. Lines end at a line feed; where a file has none, at a carriage return (old spreadsheets)."""
+    text = read_text(path).removeprefix(BOM)
+    return text if "\n" in text else text.replace("\r", "\n")

@@ -10,11 +10,10 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
-from ...corpus import read_text
 from ...errors import InputError
 from ...notices import counted, notice, place
 from ..judged import JudgedSet
-from .rows import header_of, number, read_rows, stem
+from .rows import header_of, number, read_rows, read_table_text, stem
 
 LAYOUTS = (
     "a TSV whose header names sentence1, sentence2 and label or score (PAWS has it so), MRPC's (Quality, #1 String, "
@@ -138,7 +137,7 @@ def _like_sts(cells: Sequence[str]) -> bool:
 
 def _sts(path: str) -> list[_Pair]:
     """genre, file, year, number, score, sentence1, sentence2, and in some lines where the two are from."""
-    lines = read_text(path).removesuffix("\n").split("\n")
+    lines = read_table_text(path).removesuffix("\n").split("\n")
     pairs = []
     for i, line in enumerate(lines, 1):
         cells = line.removesuffix("\r").split("\t")

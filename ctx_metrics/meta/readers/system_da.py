@@ -29,11 +29,12 @@ def read_system_da(root: str, pairs: Optional[Sequence[str]] = None) -> list[Jud
     Raises InputError for a line that is not as above, for no pair at all, and for files of different lengths.
     """
     path = find(os.path.join(root, SCORES))
-    header, *lines = [line.split() for line in read_lines(path)]
-    if header != COLUMNS:
-        raise InputError(f"{path}, line 1: the columns are {' '.join(header)}, not {' '.join(COLUMNS)}")
+    lines = [line.split() for line in read_lines(path)]
+    if lines[:1] != [COLUMNS]:
+        there = " ".join(lines[0]) if lines else "missing"
+        raise InputError(f"{path}, line 1: the columns are {there}, not {' '.join(COLUMNS)}")
     scores: dict[str, dict[str, float]] = {}
-    for k, line in enumerate(lines, 2):
+    for k, line in enumerate(lines[1:], 2):
         if len(line) != len(COLUMNS):
             raise InputError(f"{path}, line {k}: {counted(len(line), 'field', 'fields')}, not {len(COLUMNS)}")
         pair, score, system = line
@@ -41,9 +42,9 @@ def read_system_da(root: str, pairs: Optional[Sequence[str]] = None) -> list[Jud
     chosen = [pair for pair in sorted(scores) if pairs is None or pair in pairs]
     sets = [judged for pair in chosen if (judged := _read_pair(root, pair, scores[pair]))]
     if not sets:
-        raise InputError(
-            f"{path}: none of the pairs {', '.join(pairs or ())} with a reference; there are {', '.join(scores)}"
-        )
+        asked = "its pairs" if pairs is None else f"the pairs {', '.join(pairs)}"
+        there = ", ".join(scores) or "nothing"
+        raise InputError(f"{path}: none of {asked} is there with a reference file; it scores {there}")
     return sets
 
 
@@ -84,7 +85,9 @@ def _read_pair(root: str, pair: str, scores: dict[str, float]) -> Optional[Judge
 
 
 def _file(root: str, folder: str, pattern: str) -> Optional[str]:
-    """The one file of a folder whose name, without .gz or .xz, is of a pattern."""
+    """The first file of a folder whose name, without .gz or .xz, is of a pattern; where there are several, that is said."""
     wanted = re.compile(re.escape(pattern).replace(r"\*", "[^-]+"))
     found = [path for path in sorted(Path(root, folder).glob("*")) if wanted.fullmatch(unpacked(path.name))]
+    if len(names := sorted({unpacked(path.name) for path in found})) > 1:
+        notice(f"{os.path.join(root, folder)}: {names[0]} is read, of {', '.join(names)}")
     return str(found[0]) if found else None

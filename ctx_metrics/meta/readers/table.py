@@ -10,17 +10,16 @@ from ...notices import notice
 from ..judged import JudgedSet
 from .grid import Segment, judged_set, say_missing
 from .jsonl import is_jsonl, read_jsonl
-from .rows import Row, language_pair, number, read_rows, stem
+from .rows import FURTHER_REFERENCE, REFERENCES, Row, language_pair, number, read_rows, reference_columns, stem
 
 COLUMNS = {
     "src": ("src", "source"),
     "mt": ("mt", "target", "hypothesis"),
-    "ref": ("ref", "reference", "pe"),
     "system": ("system",),
     "doc": ("doc",),
     "seg": ("seg", "seg_in_doc"),
     "score": ("score", "human", "mqm", "z_mean"),
-    "rater": ("rater",),
+    "rater": ("rater", "annotator"),
 }
 ONE_SYSTEM = "outputs"
 
@@ -28,8 +27,8 @@ ONE_SYSTEM = "outputs"
 class JudgedRow(NamedTuple):
     """One judgement of an output.
 
-    texts      its doc, seg, src and ref, None where there is no such column: rows with the same are of the same source and
-               reference, and their scores can be compared
+    texts      its doc, seg, src and ref (and further references), None where there is no such column: rows with the same
+               are of the same source and reference, and their scores can be compared
     segment    tells apart what a system translated several times, where no column does
     """
 
@@ -41,17 +40,20 @@ class JudgedRow(NamedTuple):
     rater: Optional[str]
 
 
-def read_table(path: str, score: Optional[str] = None) -> JudgedSet:
+def read_table(path: str, score: Optional[str] = None, reference: Optional[str] = None) -> JudgedSet:
     """Judged outputs from a tab-separated file with a header; the columns stand in any order, others are not read.
 
     mt       the output; also `target` or `hypothesis`
     score    higher is better; also `human`, `mqm` or `z_mean`. Empty, None and NA: not judged. The argument `score` names
              another column; of `hter`, which counts edits, the negative is taken
-    src, ref the source and the reference; also `source`, `reference`, and `pe`, a post-edit
+    src, ref the source and the reference; also `source`, `reference`, and `pe`, a post-edit. Of several references (ref,
+             ref2, refB) the first is read, which is said; the argument `reference` names others, joined by commas
     system   without it there is one system, "outputs"
     doc      the document; its segments are brought together, in order of first appearance
     seg      the segment in its document; whole numbers sort a document's segments
-    rater    who judged; the judgements of one output are averaged
+    rater    who judged, also `annotator`; the judgements of one output are averaged
+
+    Of two columns of one meaning the first of the names above is read, which is said.
 
     The prepared MQM tables (seg_in_doc, mqm) and the MLQE-PE tables (pe, z_mean) are of this form. MLQE-PE's doc_id is not
     read: its segments are drawn one by one. A file named .jsonl holds the same as JSON, an object a row; mt and score must
@@ -63,18 +65,23 @@ def read_table(path: str, score: Optional[str] = None) -> JudgedSet:
     Raises InputError naming file and line of what cannot be read, or of a second output of a system for one segment.
     """
     name = stem(path)
-    judged = judged_set(name, _read(path, score)[1], language_pair(name))
+    _, segments, called = _read(path, score, reference)
+    judged = judged_set(name, segments, language_pair(name), called)
     say_missing(judged)
     return judged
 
 
-def read_judged_rows(path: str, score: Optional[str] = None) -> list[JudgedRow]:
+def read_judged_rows(path: str, score: Optional[str] = None, reference: Optional[str] = None) -> list[JudgedRow]:
     """Every judgement of a table by itself, in the file's order; the columns, and what is raised, are read_table's."""
-    return _read(path, score)[0]
+    return _read(path, score, reference)[0]
 
 
-def _read(path: str, score: Optional[str]) -> tuple[list[JudgedRow], dict[Hashable, Segment]]:
-    columns, rows = _columns(path, score)
+def _read(
+    path: str, score: Optional[str], reference: Optional[str]
+) -> tuple[list[JudgedRow], dict[Hashable, Segment], Optional[str]]:
+    """The judgements, the segments, and what the references are called."""
+    columns, header, rows = _columns(path, score, reference)
+    references, called = reference_columns(path, header, reference)
     sign = -1.0 if columns["score"] == "hter" else 1.0
     if sign < 0:
         notice(f"{path}: hter counts edits, so its negative is the score")
@@ -91,7 +98,8 @@ def _read(path: str, score: Optional[str]) -> tuple[list[JudgedRow], dict[Hashab
             if not row.get(role, "given").strip():
                 raise InputError(f"{where}: column {columns[role]} is empty")
         system = row.get("system", ONE_SYSTEM)
-        texts = tuple(row.get(role) for role in ("doc", "seg", "src", "ref"))
+        of_references = [cells.get(column, "") for column in references]
+        texts = tuple(row.get(role) for role in ("doc", "seg", "src")) + tuple(of_references or [None])
         key: Hashable = texts
         if "seg" not in columns:
             key = key, repeats.place(key, system, row["mt"], row.get("rater"))
@@ -99,20 +107,20 @@ def _read(path: str, score: Optional[str]) -> tuple[list[JudgedRow], dict[Hashab
             raise InputError(f"{where}: {system} has this segment above; a column rater tells its judgements apart")
         if key not in segments:
             position = int(row["seg"]) if numbered else None
-            segments[key] = Segment(row.get("doc"), position, row.get("src"), row.get("ref") or None)
+            segments[key] = Segment(row.get("doc"), position, row.get("src"), [text or None for text in of_references])
         value = sign * number(row["score"], where)
         segments[key].judge(system, row["mt"], value, where)
         found.append(JudgedRow(texts, key, system, row["mt"], value, row.get("rater")))
     if not rows:
         raise InputError(f"{path}: no rows below the header")
-    return found, segments
+    return found, segments, called
 
 
-def _columns(path: str, score: Optional[str]) -> tuple[dict[str, str], list[Row]]:
-    """The column of each role, and the rows; raises InputError where there is none of outputs or scores."""
+def _columns(path: str, score: Optional[str], reference: Optional[str]) -> tuple[dict[str, str], list[str], list[Row]]:
+    """The column of each role, all columns, and the rows; raises InputError where there is none of outputs or scores."""
     if is_jsonl(path):
-        names = {name for names in COLUMNS.values() for name in names}
-        header, rows = read_jsonl(path, names if score is None else names | {score})
+        names = {score, *REFERENCES, *(reference or "").split(",")}.union(*COLUMNS.values())
+        header, rows = read_jsonl(path, lambda key: key in names or FURTHER_REFERENCE.fullmatch(key) is not None)
         said = "its objects name"
     else:
         header, rows = read_rows(path)
@@ -121,6 +129,8 @@ def _columns(path: str, score: Optional[str]) -> tuple[dict[str, str], list[Row]
     for role, names in COLUMNS.items():
         if there := [name for name in names if name in header]:
             columns[role] = there[0]
+            if there[1:] and not (role == "score" and score):
+                notice(f"{path}: column {there[0]} is read, not {', '.join(there[1:])}")
     if score is not None:
         columns["score"] = score
     for role in ("mt", "score"):
@@ -129,7 +139,7 @@ def _columns(path: str, score: Optional[str]) -> tuple[dict[str, str], list[Row]
             mend = "; --score-column names another" if role == "score" else ""
             there = ", ".join(header) or "nothing"
             raise InputError(f"{path}, line 1: no column {wanted}; {said} {there}{mend}")
-    return columns, rows
+    return columns, header, rows
 
 
 class _Repeats:

@@ -78,6 +78,7 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: Optional[str]
     systems = _texts(outputs)
     if not systems:
         raise InputError(f"{outputs}: no outputs SYSTEM.txt there{_only_jsonl(outputs)}")
+    chosen = _references(base, pair, name, reference)
     scores = {level: None if path is None else read_score_lines(path) for level, path in files.items()}
     scored = {system for found in scores.values() for system in found or ()}
     if without_output := sorted(scored - set(systems)):
@@ -87,13 +88,14 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: Optional[str]
         systems,
         length,
         hypotheses=[lines(_text_file(outputs, system)) for system in systems],
-        references=[lines(path) for path in _references(base, pair, name, reference)],
+        references=[lines(_text_file(os.path.join(base, "references"), f"{pair}.{each}")) for each in chosen],
         sources=sources,
         doc_ids=_doc_ids(find(os.path.join(base, "documents", f"{pair}.docs")), lines),
         source_lang=pair.partition("-")[0],
         target_lang=pair.partition("-")[2] or None,
         segment_scores=_grid(files[SEGMENTS], scores[SEGMENTS], systems, length),
         system_scores=None if scores[SYSTEMS] is None else _grid(files[SYSTEMS], scores[SYSTEMS], systems, 1)[:, 0],
+        reference=",".join(chosen) or None,
     )
 
 
@@ -126,6 +128,7 @@ def _text_file(folder: str, name: str) -> str:
 
 
 def _references(base: str, pair: str, name: str, reference: Optional[str]) -> list[str]:
+    """The names of the references to read, that asked for or the usual one."""
     folder = os.path.join(base, "references")
     there = [found.removeprefix(f"{pair}.") for found in _texts(folder) if found.startswith(f"{pair}.")]
     if reference is None:
@@ -139,7 +142,7 @@ def _references(base: str, pair: str, name: str, reference: Optional[str]) -> li
     for each in chosen:
         if each not in there:
             raise InputError(f"{folder}: no reference {each} for {pair}; there are {', '.join(there) or 'none'}")
-    return [_text_file(folder, f"{pair}.{each}") for each in chosen]
+    return chosen
 
 
 def _doc_ids(path: Optional[str], lines) -> Optional[list[str]]:
