@@ -158,8 +158,8 @@ def _largest_run(values: np.ndarray) -> _Run:
 def _at(values: np.ndarray, offset: int) -> np.ndarray:
     """Each line's value at line + offset; NaN where there is no such line."""
     moved = np.full(len(values), np.nan)
-    start, end = max(0, -offset), min(len(values), len(values) - offset)
-    moved[start:end] = values[start + offset : end + offset]
+    there = np.arange(max(0, -offset), min(len(values), len(values) - offset))
+    moved[there] = values[there + offset]
     return moved
 
 

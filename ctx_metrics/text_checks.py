@@ -3,11 +3,13 @@
 import html
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from .corpus import BOM
-from .line_shifts import Shift, shifts
 from .notices import counted, notice
+
+if TYPE_CHECKING:
+    from .line_shifts import Shift
 
 # XML's five and numbers: "AT&T; IBM" and "&copy;" stay what they are
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
@@ -29,26 +31,8 @@ def check_texts(systems: Sequence[Stream], references: Sequence[Stream], source:
     notice; nothing is said of texts without findings.
     """
     _say_entities(systems, [*references, *([source] if source else [])])
-    hub = references[0] if references else source
-    if hub is None:
-        return
-    found: dict[Shift, list[str]] = {}
-    for each in (*systems, *references[1:], *([source] if references and source else [])):
-        for shift in shifts(each.lines, hub.lines, translated=source is each or source is hub):
-            known = next((other for other in found if _alike(other, shift)), shift)
-            found.setdefault(known, []).append(each.name)
-    compared = len(systems) + len(references) - 1 + (source is not None and bool(references))
-    blocks: dict[tuple[str, str], list[str]] = {}
-    for (first, last, offset), names in found.items():
-        # where most texts disagree with the one that they are compared with, that one is shifted
-        culprit = f" in {hub.name}" if len(names) > max(1, compared / 2) else ""
-        where = f"{first + 1}-{last + 1} fit line{offset:+d}"
-        blocks.setdefault((_listed(names), culprit), []).append(where)
-    for (names, culprit), places in blocks.items():
-        notice(
-            f"{names}: lines {_listed(places)} of {hub.name} better than their own; look for a missing or an added line"
-            f"{culprit}"
-        )
+    if references or source:
+        _say_shifts(systems, references, source)
 
 
 def check_byte_order_marks(streams: Sequence[Stream], stock: Sequence[str]) -> None:
@@ -56,8 +40,8 @@ def check_byte_order_marks(streams: Sequence[Stream], stock: Sequence[str]) -> N
     names = [each.name for each in streams if each.lines and (each.lines[0] or "").startswith(BOM)]
     if names and stock:
         notice(
-            f"{_listed(names)}: begins with a byte-order mark, which is part of the first word for {', '.join(stock)}; "
-            "save it without (our metrics and ctx-metrics score drop it)"
+            f"the byte-order mark at the start of {_listed(names)} is part of the first word for {', '.join(stock)}; save "
+            "the file without it (plugin metrics and ctx-metrics score drop it)"
         )
 
 
@@ -103,6 +87,29 @@ def _with_entities(stream: Stream) -> _Entities:
     return _Entities(stream.name, len(found), sum(line is not None for line in stream.lines), example)
 
 
+def _say_shifts(systems: Sequence[Stream], references: Sequence[Stream], source: Optional[Stream]) -> None:
+    from .line_shifts import shifts  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
+
+    hub = references[0] if references else source
+    found: dict[Shift, list[str]] = {}
+    for each in (*systems, *references[1:], *([source] if references and source else [])):
+        for shift in shifts(each.lines, hub.lines, translated=source is each or source is hub):
+            known = next((other for other in found if _alike(other, shift)), shift)
+            found.setdefault(known, []).append(each.name)
+    compared = len(systems) + len(references) - 1 + (source is not None and bool(references))
+    blocks: dict[tuple[str, str], list[str]] = {}
+    for (first, last, offset), names in found.items():
+        # where most texts disagree with the one that they are compared with, that one is shifted
+        culprit = f" in {hub.name}" if len(names) > max(1, compared / 2) else ""
+        where = f"{first + 1}-{last + 1} fit line{offset:+d}"
+        blocks.setdefault((_listed(names), culprit), []).append(where)
+    for (names, culprit), places in blocks.items():
+        notice(
+            f"{names}: lines {_listed(places)} of {hub.name} better than their own; look for a missing or an added line"
+            f"{culprit}"
+        )
+
+
 def _say_entities(systems: Sequence[Stream], test_set: Sequence[Stream]) -> None:
     of_systems, of_test_set = ([_with_entities(each) for each in streams] for streams in (systems, test_set))
     many = [each for each in (*of_systems, *of_test_set) if each.number > ENTITY_SHARE * each.lines]
@@ -129,7 +136,7 @@ def _listed(words: Sequence[str]) -> str:
     return ", ".join(words[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _alike(one: Shift, other: Shift) -> bool:
+def _alike(one: "Shift", other: "Shift") -> bool:
     """Whether two shifts share most of their lines."""
     common = min(one.last, other.last) - max(one.first, other.first) + 1
     whole = max(one.last, other.last) - min(one.first, other.first) + 1

@@ -65,7 +65,9 @@ def test_finds_several_blocks_and_those_over_the_border_of_a_chunk(monkeypatch):
         (["The same garbage in every line."] * 300, REF),
         ([f"Item {i}: see page {i + 1}." for i in range(200)], [f"Item {i}, page {i + 1}" for i in range(200)]),
         (sorted(HYP), REF),
-        (["x"], ["y"]),
+        (REF[:1], HYP[:1]),
+        (REF[:2], HYP[:2]),
+        ([""], [None]),
         ([], []),
     ],
 )
@@ -163,8 +165,8 @@ def test_says_which_metrics_read_a_byte_order_mark(caplog):
     assert caplog.messages == []
     check_byte_order_marks(streams, ["bleu", "chrf"])
     assert caplog.messages == [
-        "a.txt: begins with a byte-order mark, which is part of the first word for bleu, chrf; save it without (our "
-        "metrics and ctx-metrics score drop it)"
+        "the byte-order mark at the start of a.txt is part of the first word for bleu, chrf; save the file without it "
+        "(plugin metrics and ctx-metrics score drop it)"
     ]
 
 

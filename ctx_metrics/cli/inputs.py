@@ -13,6 +13,8 @@ from ..errors import InputError
 from ..notices import counted, notice
 from ..metrics.construct import Segments
 from ..plugin.capture import check_roundtrips, test_set_lines
+from .. import text_checks
+from ..text_checks import check_texts, unescape, unescaped
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
@@ -82,6 +84,10 @@ def read_inputs(args: Namespace) -> Inputs:
         for path, name in zip(args.translations, system_names(args.translations)):
             streams["mt"].append(Stream(path, read_lines(path, args.encoding), name))
     _check(streams)
+    if args.unescape:
+        _unescape(streams)
+    if not args.no_text_checks:
+        check_texts(*(_texts(streams[role]) for role in ("mt", "ref")), *_texts(streams["src"]))
     check_roundtrips(args, len(streams["mt"]))
     if streams["doc"]:
         document_ranges(streams["doc"][0].lines, streams["doc"][0].where)
@@ -101,9 +107,24 @@ def read_inputs(args: Namespace) -> Inputs:
     )
 
 
-def named_lines(paths: Sequence[str], encoding: str) -> list[Segments]:
-    """The lines of each file; they know its name."""
-    return _named([Stream(path, read_lines(path, encoding)) for path in paths])
+def _texts(streams: Sequence[Stream]) -> list[text_checks.Stream]:
+    return [text_checks.Stream(stream.where, stream.lines) for stream in streams]
+
+
+def _unescape(streams: dict[str, list[Stream]]) -> None:
+    """Replace HTML entities in all streams but document ids."""
+    roles = [role for role in streams if role != "doc"]
+    lines = iter(unescape([text for role in roles for text in _texts(streams[role])]))
+    for role in roles:
+        streams[role] = [stream._replace(lines=next(lines)) for stream in streams[role]]
+
+
+def named_lines(paths: Sequence[str], args: Namespace) -> list[Segments]:
+    """The lines of each file, in the encoding of -e and with --unescape; they know its name."""
+    streams = [Stream(path, read_lines(path, args.encoding)) for path in paths]
+    if args.unescape:
+        streams = [each._replace(lines=[unescaped(line) for line in each.lines]) for each in streams]
+    return _named(streams)
 
 
 def _named(streams: Sequence[Stream]) -> list[Segments]:

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
 from . import output
-from .argument_types import seed
+from .argument_types import add_text_arguments, seed
 from .inputs import language_pair, read_inputs
 from .meta_arguments import probability
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o
 # what `score` reads beside what is read here
 NOT_READ = {"dataset": None, "columns": None, "levels": (), "roundtrip": None, "rtt_bt": None, "pseudo_refs": None}
+NOT_READ |= {"unescape": False}
 NOT_READ |= {f"rtt_{each}": None for each in ("bt_from", "bt_to", "beams", "max_length", "cache", "batch_lines")}
 RANK = """\
 Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters of
@@ -96,6 +97,7 @@ def _add_inputs(group) -> None:
         "-l", "--language-pair", type=language_pair, metavar="PAIR", help="Source and target language, such as de-en."
     )
     group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
+    add_text_arguments(group)
 
 
 def _add_ranking(group) -> None:

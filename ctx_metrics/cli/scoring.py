@@ -134,7 +134,7 @@ def _build(name: str, inputs: Inputs, args: Namespace, context: dict[str, Any]) 
     own = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
     for key in getattr(cls, "LINE_FILES", ()):
         if own.get(key):
-            own[key] = named_lines(own[key], args.encoding)
+            own[key] = named_lines(own[key], args)
     takes = constructor_parameters(cls)
     metric = cls(references=inputs.references, **{key: value for key, value in context.items() if key in takes}, **own)
     if (

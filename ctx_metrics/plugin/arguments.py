@@ -163,6 +163,11 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> Non
         help="Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
         "named and laid out as mt-metrics-eval reads them.",
     )
+    group.add_argument(
+        "--ctx-no-text-checks",
+        action="store_true",
+        help="Do not look for HTML entities, shifted lines and byte-order marks in the texts.",
+    )
     if "slide" in wanted:
         group.add_argument(
             "--slide-output",
