@@ -311,7 +311,7 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
         monkeypatch.setattr(module, name, reader(name, getattr(module, name)))
     more = ["--normalise", "file", "--average", "--no-mqm-root", "-l", "cs-en", "--human", "x", "--reference", "refB"]
     assert train("bilstm", *more, "--score-column", "score", "--dev-metric", "darr", "--dev-threshold", "7").code == 0
-    shared = dict(inputs="mt+ref", pairs=["cs-en"], human="x", reference="refB", score="score")
+    shared = dict(inputs="mt+ref", pairs=["cs-en"], human="x", reference="refB", score="score", text_checks=True)
     paths = [str(folder / "train.tsv")]
     assert said["read_training_set"] == dict(
         shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True

@@ -1,4 +1,4 @@
-"""Numbers and lists on the command line of `ctx-metrics train`."""
+"""Numbers and lists on the command line of `ctx-metrics train`, and flags that several subcommands share."""
 
 import math
 import re
@@ -52,6 +52,21 @@ def layers(text: str) -> list[int]:
     if len(set(found)) < len(found):
         raise ArgumentTypeError(f"{text} names a layer twice")
     return found
+
+
+def add_text_arguments(group, unescape: bool = False) -> None:
+    """The flag --no-text-checks, and --unescape where texts are scored with any metric."""
+    group.add_argument(
+        "--no-text-checks",
+        action="store_true",
+        help="Do not look for HTML entities and shifted lines in the texts.",
+    )
+    if unescape:
+        group.add_argument(
+            "--unescape",
+            action="store_true",
+            help="Replace HTML entities in all texts before scoring: &amp; &lt; &gt; &quot; &apos; and numbers (&#39;).",
+        )
 
 
 def languages(text: str) -> list[str]:

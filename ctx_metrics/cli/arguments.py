@@ -17,6 +17,7 @@ from ..plugin.arguments import (
 from ..run.context import capabilities
 from ..run.registry import MetricTable
 from ..pseudo_references.options import add_pseudo_arguments
+from .argument_types import add_text_arguments
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 from .inputs import column_names, dataset, language_pair
 
@@ -183,6 +184,7 @@ def _add_inputs(group) -> None:
         "three; src,mt of two, or mt,ref with -s; mt of one)",
     )
     group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
+    add_text_arguments(group, unescape=True)
     # spellings of sacrebleu and comet-score
     group.add_argument(
         "-i", "--input", nargs="+", type=expanduser, dest="translations", default=SUPPRESS, help=SUPPRESS

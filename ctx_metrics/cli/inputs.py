@@ -23,6 +23,7 @@ from ..run.streams import (
     system_names,
     test_set_lines,
 )
+from ..text_checks import Stream, check_texts, unescape
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
@@ -67,7 +68,7 @@ def read_inputs(args: Namespace) -> Inputs:
     else:
         names = system_names(args.translations)
         read_files(streams, args.encoding, mt=args.translations)
-    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
+    check_streams(streams, not args.no_text_checks, args.unescape)
     inputs = inputs_of(
         streams,
         args.names or names,
@@ -89,6 +90,26 @@ def read_files(streams: dict[str, list[Segments]], encoding: str, **paths: Optio
     for role, of_role in paths.items():
         if of_role:
             streams[role] = [file_segments(path, encoding) for path in of_role]
+
+
+def check_streams(streams: dict[str, list[Segments]], text_checks: bool, unescaping: bool = False) -> None:
+    """Raise InputError where the streams are not of one length; then print what looks odd in their texts.
+
+    unescaping    whether HTML entities are replaced, in all streams but document ids
+    """
+    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
+    if unescaping:
+        roles = [role for role in streams if role != "doc"]
+        lines = iter(unescape([_text(stream) for role in roles for stream in streams[role]]))
+        for role in roles:
+            streams[role] = [named(next(lines), stream.name) for stream in streams[role]]
+    if text_checks:
+        systems, references, sources = (map(_text, streams.get(role, ())) for role in ("mt", "ref", "src"))
+        check_texts(list(systems), list(references), next(sources, None))
+
+
+def _text(stream: Segments) -> Stream:
+    return Stream(stream.name, stream)
 
 
 def inputs_of(

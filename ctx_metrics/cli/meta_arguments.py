@@ -6,6 +6,7 @@ from os.path import expanduser
 
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, metric_name, positive, wanted_metrics
 from ..run.registry import MetricTable
+from .argument_types import add_text_arguments
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
 FORMATS = ("table", "json", "tsv", "latex", "markdown")
@@ -141,6 +142,7 @@ def _add_data(parser: ArgumentParser) -> None:
         "--outputs", type=expanduser, metavar="DIR", help="Folder of the systems' outputs, with rankings."
     )
     group.add_argument("--score-column", metavar="NAME", help="Column of the human score in a TSV. (Default: score)")
+    add_text_arguments(group, unescape=True)
     group.add_argument(
         "--drop",
         nargs="+",

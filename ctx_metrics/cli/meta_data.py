@@ -29,6 +29,8 @@ def read_sets(args: Namespace) -> list[JudgedSet]:
     Raises InputError if two sets have one name, for a --drop that drops nothing, or a set of which nothing is left.
     """
     sets = [judged for path in args.data for judged in _read(path, args)]
+    if args.unescape:
+        sets = [judged.unescaped() for judged in sets]
     for name, times in Counter(judged.name for judged in sets).items():
         if times > 1:
             raise InputError(f"two sets are named {name}; evaluate them one by one, or rename a file or folder")
@@ -69,6 +71,9 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Opt
     settings = [_settings(name, args) for name in args.metrics]
     grid = None if args.slide_grid is None else _grid_settings(args)
     usable = _usable(sets, [*settings, *([grid] if grid else [])], engine, any(scores.values()))
+    if not args.no_text_checks and usable:
+        for judged in sets:
+            judged.check_texts()
     bar = tqdm(sets, unit="set", leave=False, disable=True if args.quiet or len(sets) == 1 else None)
     for judged in bar:
         bar.set_description(judged.name)

@@ -13,8 +13,9 @@ from ..errors import InputError
 from ..metrics.base import ContextMetric, SystemResult
 from ..notices import notice
 from ..run.context import Context, build_all, capabilities, made_round_trips
-from ..run.streams import file_segments
+from ..run.streams import file_segments, named
 from ..scoring.scores import Scores
+from ..text_checks import unescaped
 from .inputs import Inputs
 
 
@@ -121,7 +122,10 @@ def _settings(name: str, args: Namespace) -> dict[str, Any]:
     settings = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
     for key in capabilities(args.table[name.upper()]).line_files:
         if settings.get(key):
-            settings[key] = [file_segments(path, args.encoding) for path in settings[key]]
+            streams = [file_segments(path, args.encoding) for path in settings[key]]
+            if args.unescape:
+                streams = [named([unescaped(line) for line in stream], stream.name) for stream in streams]
+            settings[key] = streams
     return settings
 
 

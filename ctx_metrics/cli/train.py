@@ -109,6 +109,7 @@ def _train(args: Namespace) -> int:
     engine = EngineOptions.from_args(args)
     recipe = recipe_of(args)
     data = dict(pairs=args.language_pair, human=args.human, reference=args.reference, score=args.score_column)
+    data["text_checks"] = not args.no_text_checks
     training = read_training_set(
         args.train, args.inputs, args.normalise, args.average, not args.no_mqm_root, scored=not args.teacher, **data
     )

@@ -10,7 +10,7 @@ from typing import Optional
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, positive
 from ..run.registry import MetricTable
 from ..training.recipe import COMET, LOSSES, PAPER, SCHEDULES, Recipe
-from .argument_types import above_0, at_least_0, languages, layers, patience, seed, share
+from .argument_types import add_text_arguments, above_0, at_least_0, languages, layers, patience, seed, share
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments
 
 KINDS = ("bilstm", "bilstmatt", "esim", "comet")  # training.learn has them too, and takes torch
@@ -227,6 +227,7 @@ def add_layout_arguments(group, or_rankings: str = "") -> None:
         f"{or_rankings}.",
     )
     group.add_argument("--score-column", metavar="NAME", help="Column of the human score in a TSV. (Default: score)")
+    add_text_arguments(group)
 
 
 def _add_network(group) -> None:

@@ -190,6 +190,7 @@ def _read(args: Namespace, seed: int) -> Data:
         score=args.score_column,
         outputs=args.outputs,
         threshold=args.threshold,
+        text_checks=not args.no_text_checks,
     )
 
     def sources(counts: dict[str, dict[str, int]]) -> "list[Source]":

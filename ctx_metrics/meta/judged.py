@@ -9,6 +9,7 @@ import numpy as np
 
 from ..corpus import document_ranges
 from ..errors import InputError
+from ..text_checks import Stream, check_texts, unescape
 
 _HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)
 
@@ -96,6 +97,34 @@ class JudgedSet:
         if self.hypotheses is None:
             return np.ones((len(self.systems), self.segments), dtype=bool)
         return np.array([[text is not None for text in texts] for texts in self.hypotheses])
+
+    def check_texts(self) -> None:
+        """Say which texts hold HTML entities or shifted lines, as text_checks.check_texts does."""
+        if self.hypotheses is not None:
+            streams = self._streams()
+            systems, rest = streams[: len(self.systems)], streams[len(self.systems) :]
+            check_texts(systems, rest[: len(self.references)], *rest[len(self.references) :])
+
+    def unescaped(self) -> "JudgedSet":
+        """The same set with HTML entities replaced in all texts, which is said; itself where it has no texts."""
+        if self.hypotheses is None:
+            return self
+        texts = iter(unescape(self._streams()))
+        return replace(
+            self,
+            hypotheses=[next(texts) for _ in self.systems],
+            references=[next(texts) for _ in self.references],
+            sources=None if self.sources is None else next(texts),
+        )
+
+    def _streams(self) -> list[Stream]:
+        """The texts of systems, references and sources, in this order, with their names."""
+        numbers = [f" {k}" if len(self.references) > 1 else "" for k in range(1, len(self.references) + 1)]
+        return [
+            *(Stream(f"{self.name}/{system}", texts) for system, texts in zip(self.systems, self.hypotheses)),
+            *(Stream(f"{self.name}/reference{number}", each) for number, each in zip(numbers, self.references)),
+            *([] if self.sources is None else [Stream(f"{self.name}/source", self.sources)]),
+        ]
 
     def without(self, systems: Sequence[str]) -> "JudgedSet":
         """The same set without some systems, and without the preferences that name them."""

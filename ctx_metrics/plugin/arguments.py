@@ -218,6 +218,11 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> Non
         metavar="NAME",
         help="The systems' names in these files, in the systems' order. (Default: the names of their files)",
     )
+    group.add_argument(
+        "--ctx-no-text-checks",
+        action="store_true",
+        help="Do not look for HTML entities, shifted lines and byte-order marks in the texts.",
+    )
     if "slide" in wanted:
         group.add_argument(
             "--slide-output",

@@ -15,6 +15,7 @@ from ..pseudo_references.options import PseudoFilter
 from ..run.context import Context, build, capabilities, made_round_trips
 from ..run.registry import MetricTable
 from ..run.streams import Segments, check_roundtrips, named, names_fault, system_names, test_set_lines
+from ..text_checks import Stream, check_byte_order_marks, check_texts
 
 
 class Run:
@@ -225,19 +226,34 @@ class Run:
             )
         return lines if indices is None else [lines[i] for i in indices]
 
+    def check_texts(self, references: Sequence[Sequence[Optional[str]]]) -> None:
+        """Say what looks odd in the texts. Called when all metrics are made, so that the source is there if one reads it."""
+        indices = getattr(self.systems[0], "indices", None)
+        picked = "" if indices is None else " (the picked segments)"
+        systems = [Stream(system.name, system) for system in self.systems]
+        given = [Stream(f"{self._reference_name(k)}{picked}", stream) for k, stream in enumerate(references)]
+        sources = self._files.get("sources")
+        if sources is not None:
+            lines = sources if indices is None else [sources[i] for i in indices]
+            source = Stream(f"{self.args.source or f'the source of {self.args.test_set}'}{picked}", lines)
+        check_texts(systems, given, None if sources is None else source)
+        stock = [name for name in dict.fromkeys(self.args.metrics) if name not in self.table.plugins]
+        check_byte_order_marks([*systems, *given], stock)
+
+    def _reference_name(self, number: int) -> str:
+        """The file of the reference with this number, or its place in the test set."""
+        refs = self.args.refs
+        return refs[min(number, len(refs) - 1)] if refs else f"reference {number + 1} of {self.args.test_set}"
+
     def check_lengths(self, number: int, system: Sequence[str], references: Sequence[Sequence[str]]) -> None:
         """Raise InputError naming files and line counts when a system and a reference stream differ in length."""
         for k, stream in enumerate(references):
             if len(stream) != len(system):
-                name = (
-                    self.args.refs[min(k, len(self.args.refs) - 1)]
-                    if self.args.refs
-                    else f"reference {k + 1} of {self.args.test_set}"
-                )
                 hint = ""
                 if not self.args.input and len(system) > len(stream):
                     hint = "; on stdin a lone carriage return ends a line, in files (-i) it does not"
                 lines = counted(len(system), "line", "lines")
+                name = self._reference_name(k)
                 raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}")
 
     def names(self) -> list[str]:

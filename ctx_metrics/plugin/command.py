@@ -66,6 +66,8 @@ class CommandTable(dict):
         if run.by_document:
             _resample_documents(metric, run.document_ids())
         run.metrics[name] = metric
+        if len(run.metrics) == len(set(run.args.metrics)) and not run.args.ctx_no_text_checks:
+            run.check_texts(references)
         if run.args.sentence_level:  # main() prints while it scores; it has this one metric
             _write_files(run)
         return metric

@@ -17,6 +17,7 @@ from ..meta.readers import layout_of, read_judged
 from ..meta.readers.rows import language_pair, stem
 from ..meta.readers.table import read_judged_rows
 from ..notices import counted
+from ..text_checks import Stream, check_texts
 
 PARTNERS = {"mt+ref": "reference", "mt+src": "source"}  # what a network reads beside the output
 
@@ -83,6 +84,7 @@ def read_judgements(
     reference: Optional[str] = None,
     score: Optional[str] = None,
     scored: bool = True,
+    text_checks: bool = False,
 ) -> list[JudgementSet]:
     """The judgements of files and folders, in every layout that meta.readers.read_judged knows, but for rankings; a row
     for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
@@ -91,6 +93,7 @@ def read_judgements(
     pairs    only these language pairs, such as ["de-en"]; a file whose name tells no pair is taken
     human, reference, score    as in read_judged
     scored   whether sets must have scores of segments; else sets with scores of systems alone are read too, with NaN
+    text_checks    whether to say which texts hold HTML entities or shifted lines
 
     Raises InputError as the readers do, for a path that is given twice, for sets without scores where they must have
     them, and for sets with several references.
@@ -102,6 +105,8 @@ def read_judgements(
         for each in _read(path, pairs, human, reference, score, scored):
             taken = any(each.name == other.name for other in found)
             found.append(each._replace(name=f"{each.name} ({path})") if taken else each)
+            if text_checks:
+                _check_texts(found[-1])
     return found
 
 
@@ -236,6 +241,24 @@ def _read(
     [judged] = read_judged(path, reference=reference)
     _check_pair(path, (judged.source_lang, judged.target_lang), pairs)
     return [_of_judged(path, judged, scored)]
+
+
+def _check_texts(of_set: JudgementSet) -> None:
+    """Say which texts hold HTML entities or shifted lines; systems with few outputs, which tell little, are left out."""
+    length = 1 + max((row.segment for row in of_set.rows), default=0)
+    outputs: dict[str, dict[int, str]] = {}
+    partners: dict[str, list[Optional[str]]] = {name: [None] * length for name in PARTNERS.values()}
+    for row in of_set.rows:
+        outputs.setdefault(row.system, {})[row.segment] = row.hypothesis
+        for name, texts in partners.items():
+            texts[row.segment] = getattr(row, name)
+    systems = [
+        Stream(f"{of_set.name}/{system}", [texts.get(segment) for segment in range(length)])
+        for system, texts in outputs.items()
+        if 20 * len(texts) >= length
+    ]
+    references, sources = ([Stream(f"{of_set.name}/{name}", t)] if any(t) else [] for name, t in partners.items())
+    check_texts(systems, references, *sources)
 
 
 def _check_pair(path: str, languages: tuple[Optional[str], Optional[str]], pairs: Optional[Sequence[str]]) -> None:

@@ -78,6 +78,7 @@ def read_development(
     human: str = "mqm",
     reference: Optional[str] = None,
     score: Optional[str] = None,
+    text_checks: bool = False,
 ) -> DevelopmentSet:
     """The outputs of files and folders with people's scores; what is left out of each path is said in one line.
 
@@ -85,7 +86,7 @@ def read_development(
                  of better and worse outputs, (C - D - T) / (C + D + T) as in meta.taus
     threshold    of darr: the least difference in score that makes two outputs of a segment a pair, 25 raw points in WMT;
                  0: any difference. A file of preferences has its own pairs
-    inputs, pairs, human, reference, score    as in examples.read_training_set
+    inputs, pairs, human, reference, score, text_checks    as in examples.read_training_set
 
     An output's judgements are averaged. Human systems, and rows without a score, output or partner are kept out.
 
@@ -99,7 +100,7 @@ def read_development(
     distinct: dict[tuple[str, str], int] = {}
     parts = []
     counts: dict[str, Counter] = {}
-    for of_set in read_judgements(paths, pairs, human, reference, score):
+    for of_set in read_judgements(paths, pairs, human, reference, score, text_checks=text_checks):
         if metric == "pearson" and of_set.preferences:
             raise InputError(f"{of_set.name}: preferences have no scores to correlate with; choose darr")
         check_inputs(of_set, inputs)

@@ -38,6 +38,7 @@ def read_pair_sets(
     score: Optional[str] = None,
     outputs: Optional[str] = None,
     threshold: Optional[float] = None,
+    text_checks: bool = False,
 ) -> PairSets:
     """Pairs of a better and a worse output from every layout that meta.readers.read_judged knows. What is left out of each
     path is said in one line.
@@ -46,6 +47,7 @@ def read_pair_sets(
     human, reference, score, outputs    as in read_judged; rankings want outputs (a folder) and reference (a file)
     threshold   least difference of two human scores of a segment that makes them a pair. None: 25 for scores of 0 to 100,
                 which WMT's raw direct assessments are, and any difference for others, such as z-scores and MQM
+    text_checks whether to say which texts hold HTML entities or shifted lines
 
     Preferences and rankings give their own pairs. Of scores, two outputs of a segment make one, those of human systems
     apart. Where the outputs' systems are not known, outputs of the same document, source and reference are of one segment;
@@ -66,6 +68,8 @@ def read_pair_sets(
         read = _read(path, pairs, human=human, reference=reference, score=score, outputs=outputs)
         count = Counter(rows=0, kept=0)
         for judged in read:
+            if text_checks:
+                judged.check_texts()
             judged, left = _usable(_compared(path, judged, threshold, score))
             count.update(rows=len(judged.preferences) + left.total(), kept=len(judged.preferences), **left)
             if len(judged.preferences):

@@ -1,0 +1,229 @@
+"""Are two streams of lines aligned? Finds blocks of lines that fit a neighbour's counterpart better than their own.
+
+A line that was dropped in one place and made up for in another leaves a file of the right length in which every line between
+the two is scored against the wrong one.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+OFFSETS = (1, -1, 2, -2, 3, -3)
+CHUNK = 20_000  # lines that are looked at together, which bounds the memory
+HASHED = 18  # bits of a feature's number
+BAD = 0.3  # the cosine below which a line fits its own badly
+AROUND, BAD_LINES = 8, 4
+GRAM = 4  # bytes: four Latin letters, two Cyrillic ones, one or two Chinese characters
+_SHARED = re.compile(
+    r"[0-9]+|[a-z]{3,}"
+)  # what translation often keeps: numbers, names, and words that languages share
+
+
+class Shift(NamedTuple):
+    """Lines first..last (from 0, last included) that fit the other stream's line + offset better than their own."""
+
+    first: int
+    last: int
+    offset: int
+
+
+class _Rule(NamedTuple):
+    """When a block is a shift. A line's gain is how much better it fits at the offset, less what chance may give.
+
+    chance    what is taken off each line's gain
+    total     the least sum of a block's gains
+    lines     the least number of lines with a gain in a block, all of them different
+    """
+
+    chance: float
+    total: float
+    lines: int
+
+
+class _Run(NamedTuple):
+    total: float
+    start: int
+    end: int
+
+
+_TAKEN = -1e6  # the gain of a line that is in a block already
+# Set where nothing is found in any aligned set that benchmarks/text_checks.py reads; see docs/text-checks.md.
+SAME_LANGUAGE = _Rule(0.03, 1.5, 5)  # gains are differences of cosines
+TRANSLATION = _Rule(1.2, 10.0, 6)  # gains are log-likelihood ratios
+
+
+def shifts(lines: Sequence[Optional[str]], others: Sequence[Optional[str]], translated: bool = False) -> list[Shift]:
+    """Blocks of lines that fit the other stream's line + 1, 2 or 3, or - 1, 2 or 3, better than their own; in order.
+
+    lines, others    n texts each; None and "" fit nothing
+    translated       whether the streams are in different languages: then lengths, numbers and Latin words are compared, in
+                     place of character n-grams. Some 10 lines are enough in one language, some 20 in two.
+
+    Raises ValueError for streams of different lengths.
+
+    >>> texts = "apples berries cherries dates elderberries figs grapes haws".split()
+    >>> shifts([*texts[:1], *texts[2:], "none"], texts)
+    [Shift(first=1, last=6, offset=1)]
+    """
+    if len(lines) != len(others):
+        raise ValueError(f"{len(lines)} and {len(others)} lines")
+    compare, rule = (translation_gains, TRANSLATION) if translated else (overlap_gains, SAME_LANGUAGE)
+    found: list[Shift] = []
+    for start in range(0, len(lines), CHUNK):
+        end = min(start + CHUNK, len(lines))
+        left, right = ([text or "" for text in stream[start:end]] for stream in (lines, others))
+        gains = compare(left, right)
+        for first, last, offset in sorted(_blocks(left, right, gains, rule)):
+            begin, border = start + first, 1 + abs(offset)  # at a border some lines have no counterpart in their chunk
+            if found and found[-1].offset == offset and found[-1].last >= start - border and first < border:
+                begin = found.pop().first
+            found.append(Shift(begin, start + last, offset))
+    return found
+
+
+def overlap_gains(lines: Sequence[str], others: Sequence[str]) -> dict[int, np.ndarray]:
+    """By offset, by how much each line shares more with the other stream's line + offset than with its own: float (n,).
+
+    What is compared is the cosine of weighted n-grams of bytes, in [0, 1]; -1 where there is no such line.
+    """
+    left, right = _weighted(_hashed(lines, _grams), _hashed(others, _grams))
+    own = _cosines(left, right)
+    rows = np.flatnonzero(_doubtful(own))
+    gains = {offset: np.full(len(own), -1.0) for offset in OFFSETS}
+    for offset, gain in gains.items():
+        gain[rows] = _filled(_cosines(left, right, offset, rows) - own[rows], -1)
+    return gains
+
+
+def _doubtful(own: np.ndarray) -> np.ndarray:
+    """Which lines have at least BAD_LINES that fit their own badly around them; no others are compared with neighbours."""
+    bad = np.concatenate([[0], np.cumsum(own < BAD)])
+    starts, ends = (np.clip(np.arange(len(own)) + each, 0, len(own)) for each in (-AROUND, AROUND))
+    return bad[ends] - bad[starts] >= BAD_LINES
+
+
+def translation_gains(lines: Sequence[str], others: Sequence[str]) -> dict[int, np.ndarray]:
+    """By offset, how much likelier each line is a translation of the other stream's line + offset: float (n,), nats.
+
+    The log ratio of a translation's length to its source's is taken to be Student-t distributed; ten times the cosine of
+    their numbers and Latin words is added. -10 where there is no such line.
+    """
+    left, right = _weighted(_hashed(lines, _kept), _hashed(others, _kept))
+    lengths, other_lengths = (np.log1p([len(text) for text in stream]) for stream in (lines, others))
+    ratios = {offset: _at(other_lengths, offset) - lengths for offset in (0, *OFFSETS)}
+    there = (lengths > 0) & (other_lengths > 0)
+    centre, spread = min((_centre(each[there & ~np.isnan(each)]) for each in ratios.values()), key=lambda each: each[1])
+
+    def fit(offset: int) -> np.ndarray:
+        likelihood = -2.5 * np.log1p(((ratios[offset] - centre) / spread) ** 2 / 4)
+        return np.where(there, likelihood, 0) + 10 * _cosines(left, right, offset)
+
+    own = fit(0)
+    return {offset: _filled(fit(offset) - own, -10) for offset in OFFSETS}
+
+
+def _blocks(lines: Sequence[str], others: Sequence[str], gains: dict[int, np.ndarray], rule: _Rule) -> list[Shift]:
+    """The blocks with the largest sums of gains, one after the other, none of them overlapping."""
+    net = {offset: gain - rule.chance for offset, gain in gains.items()}
+    runs = {offset: _largest_run(gain) for offset, gain in net.items()}
+    found: list[Shift] = []
+    while True:
+        offset, (total, start, end) = max(runs.items(), key=lambda each: each[1].total)
+        if total < rule.total:
+            return found
+        gaining = [i for i in range(start, end) if net[offset][i] > 0]
+        distinct = min(len({lines[i] for i in gaining}), len({others[i + offset] for i in gaining}))
+        is_shift = distinct >= rule.lines  # or else a few lines resemble a neighbour's
+        if is_shift:
+            found.append(Shift(start, end - 1, offset))
+        for each in net if is_shift else [offset]:
+            net[each][start:end] = _TAKEN
+            runs[each] = _largest_run(net[each])
+
+
+def _largest_run(values: np.ndarray) -> _Run:
+    """The neighbouring values with the largest sum."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    rises = sums - np.minimum.accumulate(sums)
+    end = int(np.argmax(rises))
+    return _Run(float(rises[end]), int(np.argmin(sums[: end + 1])), end)
+
+
+def _at(values: np.ndarray, offset: int) -> np.ndarray:
+    """Each line's value at line + offset; NaN where there is no such line."""
+    moved = np.full(len(values), np.nan)
+    there = np.arange(max(0, -offset), min(len(values), len(values) - offset))
+    moved[there] = values[there + offset]
+    return moved
+
+
+def _filled(values: np.ndarray, missing: float) -> np.ndarray:
+    return np.where(np.isnan(values), missing, values)
+
+
+def _centre(values: np.ndarray) -> tuple[float, float]:
+    """Median and spread, which a block of other values does not move much."""
+    if not len(values):
+        return 0.0, np.inf
+    median = float(np.median(values))
+    return median, max(1.4826 * float(np.median(np.abs(values - median))), 0.05)
+
+
+def _grams(lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The line and the number of each n-gram of bytes."""
+    texts = [text.lower().encode("utf-8", "replace") for text in lines]
+    bytes_ = np.frombuffer(b"".join(texts), np.uint8)
+    row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    size = max(len(bytes_) - GRAM + 1, 0)
+    codes = np.zeros(size, np.uint32)
+    for place in range(GRAM):
+        codes = codes << np.uint32(8) | bytes_[place : place + size]
+    whole = row[:size] == row[len(row) - size :]
+    return row[:size][whole], (codes[whole] * np.uint32(0x9E3779B1)) >> np.uint32(32 - HASHED)
+
+
+def _kept(lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The line and the number of each number or Latin word."""
+    words = [(i, zlib.crc32(word.encode())) for i, text in enumerate(lines) for word in _SHARED.findall(text.lower())]
+    pairs = np.array(words, np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1] >> (32 - HASHED)
+
+
+def _hashed(lines: Sequence[str], features: Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]) -> "csr_matrix":
+    """A matrix, lines x features, of 1 where a line has a feature."""
+    from scipy.sparse import csr_matrix
+
+    row, number = features(lines)
+    keys = np.unique(row.astype(np.int64) << HASHED | number.astype(np.int64))
+    ends = np.cumsum(np.bincount(keys >> HASHED, minlength=len(lines)))
+    columns = (keys & ((1 << HASHED) - 1)).astype(np.int32)
+    shape = (len(lines), 1 << HASHED)
+    return csr_matrix((np.ones(len(keys), np.float32), columns, np.concatenate([[0], ends])), shape=shape)
+
+
+def _weighted(left: "csr_matrix", right: "csr_matrix") -> "tuple[csr_matrix, csr_matrix]":
+    """Both matrices with rare features weighted more, and rows of length 1."""
+    found = sum(np.bincount(each.indices, minlength=each.shape[1]) for each in (left, right))
+    weights = np.log((2 * left.shape[0] + 1) / (found + 1)).astype(np.float32)
+    for each in (left, right):
+        each.data = weights[each.indices]
+        rows = np.repeat(np.arange(each.shape[0]), np.diff(each.indptr))
+        norms = np.sqrt(np.bincount(rows, each.data**2, each.shape[0]))
+        each.data = (each.data / np.maximum(norms, 1e-9)[rows]).astype(np.float32)
+    return left, right
+
+
+def _cosines(left: "csr_matrix", right: "csr_matrix", offset: int = 0, rows: Optional[np.ndarray] = None) -> np.ndarray:
+    """The cosine of each row (or of `rows`) with the other matrix's row + offset; NaN where there is no such row."""
+    rows = np.arange(left.shape[0]) if rows is None else rows
+    cosines = np.full(len(rows), np.nan)
+    there = (rows + offset >= 0) & (rows + offset < left.shape[0])
+    products = left[rows[there]].multiply(right[rows[there] + offset])
+    cosines[there] = np.asarray(products.sum(axis=1)).ravel()
+    return cosines

@@ -1,0 +1,143 @@
+"""What is said of texts before they are scored: HTML entities, shifted lines, byte-order marks. No score depends on it."""
+
+import html
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional
+
+from .corpus import BOM
+from .notices import counted, notice
+
+if TYPE_CHECKING:
+    from .line_shifts import Shift
+
+# XML's five and numbers: "AT&T; IBM" and "&copy;" stay what they are
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
+ENTITY_SHARE = 0.005  # of a text's lines: fewer do not move the first decimal of a score
+SHOWN = 3  # texts and blocks that a line names
+
+
+class Stream(NamedTuple):
+    """A text with its name in messages; None is a line that is not there."""
+
+    name: str
+    lines: Sequence[Optional[str]]
+
+
+def check_texts(systems: Sequence[Stream], references: Sequence[Stream], source: Optional[Stream] = None) -> None:
+    """Say which texts hold HTML entities, and which lines fit another line of the reference better than their own.
+
+    All texts are compared with the first reference, and with the source where there is no reference. Each finding is one
+    notice; nothing is said of texts without findings.
+    """
+    _say_entities(systems, [*references, *([source] if source else [])])
+    if references or source:
+        _say_shifts(systems, references, source)
+
+
+def check_byte_order_marks(streams: Sequence[Stream], stock: Sequence[str]) -> None:
+    """Say which texts begin with a byte-order mark that sacrebleu's own metrics (`stock`) will read as text."""
+    names = [each.name for each in streams if each.lines and (each.lines[0] or "").startswith(BOM)]
+    if names and stock:
+        notice(
+            f"the byte-order mark at the start of {_listed(names)} is part of the first word for {', '.join(stock)}; save "
+            "the file without it (plugin metrics and ctx-metrics score drop it)"
+        )
+
+
+def holds_entity(line: Optional[str]) -> bool:
+    """Whether a line holds one of XML's five entities or a numeric one.
+
+    >>> [holds_entity(line) for line in ("Tom &amp; I", "it&#39;s", "AT&T; IBM", "&copy; 2022", None)]
+    [True, True, False, False, False]
+    """
+    return line is not None and "&" in line and _ENTITY.search(line) is not None
+
+
+def unescaped(line: Optional[str]) -> Optional[str]:
+    """The line with its entities replaced by what they mean, once: "&amp;quot;" becomes "&quot;". Line breaks become blanks.
+
+    >>> unescaped("&quot;AT&amp;T&quot; &#8211; it&#39;s &copy;"), unescaped(None)
+    ('"AT&T" – it\\'s &copy;', None)
+    """
+    if line is None or not holds_entity(line):
+        return line
+    return _ENTITY.sub(lambda found: re.sub(r"[\r\n]", " ", html.unescape(found.group())), line)
+
+
+def unescape(streams: Sequence[Stream]) -> list[list[Optional[str]]]:
+    """The lines of each stream, unescaped. Says where there were entities, or that there were none."""
+    changed = [each for each in (_with_entities(stream) for stream in streams) if each.number]
+    notice(f"--unescape: HTML entities {f'replaced in {_shares(changed)}' if changed else 'are in none of the texts'}")
+    return [[unescaped(line) for line in stream.lines] for stream in streams]
+
+
+class _Entities(NamedTuple):
+    """How many of a text's lines hold entities; `example` is the first entity, "" where there is none."""
+
+    name: str
+    number: int
+    lines: int
+    example: str
+
+
+def _with_entities(stream: Stream) -> _Entities:
+    found = [line for line in stream.lines if line is not None and holds_entity(line)]
+    example = _ENTITY.search(found[0]).group() if found else ""
+    return _Entities(stream.name, len(found), sum(line is not None for line in stream.lines), example)
+
+
+def _say_shifts(systems: Sequence[Stream], references: Sequence[Stream], source: Optional[Stream]) -> None:
+    from .line_shifts import shifts  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
+
+    hub = references[0] if references else source
+    found: dict[Shift, list[str]] = {}
+    for each in (*systems, *references[1:], *([source] if references and source else [])):
+        for shift in shifts(each.lines, hub.lines, translated=source is each or source is hub):
+            known = next((other for other in found if _alike(other, shift)), shift)
+            found.setdefault(known, []).append(each.name)
+    compared = len(systems) + len(references) - 1 + (source is not None and bool(references))
+    blocks: dict[tuple[str, str], list[str]] = {}
+    for (first, last, offset), names in found.items():
+        # where most texts disagree with the one that they are compared with, that one is shifted
+        culprit = f" in {hub.name}" if len(names) > max(1, compared / 2) else ""
+        where = f"{first + 1}-{last + 1} fit line{offset:+d}"
+        blocks.setdefault((_listed(names), culprit), []).append(where)
+    for (names, culprit), places in blocks.items():
+        notice(
+            f"{names}: lines {_listed(places)} of {hub.name} better than their own; look for a missing or an added line"
+            f"{culprit}"
+        )
+
+
+def _say_entities(systems: Sequence[Stream], test_set: Sequence[Stream]) -> None:
+    of_systems, of_test_set = ([_with_entities(each) for each in streams] for streams in (systems, test_set))
+    many = [each for each in (*of_systems, *of_test_set) if each.number > ENTITY_SHARE * each.lines]
+    if not many:
+        return
+    if any(each in many for each in of_test_set):
+        also = "the test set is escaped too, or about HTML"
+    else:
+        few = sum(each.number for each in of_test_set)
+        names = " and ".join(each.name for each in of_test_set)
+        also = f"{names}: {counted(few, 'line', 'lines') if few else 'none'}" if names else "a reference would tell"
+    notice(
+        f"HTML entities such as {many[0].example} are in {_shares(many)}; {also}; "
+        "`ctx-metrics score` and `ctx-metrics meta` replace them with --unescape"
+    )
+
+
+def _shares(found: Sequence[_Entities]) -> str:
+    return _listed([f"{n:,} of {lines:,} lines ({100 * n / lines:.1f} %) of {name}" for name, n, lines, _ in found])
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = len(words) - SHOWN
+    return ", ".join(words[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _alike(one: "Shift", other: "Shift") -> bool:
+    """Whether two shifts share most of their lines."""
+    common = min(one.last, other.last) - max(one.first, other.first) + 1
+    whole = max(one.last, other.last) - min(one.first, other.first) + 1
+    return one.offset == other.offset and 2 * common > whole

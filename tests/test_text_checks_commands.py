@@ -1,0 +1,127 @@
+"""Every command says before scoring which lines are shifted and where HTML entities are, unless it is told not to."""
+
+import re
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import A, B, EXAMPLES, REF, SOURCE, lines_of, run_forked
+
+PAGE = EXAMPLES.parent / "docs" / "text-checks.md"
+SHIFTED = "shifted.txt: lines 11-50 fit line+1 of ref.txt better than their own; look for a missing or an added line"
+ESCAPED = "HTML entities such as &amp; are in 59 of 59 lines (100.0 %) of escaped.txt; ref.txt: none; "
+UNESCAPED = "--unescape: HTML entities replaced in 59 of 59 lines (100.0 %) of escaped.txt"
+MARKED = (
+    "the byte-order mark at the start of marked.txt is part of the first word for bleu; save the file without it "
+    "(plugin metrics and ctx-metrics score drop it)"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The examples' texts, and a system's whose lines are shifted, escaped, or marked; the same as judged tables."""
+    root, hypotheses, references = tmp_path_factory.mktemp("texts"), lines_of(B), lines_of(REF)
+    texts = {
+        "ref.txt": references,
+        "src.txt": lines_of(SOURCE),
+        "good.txt": hypotheses,
+        "shifted.txt": [*hypotheses[:10], *hypotheses[11:51], *hypotheses[50:]],
+        "escaped.txt": [f"{line} &amp; &apos;so&#39;" for line in hypotheses],
+        "marked.txt": ["\ufeff" + hypotheses[0], *hypotheses[1:]],
+    }
+    for name, lines in texts.items():
+        (root / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    for name in ("good", "shifted", "escaped"):
+        rows = [
+            f"{i}\t{system}\t{text}\t{reference}\t{i % 7 + bonus}\n"
+            for i, reference in enumerate(references, 1)
+            for system, text, bonus in (("A", lines_of(A)[i - 1], 0), ("B", texts[f"{name}.txt"][i - 1], i % 2))
+        ]
+        (root / f"{name}.tsv").write_text("seg\tsystem\tmt\tref\tscore\n" + "".join(rows), encoding="utf-8")
+    return root
+
+
+def said(done) -> list[str]:
+    return [line.partition(": ")[2] for line in done.err.splitlines()]
+
+
+def test_score(ctx, folder, monkeypatch):  # noqa: F811
+    score = ["score", "-r", "ref.txt", "-m", "bleu", "--only-system", "--format", "tsv", "-q", "-t", "good.txt"]
+    monkeypatch.chdir(folder)
+    assert said(ctx(*score)) == []
+    assert said(ctx(*score, "shifted.txt")) == [SHIFTED]
+    assert said(ctx(*score, "shifted.txt", "escaped.txt", "--no-text-checks")) == []
+    [found] = said(done := ctx(*score, "escaped.txt"))
+    assert found.startswith(ESCAPED)
+    [found] = said(mended := ctx(*score, "escaped.txt", "--unescape"))
+    assert found == UNESCAPED
+    good, bad, better = (rows[-1]["score"] for rows in (done.rows()[:1], done.rows(), mended.rows()))
+    assert float(bad) < float(better) < float(good)
+
+
+def test_pairwise_rank(ctx, folder, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(folder)
+    rank = ["pairwise", "rank", "ref.txt", "-i", "good.txt", "shifted.txt", "--format", "tsv", "-q", "-l", "de-en"]
+    assert SHIFTED in said(ctx(*rank, "--resamples", "10"))
+    assert SHIFTED not in said(ctx(*rank, "--resamples", "10", "--no-text-checks"))
+
+
+def test_meta(ctx, folder, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(folder)
+    meta = ["meta", "-m", "chrf", "-l", "de-en", "-q", "-p", "seg-pearson", "--test", "none"]
+    shifted = SHIFTED.replace("shifted.txt", "shifted/B").replace("ref.txt", "shifted/reference")
+    assert said(ctx(*meta, "good.tsv")) == []
+    assert said(ctx(*meta, "shifted.tsv")) == [shifted]
+    assert said(ctx(*meta, "shifted.tsv", "escaped.tsv", "--no-text-checks")) == []
+    assert said(ctx(*meta, "escaped.tsv"))[0].startswith(
+        ESCAPED.replace("escaped.txt", "escaped/B").replace("ref.txt", "escaped/reference")
+    )
+    assert said(ctx(*meta, "escaped.tsv", "--unescape")) == [UNESCAPED.replace("escaped.txt", "escaped/B")]
+
+
+@pytest.mark.parametrize("kind", ["esim", "pairwise"])
+def test_train(ctx, folder, monkeypatch, kind):  # noqa: F811
+    monkeypatch.chdir(folder)
+    train = ["train", kind, "--train", "shifted.tsv", "--dev", "missing.tsv", "--out", "model", "-q"]
+    shifted = SHIFTED.replace("shifted.txt", "shifted/B").replace("ref.txt", "shifted/reference")
+    assert shifted in said(ctx(*train))
+    assert shifted not in said(ctx(*train, "--no-text-checks"))
+
+
+def test_sacrebleu(folder, tmp_path):
+    runs = {
+        "good": ["ref.txt", "-i", "good.txt", "-m", "nist", "bleu"],
+        "shifted": ["ref.txt", "-i", "good.txt", "shifted.txt", "-m", "nist", "bleu"],
+        "alone": ["ref.txt", "-i", "shifted.txt", "-m", "nist"],
+        "escaped": ["ref.txt", "-i", "escaped.txt", "-m", "nist"],
+        "marked": ["ref.txt", "-i", "marked.txt", "-m", "bleu", "nist"],
+        "off": ["ref.txt", "-i", "shifted.txt", "-m", "bleu", "nist", "--ctx-no-text-checks"],
+        "stock": ["ref.txt", "-i", "shifted.txt", "-m", "bleu"],
+    }
+    setup = "import ctx_metrics.metrics.nist\nfrom sacrebleu.sacrebleu import main"
+    body = "os.chdir(job['env']['FOLDER']); sys.argv = ['sacrebleu', *job['args']]; main()"
+    jobs = {name: {"args": [*args, "-b"], "env": {"FOLDER": str(folder)}} for name, args in runs.items()}
+    done = run_forked(tmp_path / "runs", setup, body, jobs)
+    assert all(each.returncode == 0 for each in done.values())
+    lines = {name: [line.partition(": ")[2] for line in each.stderr.splitlines()] for name, each in done.items()}
+    assert lines["good"] == lines["off"] == lines["stock"] == []
+    assert lines["shifted"] == [SHIFTED, "Found 2 systems."]
+    assert lines["alone"] == [SHIFTED]
+    assert lines["escaped"][0].startswith(ESCAPED)
+    assert lines["marked"] == [MARKED, "hypotheses, segment 1: dropped the byte-order mark at its start"]
+
+
+def test_the_page_shows_what_is_printed(ctx, tmp_path, monkeypatch):  # noqa: F811
+    hypotheses = lines_of(B)
+    (tmp_path / REF).write_text("\n".join(lines_of(REF)) + "\n", encoding="utf-8")
+    (tmp_path / B).write_text("\n".join(hypotheses) + "\n", encoding="utf-8")
+    moved = [*hypotheses[:10], *hypotheses[11:41], "", *hypotheses[41:]]
+    (tmp_path / "shifted.txt").write_text("\n".join(moved) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    [shown] = re.findall(r"^    \$ ctx-metrics (score .*)\n((?:    .*\n)+)", PAGE.read_text(encoding="utf-8"), re.M)
+    done = ctx(*shown[0].split())
+    assert done.err + done.out == re.sub(r"^    ", "", shown[1].replace("\n        ", " "), flags=re.M)
+
+
+def test_recorded_texts_get_no_notice(ctx):  # noqa: F811
+    systems = [path.name for path in sorted(EXAMPLES.glob("system_*"))]
+    assert said(ctx("score", "-r", REF, "-m", "chrf", "--format", "tsv", "-q", "-t", *systems)) == []
