@@ -253,17 +253,9 @@ class Run:
 def check_roundtrips(args: Namespace, systems: int) -> None:
     """Raise InputError where --roundtrip and --rtt-* contradict each other, or the files are not one a system."""
     if not args.rtt_bt:
-        for dest in (
-            "rtt_bt_from",
-            "rtt_bt_to",
-            "rtt_beams",
-            "rtt_max_length",
-            "rtt_cache",
-            "rtt_batch_lines",
-            "rtt_timeout",
-        ):
-            if getattr(args, dest) is not None:
-                flag = f"--{dest.replace('_', '-')}"
+        for each in ("bt_from", "bt_to", "beams", "max_length", "cache", "batch_lines", "timeout"):
+            if getattr(args, f"rtt_{each}") is not None:
+                flag = f"--rtt-{each.replace('_', '-')}"
                 raise InputError(f"{flag} says how --rtt-bt translates, and --rtt-bt is not given; leave it out")
     if args.roundtrip and args.rtt_bt:
         raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
