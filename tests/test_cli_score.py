@@ -429,6 +429,8 @@ def test_a_file_whose_name_is_no_text(ctx, tmp_path):  # noqa: F811
     path = tmp_path / os.fsdecode(b"caf\xe9.txt")
     path.write_bytes((EXAMPLES / A).read_bytes())
     argv = ["score", "-t", path, B, "-r", REF, "-m", "chrf", "--only-system", "-q"]
+    assert ctx(*argv, "--format", "jsonl").objects()[0]["system"] == "caf_"  # by itself, a name is one word of text
+    argv += ["--names", os.fsdecode(b"caf\xe9"), "other"]
     for form in ("table", "tsv"):
         assert ctx(*argv, "--format", form, "-o", tmp_path / "out") == (0, "", "")
         assert b"caf\xe9" in (tmp_path / "out").read_bytes()

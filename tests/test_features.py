@@ -34,13 +34,16 @@ class Recorder(ContextMetric):
         super().__init__(references, **context)
         Recorder.last = {
             "references": references,
-            "systems": context["systems"],
             "sources": context["sources"],
             "languages": (context["source_lang"], context["target_lang"]),
             "info_references": context["info_references"],
             "engine": context["engine"],
         }
         self.events.append("made")
+
+    def announce(self, systems):
+        super().announce(systems)
+        Recorder.last["systems"] = systems
 
     def _score(self, corpora):
         self.events.append("scored")
