@@ -12,9 +12,14 @@ def states(tokens, *mixes):
 
 def test_what_was_put_is_got():
     store = EmbeddingStore(1000)
-    kept = states(3, (1,), (2, 3))
-    store.put("a", kept)
+    kept = store.put("a", {(1,): torch.rand(3, 4), (2, 3): torch.arange(6).half(), (4,): torch.rand(0, 9)})
     assert store.get("a", [(2, 3)]) is kept and store.get("a", [(1,), (2, 3)]) is kept
+    assert [(tensor.shape, tensor.dtype) for tensor in kept.values()] == [
+        ((3, 4), torch.float32),
+        ((6,), torch.float16),
+        ((0, 9), torch.float32),
+    ]
+    assert kept[2, 3].tolist() == [0, 1, 2, 3, 4, 5]
     assert store.get("b", [(1,)]) is None
 
 

@@ -21,6 +21,9 @@ from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 
 
+TOKENIZED_AT_ONCE = 4096  # texts: what the tokenizer makes of more takes much memory, and longer
+
+
 class Batch(NamedTuple):
     """Texts that went through the network together, and what was read of them."""
 
@@ -94,7 +97,9 @@ class TextEncoder:
 
     def tokenize(self, texts: Sequence[str], max_content: Optional[int] = None) -> list[TokenIds]:
         """Token ids of each text, at most min(max_content, self.max_content) of them beside the specials."""
-        return self.tokenizer(texts, min(max_content or self.max_content, self.max_content))
+        most = min(max_content or self.max_content, self.max_content)
+        blocks = (texts[begin : begin + TOKENIZED_AT_ONCE] for begin in range(0, len(texts), TOKENIZED_AT_ONCE))
+        return [ids for block in blocks for ids in self.tokenizer(block, most)]
 
     def encode(self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT) -> list[States]:
         """What is read of tokenized texts: {readout: fp32 CPU tensor} of each; see engine.readout for the shapes.
@@ -109,6 +114,10 @@ class TextEncoder:
         wanted = dict(zip(keys, tokens))
         found = {key: states for key in wanted if (states := self.store.get(key, readouts)) is not None}
         missing = [key for key in wanted if key not in found]
+        if len(found) <= len(
+            missing
+        ):  # what the store is about to drop would stay in memory for the sake of a few texts
+            found = {key: self.store.put(key, states) for key, states in found.items()}
         words = self.config["vocab_size"]
         if missing and (most := max(int(wanted[key].ids.max()) for key in missing)) >= words:
             raise ModelError(
@@ -131,8 +140,7 @@ class TextEncoder:
         for batch in batches:
             of_readouts = dict(batch.read)
             for i, text in enumerate(batch.texts):
-                found[text.key] = states = {key: results[i] for key, results in of_readouts.items()}
-                self.store.put(text.key, states)
+                found[text.key] = self.store.put(text.key, {key: results[i] for key, results in of_readouts.items()})
             if self._bar is not None:
                 self._bar.update(len(batch.texts))
 

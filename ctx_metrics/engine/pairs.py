@@ -1,17 +1,19 @@
 """Values of pairs of texts from their hidden states, in blocks that bound the memory."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Optional, TypeVar
 
 import numpy as np
 
-from .encoder import TextEncoder
+from .encoder import TOKENIZED_AT_ONCE, TextEncoder
 from .forward import ReadoutKey
 from .readout import SEGMENT
 from .store import States
 from .tokenizer import TokenIds
 
 Value = TypeVar("Value")
+# what is said of both sides, each pair of values once in memory
+SIDES = {(left, right): (left, right) for left in (False, True) for right in (False, True)}
 
 
 class EncodedText(NamedTuple):
@@ -46,9 +48,10 @@ def map_pairs(
 ) -> list[PairResult]:
     """The values of every pair (left, right) of texts: function(encoded pairs) gives those of a block of pairs, in order.
 
-    Every distinct text is tokenized once and every distinct pair computed once. Pairs are taken in their order, in
-    blocks whose hidden states fit the encoder's store, so put pairs that share a text side by side (all systems of one
-    segment). A pair with a side that has no tokens is not computed: its value is None.
+    Every distinct pair is computed once. Pairs are taken in their order, in blocks whose hidden states fit the encoder's
+    store, so put pairs that share a text side by side (all systems of one segment): a text is then encoded once, and one
+    that returns blocks later still is while the store holds it. Nothing is kept of a block but what the function gave.
+    A pair with a side that has no tokens is not computed: its value is None.
 
     mixes          readouts of the hidden layers that the function reads
     max_content    tokens kept of each text
@@ -56,24 +59,32 @@ def map_pairs(
     """
     mixes = list(mixes)
     encoder.require(mixes)
-    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    tokens = dict(zip(texts, encoder.tokenize(texts, max_content)))
-    distinct = list(dict.fromkeys(pair for pair in pairs if all(tokens[text].content for text in pair)))
-    values: dict[tuple[str, str], Value] = {}
-    with encoder.progress(label, len({text for pair in distinct for text in pair})):
-        for block in _blocks(distinct, tokens, encoder):
-            names = list(dict.fromkeys(text for pair in block for text in pair))
-            states = encoder.encode([tokens[name] for name in names], mixes, unit)
-            encoded = {name: EncodedText(tokens[name].ids, of_text) for name, of_text in zip(names, states)}
-            values.update(zip(block, function([(encoded[left], encoded[right]) for left, right in block])))
-    return [
-        PairResult(
-            values.get(pair),
-            tuple(tokens[text].cut > 0 for text in pair),
-            tuple(tokens[text].content == 0 for text in pair),
-        )
-        for pair in pairs
-    ]
+    results: dict[tuple[str, str], Optional[PairResult]] = dict.fromkeys(pairs)
+    with encoder.progress(label, len({text for pair in results for text in pair})):
+        for block in _blocks(_tokenized(list(results), encoder, max_content), encoder):
+            values = iter(_values(block, encoder, mixes, function, unit))
+            for texts, sides in block:
+                cut = SIDES[sides[0].cut > 0, sides[1].cut > 0]
+                empty = SIDES[not sides[0].content, not sides[1].content]
+                results[texts] = PairResult(None if any(empty) else next(values), cut, empty)
+    return [results[pair] for pair in pairs]
+
+
+def _values(
+    block: "list[TokenizedPair]",
+    encoder: TextEncoder,
+    mixes: Sequence[ReadoutKey],
+    function: Callable[[Sequence[EncodedPair]], Sequence[Value]],
+    unit: str,
+) -> Sequence[Value]:
+    """The function's values of a block's pairs that have tokens on both sides, whose states go with this call."""
+    full = [pair for pair in block if pair.is_full]
+    if not full:
+        return []
+    tokens = {text: side for texts, sides in full for text, side in zip(texts, sides)}
+    states = encoder.encode(list(tokens.values()), mixes, unit)
+    encoded = {text: EncodedText(side.ids, of_text) for (text, side), of_text in zip(tokens.items(), states)}
+    return function([(encoded[left], encoded[right]) for (left, right), _ in full])
 
 
 def one_by_one(
@@ -83,18 +94,42 @@ def one_by_one(
     return lambda pairs: [function(left, right) for left, right in pairs]
 
 
-def _blocks(pairs: Sequence[tuple[str, str]], tokens: dict[str, TokenIds], encoder: TextEncoder) -> Iterable[list]:
+class TokenizedPair(NamedTuple):
+    """A pair of texts with the token ids of both."""
+
+    texts: tuple[str, str]
+    sides: tuple[TokenIds, TokenIds]
+
+    @property
+    def is_full(self) -> bool:
+        return all(side.content for side in self.sides)
+
+
+def _tokenized(
+    pairs: Sequence[tuple[str, str]], encoder: TextEncoder, max_content: Optional[int]
+) -> Iterator[TokenizedPair]:
+    """The pairs with their token ids, which are made a few thousand texts ahead."""
+    for begin in range(0, len(pairs), TOKENIZED_AT_ONCE // 2):
+        some = pairs[begin : begin + TOKENIZED_AT_ONCE // 2]
+        texts = list(dict.fromkeys(text for pair in some for text in pair))
+        tokens = dict(zip(texts, encoder.tokenize(texts, max_content)))
+        for left, right in some:
+            yield TokenizedPair((left, right), (tokens[left], tokens[right]))
+
+
+def _blocks(pairs: Iterable[TokenizedPair], encoder: TextEncoder) -> Iterator[list[TokenizedPair]]:
     """Consecutive pairs whose distinct texts' states take at most the store's bound (one pair at least)."""
     bytes_per_token = 4 * encoder.width * max(1, encoder.required_mixes)
     block, held, used = [], set(), 0
     for pair in pairs:
-        cost = sum(len(tokens[text].ids) for text in set(pair) - held) * bytes_per_token
-        if block and used + cost > encoder.store.limit:
+        costs = {text: len(side.ids) * bytes_per_token for text, side in zip(*pair)} if pair.is_full else {}
+        cost = sum(costs[text] for text in costs.keys() - held)
+        if used and used + cost > encoder.store.limit:
             yield block
             block, held, used = [], set(), 0
-            cost = sum(len(tokens[text].ids) for text in set(pair)) * bytes_per_token
+            cost = sum(costs.values())
         block.append(pair)
-        held.update(pair)
+        held.update(costs)
         used += cost
     if block:
         yield block

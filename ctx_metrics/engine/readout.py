@@ -72,7 +72,7 @@ class Accumulator(ABC):
 
     @abstractmethod
     def result(self) -> list[torch.Tensor]:
-        """What was read, fp32 on the CPU, one tensor a sequence; it shares memory with its batch's at most."""
+        """What was read, fp32 on the CPU, one tensor a sequence: views that keep all of a batch's memory."""
 
 
 class Readout(ABC):
@@ -129,7 +129,7 @@ class _TokenStates(Accumulator):
 
     def result(self):
         mean = self.sum.div_(len(self.readout.layers)) if len(self.readout.layers) > 1 else self.sum
-        return [states.clone() for states in mean.cpu().split(self.packed.lengths)]
+        return list(mean.cpu().split(self.packed.lengths))
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,6 @@ class _PooledMix(Accumulator):
                     for offset, count, length in equal_runs(self.packed.lengths)
                 ]
             )
-        # rows of one tensor: as many small ones, kept between a batch's large ones, would leave the heap in pieces
         return list(pooled.cpu().unbind())
 
     def _masks(self) -> Optional[tuple[torch.Tensor, torch.Tensor]]:
@@ -268,4 +267,4 @@ class _TokenLabels(Accumulator):
             self.logits = F.linear(states, weight, bias)
 
     def result(self):
-        return [logits.clone() for logits in self.logits.cpu().split(self.packed.lengths)]
+        return list(self.logits.cpu().split(self.packed.lengths))

@@ -1,53 +1,136 @@
 """An in-process store of what was read of hidden layers, shared by metrics and systems and bounded in memory."""
 
+import mmap
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable
-from typing import Optional
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import NamedTuple, Optional
 
 import torch
 
 from .forward import ReadoutKey
 
-States = dict[ReadoutKey, torch.Tensor]
+States = Mapping[ReadoutKey, torch.Tensor]
+SLAB_BYTES = 2**24
+ALIGNMENT = 64  # bytes, as of torch's own tensors
+_PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
 
 
 class EmbeddingStore:
-    """What was read of texts, by the content of their token ids, least recently used out first.
+    """What was read of texts, by the content of their token ids; what was not used for longest goes first.
 
-    limit    bytes that the kept tensors may take together; what does not fit is simply encoded again when asked for
+    States are copied into slabs of memory, each of which goes as a whole. Tensors of single texts, made and freed between
+    those of the network, would leave the heap in pieces, and the process at twice the bound.
+
+    limit    bytes that the kept states may take together; what does not fit is simply encoded again when asked for
     """
 
     def __init__(self, limit: int):
         self.limit = limit
         self.size = 0
-        self._entries: OrderedDict[Hashable, States] = OrderedDict()
+        self._entries: dict[Hashable, KeptStates] = {}
+        self._slabs: OrderedDict[Slab, None] = OrderedDict()  # a set that keeps its order
+        self._open: Optional[Slab] = None  # the one that is being filled
 
     def get(self, key: Hashable, readouts: Iterable[ReadoutKey]) -> Optional[States]:
         """The states of a text if all these readouts are kept, else None."""
         states = self._entries.get(key)
         if states is None or not states.keys() >= set(readouts):
             return None
-        self._entries.move_to_end(key)
+        self._slabs.move_to_end(states.slab)
         return states
 
-    def put(self, key: Hashable, states: States) -> None:
-        """Keep a text's states (CPU tensors that own their memory), in place of older ones of the same text.
+    def put(self, key: Hashable, states: States) -> States:
+        """Keep a copy of a text's states (CPU tensors), in place of older ones of the same text; gives the copy.
 
-        States that exceed the bound by themselves are not kept.
+        States that exceed the bound by themselves are not kept, and given back as they are.
         """
-        self._drop(key)
-        if _bytes(states) > self.limit:
-            return
-        self._entries[key] = states
-        self.size += _bytes(states)
-        while self.size > self.limit:
-            self._drop(next(iter(self._entries)))
+        tensors = dict(states)
+        self._forget(key)
+        size = sum(tensor.nbytes for tensor in tensors.values())
+        if size > self.limit:
+            return states
+        while self.size + size > self.limit:
+            self._drop(next(iter(self._slabs)))
+        room = sum(_aligned(tensor.nbytes) for tensor in tensors.values())
+        if self._open is None or self._open.free < room:
+            self._open = Slab(max(room, min(SLAB_BYTES, self.limit // 8)))
+            self._slabs[self._open] = None
+        self._slabs.move_to_end(self._open)
+        kept = KeptStates(self._open, {readout: self._open.copy(tensor) for readout, tensor in tensors.items()})
+        self._entries[key] = kept
+        self._open.keys.add(key)
+        self._open.size += size
+        self.size += size
+        return kept
 
-    def _drop(self, key: Hashable) -> None:
+    def _forget(self, key: Hashable) -> None:
         states = self._entries.pop(key, None)
         if states is not None:
-            self.size -= _bytes(states)
+            states.slab.keys.remove(key)
+            if not states.slab.keys:
+                self._drop(states.slab)
+
+    def _drop(self, slab: "Slab") -> None:
+        del self._slabs[slab]
+        self.size -= slab.size
+        for key in slab.keys:
+            del self._entries[key]
+        if slab is self._open:
+            self._open = None
 
 
-def _bytes(states: States) -> int:
-    return sum(tensor.nbytes for tensor in states.values())
+class Place(NamedTuple):
+    """Where a tensor lies in a slab, and what it is."""
+
+    begin: int
+    shape: torch.Size
+    dtype: torch.dtype
+
+
+class Slab:
+    """A piece of memory that tensors are copied into, one after another.
+
+    Mapped, so that it takes no more than what is copied and goes back to the system when it is free.
+
+    free    bytes left;  keys, size    of the texts whose states are there, and the bytes that they take
+    """
+
+    def __init__(self, room: int):
+        self._memory = mmap.mmap(-1, max(room, 1), **_PRIVATE)
+        self.free, self.size = room, 0
+        self.keys: set[Hashable] = set()
+
+    def copy(self, tensor: torch.Tensor) -> Place:
+        """Copy a tensor into this memory."""
+        place = Place(len(self._memory) - self.free, tensor.shape, tensor.dtype)
+        self.free -= _aligned(tensor.nbytes)
+        self.at(place).copy_(tensor)
+        return place
+
+    def at(self, place: Place) -> torch.Tensor:
+        """The tensor that was copied to a place."""
+        begin, shape, dtype = place
+        if not shape.numel():
+            return torch.empty(shape, dtype=dtype)
+        return torch.frombuffer(self._memory, dtype=dtype, count=shape.numel(), offset=begin).view(shape)
+
+
+class KeptStates(States):
+    """The states of a text in a slab. Tensors are made when asked for: their heads too would leave the heap in pieces."""
+
+    def __init__(self, slab: Slab, places: dict[ReadoutKey, Place]):
+        self.slab, self._places = slab, places
+
+    def __getitem__(self, readout: ReadoutKey) -> torch.Tensor:
+        return self.slab.at(self._places[readout])
+
+    def __iter__(self) -> Iterator[ReadoutKey]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _aligned(size: int) -> int:
+    """The bytes that a tensor of `size` bytes takes in a slab."""
+    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,6 +1,7 @@
 """Scoring windows of a corpus with an estimator: what `comet` (windows of one segment) and `slide` share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress, islice
 from typing import Optional
 
 from ..corpus import Corpus
@@ -11,6 +12,7 @@ from ..windows import Window, credit
 from .base import ScoredWindow, SystemResult, best_reference
 
 TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
+READ_TOGETHER = 4096  # windows of systems that share no text: more are read one system after another
 
 
 def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example]:
@@ -70,27 +72,46 @@ def estimate_windows(
     """The estimates of every system's every window, one for each of its whole references (one, if none is read)."""
     if "ref" in estimator.inputs and not corpora[0].references:
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
-    places, examples = [], []
-    # window by window over all systems, so that the texts they share lie side by side
-    for k in range(max(map(len, windows))):
-        for system, corpus in enumerate(corpora):
-            if k < len(windows[system]):
-                for example in examples_of(corpus, windows[system][k], estimator.inputs):
-                    places.append((system, k))
-                    examples.append(example)
-    if on_long == "error" and (long := [place for place, cut in zip(places, estimator.is_cut(examples)) if cut]):
+
+    def examples(systems: Sequence[int]) -> Iterator[tuple[int, int, list[Example]]]:
+        """The system, the window and its examples; systems side by side, so that the texts they share are."""
+        for k in range(max(map(len, windows))):
+            for system in systems:
+                if k < len(windows[system]):
+                    yield system, k, examples_of(corpora[system], windows[system][k], estimator.inputs)
+
+    systems = range(len(corpora))
+    if on_long == "error":
+        places = [(system, k) for system, k, own in examples(systems) for _ in own]
+        cut = estimator.is_cut([example for _, _, own in examples(systems) for example in own])
+        _refuse_long(metric, estimator, windows, list(compress(places, cut)))
+    apart = not estimator.shares_texts and sum(map(len, windows)) > READ_TOGETHER
+    found: list[list[list[Estimate]]] = [[] for _ in windows]
+    for together in [[system] for system in systems] if apart else [systems]:
+        owners, sizes, flat = [], [], []
+        for system, _, own in examples(together):
+            owners.append(system)
+            sizes.append(len(own))
+            flat += own
+        estimates = iter(estimator.estimate(flat, metric, unit_of(windows)))
+        for system, size in zip(owners, sizes):
+            found[system].append(list(islice(estimates, size)))
+    return found
+
+
+def _refuse_long(
+    metric: str, estimator: Estimator, windows: Sequence[Sequence[Window]], long: list[tuple[int, int]]
+) -> None:
+    """Raise InputError, naming the first, if windows (system, number) are longer than the model reads."""
+    if long:
         system, k = long[0]
         start, end, _ = windows[system][k]
         unit, lines = ("window", f"lines {start + 1} to {end}") if end - start > 1 else ("segment", f"line {start + 1}")
-        which = f" of system {system + 1}" if len(corpora) > 1 else ""
+        which = f" of system {system + 1}" if len(windows) > 1 else ""
         raise InputError(
             f"{metric}: {counted(len(long), f'{unit} is', f'{unit}s are')} longer than the model reads ({estimator.limit}), "
             f"first {lines}{which}; shorten them, or allow cutting with --{metric}-on-long truncate"
         )
-    found: list[list[list[Estimate]]] = [[[] for _ in of_system] for of_system in windows]
-    for (system, k), estimate in zip(places, estimator.estimate(examples, metric, unit_of(windows))):
-        found[system][k].append(estimate)
-    return found
 
 
 def unit_of(windows: Sequence[Sequence[Window]]) -> str:

@@ -187,6 +187,8 @@ class UnifiedEstimator(CometEstimator):
     spans     whether to mark error spans too (word-level models; XCOMET always does)
     """
 
+    shares_texts = False
+
     def __init__(
         self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str, inputs: Optional[str], spans: bool
     ):

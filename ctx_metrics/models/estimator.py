@@ -63,6 +63,7 @@ class Estimator(ABC):
     empty_value          the value that an empty text makes, None: what the model says of it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
     dtype                number format of its encoder, as in the signature
+    shares_texts         whether a text is read by itself, so that systems have what was read of a reference in common
     """
 
     inputs: str
@@ -73,6 +74,7 @@ class Estimator(ABC):
     max_length: int
     limit: str
     dtype: str
+    shares_texts: bool = True
 
     @abstractmethod
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:

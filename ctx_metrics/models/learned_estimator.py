@@ -94,7 +94,7 @@ class _BiLSTMStates(Accumulator):
             mixed = self.mixed[torch.from_numpy(content).to(self.mixed.device)]
             states = network.contextual(mixed, [lengths[i] for i in full]).cpu()
             for i, of_text in zip(full, states):
-                found[i] = of_text[: lengths[i]].clone()
+                found[i] = of_text[: lengths[i]]
         return found
 
 

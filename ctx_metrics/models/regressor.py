@@ -21,7 +21,7 @@ from torch import nn
 
 from ..engine.encoder import shared_encoder
 from ..engine.options import EngineOptions
-from ..engine.pairs import EncodedText, map_pairs, one_by_one
+from ..engine.pairs import EncodedPair, EncodedText, map_pairs
 from ..errors import ModelError
 from .estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from .hub import ResolvedModel
@@ -39,7 +39,7 @@ from .trained import (
 CONFIG_KIND = "ctx-alignment-regressor"
 EMBEDDED_REGRESSOR = "embedded-alignment-regressor"
 FLOOR = 2.0
-HEAD_BATCH = 4096
+HEAD_BATCH = 512
 
 
 class AlignmentBranch(nn.Module):
@@ -231,11 +231,9 @@ class AlignmentRegressor(Estimator):
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         pairs = [(example.hypothesis, example.reference) for example in examples]
-        mixes, features = [(layer,) for layer in self.layers], one_by_one(PairFeatures(self.layers))
-        results = map_pairs(self.encoder, pairs, mixes, features, label=label, unit=unit)
-        distinct = list({id(r.value): r.value for r in results if r.value is not None}.values())
-        values = dict(zip(map(id, distinct), predict(self.network, distinct)))
-        return [Estimate(values.get(id(r.value), 0.0), any(r.cut), any(r.empty)) for r in results]
+        mixes = [(layer,) for layer in self.layers]
+        results = map_pairs(self.encoder, pairs, mixes, self._values, label=label, unit=unit)
+        return [Estimate(0.0 if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
         texts = list(dict.fromkeys(text for example in examples for text in (example.hypothesis, example.reference)))
@@ -250,6 +248,13 @@ class AlignmentRegressor(Estimator):
     @property
     def special_tokens(self) -> int:
         return 4  # two around the hypothesis, two around the reference
+
+    def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
+        values = []
+        for begin in range(0, len(pairs), HEAD_BATCH):
+            features = PairFeatures(self.layers)
+            values += predict(self.network, [features(*pair) for pair in pairs[begin : begin + HEAD_BATCH]])
+        return values
 
 
 @torch.inference_mode()

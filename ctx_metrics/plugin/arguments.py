@@ -184,7 +184,7 @@ def add_engine_arguments(group) -> None:
     group.add_argument(
         "--ctx-store-mb",
         type=positive,
-        default=2048,
+        default=512,
         metavar="N",
         help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)",
     )
