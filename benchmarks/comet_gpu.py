@@ -16,7 +16,6 @@ memory   the peak above the weights for three token budgets, for half of the seg
 """
 
 import argparse
-import gc
 import json
 import random
 import statistics
@@ -30,6 +29,8 @@ from comet_cpu import TOLERANCE, difference, forget_texts, load_ours, load_peer
 from comet_fixture import build_checkpoint
 from tabulate import tabulate
 from tokenizers import Tokenizer
+
+import ctx_metrics
 
 SPEED_TARGET, USE_TARGET, DRIFT_TARGET = 6.0, 0.4, 1e-3
 SYSTEMS = 3
@@ -100,16 +101,6 @@ def timed(score, systems: list[list[dict]], device: torch.device, repetitions: i
     return seconds, scores
 
 
-def free_models(device: torch.device) -> None:
-    """Let go of the models that nobody holds any more, our package's own cache included."""
-    from ctx_metrics.models import comet
-
-    comet._opened.clear()
-    gc.collect()
-    if device.type == "cuda":
-        torch.cuda.empty_cache()
-
-
 def measure_memory(folder: Path, device: torch.device, budgets: list[int], systems: list, warm_up: list) -> list[tuple]:
     """(budget, peak MB above the weights for half of the segments, for all of them) of each token budget, in bf16."""
     results = []
@@ -127,7 +118,7 @@ def measure_memory(folder: Path, device: torch.device, budgets: list[int], syste
             peaks.append((torch.cuda.max_memory_allocated(device) - before) / 2**20)
         results.append((budget, *peaks))
         del score
-        free_models(device)
+        ctx_metrics.release()
     return results
 
 
@@ -165,7 +156,7 @@ def run_tools(folder: Path, device: torch.device, systems: list, warm_up: list, 
         score(warm_up)
         results[tool] = timed(score, systems, device, repetitions)
         del score
-        free_models(device)
+        ctx_metrics.release()
     return results
 
 

@@ -29,6 +29,7 @@ _HOMES = {
     "PseudoFilter": "ctx_metrics.pseudo_references.options",
     "Corpus": "ctx_metrics.corpus",
     "read_lines": "ctx_metrics.corpus",
+    "release": "ctx_metrics.engine.loaded",
     "DocumentPairedTest": "ctx_metrics.metrics.resample",
     "resample_documents": "ctx_metrics.metrics.resample",
     "CtxMetricsError": "ctx_metrics.errors",

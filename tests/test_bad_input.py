@@ -2,11 +2,13 @@
 
 import gzip
 import importlib.util
+import json
 import math
 import os
 import re
 import shlex
 import shutil
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -164,6 +166,14 @@ def write_checkpoints(folder: Path) -> None:
     path.write_bytes(bytes(byte ^ 0x55 for byte in path.read_bytes()))
     copy("not-a-number", state_dict={**tensors, "estimator.ff.0.bias": tensors["estimator.ff.0.bias"] * math.nan})
     copy("not-fetched").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 123\n")
+    copy("refusal").write_text("Rate limit exceeded")
+    path = copy("compressed")
+    with zipfile.ZipFile(good / "checkpoints" / "model.ckpt") as stored, zipfile.ZipFile(path, "w", 8) as packed:
+        for name in stored.namelist():
+            packed.writestr(name, stored.read(name))
+    path = copy("too-deep", hyper_parameters={**content["hyper_parameters"], "pretrained_model": "encoder"}).parents[1]
+    config = json.loads((path / "encoder" / "config.json").read_text())
+    (path / "encoder" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1_000_000}))
     copy("with-code", callbacks=Code())
     copy("tensor-missing", state_dict={k: v for k, v in tensors.items() if k != "estimator.ff.3.weight"})
     copy("tensor-renamed", state_dict={k.replace("encoder.model", "model"): v for k, v in tensors.items()})

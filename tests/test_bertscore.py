@@ -10,6 +10,7 @@ import pytest
 import torch
 from bertscore_conftest import values
 
+from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.bertr import BERTR
@@ -205,7 +206,7 @@ def test_layers_are_those_of_bertr(tiny_bert, layers):
 def test_one_pass_serves_bertr_too(tiny_bert, monkeypatch):
     from ctx_metrics.engine import encoder
 
-    monkeypatch.setattr(encoder, "_encoders", {})
+    release()
     started = []
     start = encoder.TextEncoder._start
     monkeypatch.setattr(

@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ctx_metrics.engine.checkpoint import read_config, read_weights, weight_files
+from ctx_metrics.engine.checkpoint import EncoderFolder, read_config, weight_files
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.errors import ModelError
@@ -35,7 +35,7 @@ def same(found, tensors, without=("pooler",)):
 
 def test_safetensors(folder, tensors):
     assert weight_files(folder) == [folder / "model.safetensors"]
-    assert same(read_weights(folder, "bert"), tensors)
+    assert same(EncoderFolder(folder).weights(), tensors)
 
 
 def test_shards(folder, tensors):
@@ -46,10 +46,10 @@ def test_shards(folder, tensors):
         save_file({name: tensors[name] for name in names if where[name] == shard}, folder / shard)
     (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": where}))
     assert weight_files(folder) == [folder / f"model-0000{k}-of-00002.safetensors" for k in (1, 2)]
-    assert same(read_weights(folder, "bert"), tensors)
+    assert same(EncoderFolder(folder).weights(), tensors)
     (folder / "model-00002-of-00002.safetensors").unlink()
     with pytest.raises(ModelError, match="model-00002-of-00002.safetensors cannot be read"):
-        read_weights(folder, "bert")
+        EncoderFolder(folder).weights()
 
 
 @pytest.mark.parametrize("index", ["{", "[]", "{}", '{"weight_map": []}'])
@@ -64,12 +64,12 @@ def test_broken_index(folder, index):
 def test_pytorch_file(folder, tensors, zipped):
     (folder / "model.safetensors").unlink()
     torch.save(tensors, folder / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
-    assert same(read_weights(folder, "bert"), tensors)
+    assert same(EncoderFolder(folder).weights(), tensors)
 
 
 def test_safetensors_are_preferred(folder, tensors):
     torch.save({}, folder / "pytorch_model.bin")
-    assert same(read_weights(folder, "bert"), tensors)
+    assert same(EncoderFolder(folder).weights(), tensors)
 
 
 @pytest.mark.parametrize("zipped", [True, False], ids=["zip", "before torch 1.6"])
@@ -83,7 +83,7 @@ def test_pickled_code_is_refused_and_not_run(folder, tensors, tmp_path, zipped):
     (folder / "model.safetensors").unlink()
     torch.save({**tensors, "extra": Evil()}, folder / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
     with pytest.raises(ModelError, match="pytorch_model.bin is broken or holds more than tensors, and is refused"):
-        read_weights(folder, "bert")
+        EncoderFolder(folder).weights()
     assert not trace.exists()
     torch.load(folder / "pytorch_model.bin", weights_only=False)
     assert trace.exists()  # the trap does work where code is allowed
@@ -96,7 +96,7 @@ def test_old_names_of_layer_norms(folder, tensors):
     }
     assert old.keys() != tensors.keys()
     save_file(old, folder / "model.safetensors")
-    assert same(read_weights(folder, "bert"), tensors)
+    assert same(EncoderFolder(folder).weights(), tensors)
 
 
 def test_prefix_and_heads_go(folder, tensors, tiny_roberta):
@@ -104,10 +104,10 @@ def test_prefix_and_heads_go(folder, tensors, tiny_roberta):
         {"bert." + name: tensor for name, tensor in tensors.items()} | {"cls.predictions.bias": torch.zeros(3)},
         folder / "model.safetensors",
     )
-    assert same(read_weights(folder, "bert"), tensors)
+    assert same(EncoderFolder(folder).weights(), tensors)
     saved = load_file(tiny_roberta / "model.safetensors")
     assert any(name.startswith("lm_head.") for name in saved)
-    found = read_weights(tiny_roberta, "roberta")
+    found = EncoderFolder(tiny_roberta).weights()
     assert all("roberta." + name in saved for name in found) and "encoder.layer.2.output.dense.weight" in found
 
 
@@ -115,10 +115,10 @@ def test_prefix_and_heads_go(folder, tensors, tiny_roberta):
 def test_broken_files(folder, content):
     (folder / "model.safetensors").write_bytes(content)
     with pytest.raises(ModelError, match="model.safetensors cannot be read"):
-        read_weights(folder, "bert")
+        EncoderFolder(folder).weights()
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(ModelError, match="pytorch_model.bin (cannot be read|is broken or holds more than tensors)"):
-        read_weights(folder, "bert")
+        EncoderFolder(folder).weights()
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
@@ -129,14 +129,14 @@ def test_cut_files(folder, tensors, name):
     path = folder / name
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(ModelError, match=f"{name} cannot be read"):
-        read_weights(folder, "bert")
+        EncoderFolder(folder).weights()
 
 
 def test_pytorch_file_of_something_else(folder):
     (folder / "model.safetensors").unlink()
     torch.save([torch.zeros(2)], folder / "pytorch_model.bin")
     with pytest.raises(ModelError, match="pytorch_model.bin"):
-        read_weights(folder, "bert")
+        EncoderFolder(folder).weights()
 
 
 def test_no_weights(folder):
@@ -183,7 +183,7 @@ def test_comet_folder(folder):
 def test_missing_tensor(folder, tensors):
     del tensors["encoder.layer.1.output.dense.bias"]
     save_file(tensors, folder / "model.safetensors")
-    config, found = read_config(folder), read_weights(folder, "bert")
+    config, found = read_config(folder), EncoderFolder(folder).weights()
     with pytest.raises(ModelError, match="lacks the tensor 'encoder.layer.1.output.dense.bias'"):
         PackedEncoder(config, found, torch.device("cpu"), torch.float32, 3)
     encoder = TextEncoder(folder)

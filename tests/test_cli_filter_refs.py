@@ -11,7 +11,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import A, B, C, EXAMPLES, REF, lines_of
 
-from ctx_metrics.pseudo_references import filters
+from ctx_metrics import release
 
 # cosines: cat-dog .6, cat-bird 0, dog-bird .8
 VECTORS = "cat 1 0\ndog 3 4\nbird 0 1\n"
@@ -21,7 +21,7 @@ TWO = {"ref": "cat\ndog\n\ncat\n", "a": "cat\nbird\ncat\n\n", "b": "bird\ndog\nd
 @pytest.fixture
 def run(ctx, tmp_path, monkeypatch):  # noqa: F811
     """Runs the command on files of two pseudo-reference systems and a reference, which `files` can replace."""
-    monkeypatch.setattr(filters, "_filters", {})
+    release()
 
     def call(*argv: str, **files: str):
         for name, text in {**TWO, **files}.items():

@@ -25,7 +25,7 @@ def pair(request):
 
     folder = request.getfixturevalue(request.param)
     config = read_config(folder)
-    tensors = read_weights(folder, config["model_type"])
+    tensors = read_weights(folder, config)
     network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, LAYERS)
     model_class = getattr(transformers, FAMILIES[request.param])
     return network, model_class.from_pretrained(folder, add_pooling_layer=False).eval()
@@ -119,7 +119,7 @@ def test_the_last_layer_of_first_tokens_alone(pair, way, split, monkeypatch, req
     if split:
         folder = request.getfixturevalue(request.node.callspec.params["pair"])
         config = read_config(folder)
-        tensors = read_weights(folder, config["model_type"])
+        tensors = read_weights(folder, config)
         network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, LAYERS, first_only=True)
     use(way, network, monkeypatch)
     sequences = some_sequences([12, 12, 5, 5, 1])
@@ -183,7 +183,7 @@ def test_types_of_the_second_text(tiny_bert):
     from transformers import BertModel
 
     config = read_config(tiny_bert)
-    network = PackedEncoder(config, read_weights(tiny_bert, "bert"), torch.device("cpu"), torch.float32, LAYERS)
+    network = PackedEncoder(config, read_weights(tiny_bert, config), torch.device("cpu"), torch.float32, LAYERS)
     model = BertModel.from_pretrained(tiny_bert, add_pooling_layer=False).eval()
     sequences = some_sequences([6, 6, 4])
     ours = network(sequences, [(LAYERS,)], [4, None, 1])[LAYERS,]
@@ -199,7 +199,7 @@ def test_padding_tokens_have_no_place_of_their_own(tiny_xlmr):
     from transformers import XLMRobertaModel
 
     config = read_config(tiny_xlmr)
-    network = PackedEncoder(config, read_weights(tiny_xlmr, "xlm-roberta"), torch.device("cpu"), torch.float32, LAYERS)
+    network = PackedEncoder(config, read_weights(tiny_xlmr, config), torch.device("cpu"), torch.float32, LAYERS)
     model = XLMRobertaModel.from_pretrained(tiny_xlmr, add_pooling_layer=False).eval()
     ids = [0, 8, 1, 9, 1, 1, 10, 2]
     with torch.no_grad():
@@ -211,7 +211,7 @@ def test_padding_tokens_have_no_place_of_their_own(tiny_xlmr):
 def test_shapes_are_those_of_the_checkpoint(family, request):
     folder = request.getfixturevalue(family)
     config = read_config(folder)
-    tensors = read_weights(folder, config["model_type"])
+    tensors = read_weights(folder, config)
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items() if not name.endswith("position_ids")}
     assert tensor_shapes(config) == found
 

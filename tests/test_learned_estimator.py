@@ -6,7 +6,7 @@ import pytest
 import torch
 from learned_folders import TINY, random_network, write_learned
 
-from ctx_metrics import BERTR, SLIDE
+from ctx_metrics import BERTR, SLIDE, release
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.readout import SEGMENT, WINDOW
@@ -49,9 +49,9 @@ def learned(tmp_path, tiny_bert):
 
 
 @pytest.fixture
-def fresh(monkeypatch):
+def fresh():
     """No encoder of another test, whose readouts would be read too."""
-    monkeypatch.setattr("ctx_metrics.engine.encoder._encoders", {})
+    release()
 
 
 @pytest.fixture

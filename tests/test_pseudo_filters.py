@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.pseudo_references import filters
 from ctx_metrics.pseudo_references.alignment import mas
 from ctx_metrics.pseudo_references.filters import shared_filter
 from ctx_metrics.pseudo_references.options import PseudoFilter
@@ -20,8 +20,10 @@ VECTORS = "cat 1 0\ndog 3 4\nbird 0 -1\n"
 
 
 @pytest.fixture(autouse=True)
-def no_filter_of_another_test(monkeypatch):
-    monkeypatch.setattr(filters, "_filters", {})
+def no_filter_of_another_test():
+    release()
+    yield
+    release()
 
 
 @pytest.fixture
@@ -39,6 +41,9 @@ class StandIn:
     def probabilities(self, pairs):
         self.asked.append(list(pairs))
         return [self.known[pair] for pair in pairs]
+
+    def is_current(self):
+        return True
 
     def signature(self):
         return {"model": "stand-in", "rev": None, "ckpt": "0123456789ab"}

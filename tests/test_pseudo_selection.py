@@ -2,9 +2,11 @@
 
 import pytest
 
+from ctx_metrics import release
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.construct import Segments
-from ctx_metrics.pseudo_references import filters, selection
+from ctx_metrics.models import word_vectors
+from ctx_metrics.pseudo_references import selection
 from ctx_metrics.pseudo_references.options import PseudoFilter
 from ctx_metrics.pseudo_references.selection import select
 
@@ -90,13 +92,16 @@ def test_settings_reach_the_filter(monkeypatch):
 
 
 def test_three_metrics_filter_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(filters, "_filters", {})
+    release()
     (tmp_path / "v.txt").write_text("cat 1 0\ndog 0 1\n")
     options = PseudoFilter("mas", 0.3, vectors=str(tmp_path / "v.txt"))
     golds, pseudo = [["cat", "dog"]], [["cat", "cat"]]
     first = select(golds, pseudo, options)
-    (tmp_path / "v.txt").unlink()
-    assert select(golds, pseudo, options) == first and first.streams == [["cat", None]]
+    with monkeypatch.context() as patched:
+        patched.setattr(word_vectors, "read_vectors", None)
+        assert select(golds, pseudo, options) == first and first.streams == [["cat", None]]
+    (tmp_path / "v.txt").write_text("cat 1 0\ndog 1 0\n")  # other vectors under the same name
+    assert select(golds, pseudo, options).streams == [["cat", "cat"]]
 
 
 @pytest.mark.parametrize(

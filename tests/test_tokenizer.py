@@ -124,6 +124,57 @@ def test_a_tokenizer_without_specials_is_refused(tiny_bert, tmp_path):
         TextTokenizer(tmp_path)
 
 
+def replace(written: str, **pattern: str) -> dict:
+    return {"type": "Replace", "pattern": pattern, "content": written}
+
+
+def normalizers(*parts: dict) -> dict:
+    return {"normalizer": {"type": "Sequence", "normalizers": parts}}
+
+
+AGAIN = {"Sequence": {"id": "A", "type_id": 0}}
+CLS, SEP = ({"SpecialToken": {"id": name, "type_id": 0}} for name in ("[CLS]", "[SEP]"))
+PAIR = [AGAIN, {"Sequence": {"id": "B", "type_id": 0}}]
+SPECIALS = {name: {"id": name, "ids": [k], "tokens": [name]} for name, k in (("[CLS]", 2), ("[SEP]", 3))}
+
+
+@pytest.mark.parametrize(
+    "changes, refused",
+    [
+        (normalizers(replace("a" * 9999, String="a")), True),
+        (normalizers(*[replace("aa", String="a")] * 40), True),  # a terabyte of one letter
+        (normalizers(*[replace("aaaaaaaaa", Regex="b*")] * 9), True),
+        (normalizers(*[{"type": "Prepend", "prepend": "a" * 99}] * 9), True),
+        ({"decoder": {"type": "Sequence", "decoders": [replace("aa", String="a")] * 40}}, True),
+        (
+            {
+                "post_processor": {
+                    "type": "TemplateProcessing",
+                    "single": [CLS, *[AGAIN] * 5000, SEP],
+                    "pair": PAIR,
+                    "special_tokens": SPECIALS,
+                }
+            },
+            True,
+        ),
+        # what released tokenizers are made of
+        (normalizers(*[replace("b", String="a")] * 40, replace(" ", Regex=" {2,}"), {"type": "NFKC"}), False),
+        (normalizers({"type": "Prepend", "prepend": "▁"}, replace("▁", String=" "), {"type": "Lowercase"}), False),
+    ],
+)
+def test_a_tokenizer_that_multiplies_a_text_is_refused(tiny_bert, tmp_path, changes, refused):
+    """Rust ends the process where memory ends."""
+    saved = json.loads((tiny_bert / "tokenizer.json").read_text())
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**saved, **changes}))
+    if refused:
+        with pytest.raises(
+            ModelError, match="its tokenizer cannot be loaded: it multiplies the length of a text, which"
+        ):
+            TextTokenizer(tmp_path)
+    else:
+        assert TextTokenizer(tmp_path)(["a cat"], LONG)[0].content
+
+
 def test_a_sentencepiece_model_alone(tmp_path):
     """As older XLM-R checkpoints come: converted with their ids, which are not sentencepiece's own."""
     import sentencepiece

@@ -219,6 +219,7 @@ def test_a_field_of_another_type(folder, name):
         ({"max_length": -5}, "max_length is -5"),
         ({"empty_value": math.nan}, "empty_value is nan"),
         ({"empty_value": -math.inf}, "empty_value is -inf"),
+        ({"empty_value": 10**400}, "empty_value is over 1e60"),
         ({"layers": []}, "it names 0 layers, and a network of 3"),
         ({"layers": [1, 2]}, "it names 2 layers, and a network of 3"),
         ({"layers": [1, 2, 4]}, "layers [1, 2, 4] are not distinct numbers up to its encoder's 3 layers"),
@@ -258,6 +259,8 @@ def test_layers_of_a_regressor(regressor, fields, words):
         ({"pooling": "avg"}, "model.safetensors does not fit its config.json"),
         ({"width": 47}, "model.safetensors does not fit its config.json"),
         ({"layers": 4}, "model.safetensors does not fit its config.json"),
+        ({"layers": 10**9}, "model.safetensors does not fit its config.json"),  # 4 GB, were they made
+        ({"hidden": 20_000}, "model.safetensors does not fit its config.json"),  # 13 GB
         ({"hidden": 0}, "its network's hidden is 0, no size"),
         ({"hidden": -3}, "its network's hidden is -3, no size"),
         ({"hidden": 8.0}, "its network's hidden is 8.0, no size"),
@@ -270,6 +273,7 @@ def test_layers_of_a_regressor(regressor, fields, words):
         ({"pooling": ["avg"]}, "its network cannot be: pooling ['avg'] is none of"),
         ({"dropout": 1.5}, "its network cannot be: dropout probability has to be between 0 and 1"),
         ({"dropout": "half"}, "its network cannot be: "),
+        ({"dropout": math.nan}, "its network's dropout is nan, which cannot be; copy the folder again"),
         ({"dropout": None}, "its network cannot be: "),
         ({"extra": 1}, "its network has to name layers, width, hidden,"),
     ],
@@ -296,6 +300,8 @@ def test_a_missing_size(folder, name):
     "sizes, words",
     [
         ({"pooled_hidden": 8}, "model.safetensors does not fit its config.json"),
+        ({"features": 10**9}, "model.safetensors does not fit its config.json"),
+        ({"pooled_dropout": math.nan}, "its network's dropout is nan, which cannot be"),
         ({"features": "many"}, "its network cannot be: "),
         ({"features": -1}, "its network cannot be: "),
         ({"odd": 1}, "its network cannot be: "),
@@ -342,6 +348,11 @@ def test_config_that_is_no_object(folder, value):
             load()
         said = checked(caught, folder)
         assert said.startswith("FOLDER/config.json is no JSON object, so this is no trained model")
+
+
+def test_an_encoder_in_the_home_of_nobody(folder):
+    said = message(change(folder, encoder="~no-one/model"))
+    assert said.startswith("FOLDER: its encoder '~no-one/model' cannot be used: no model folder '~no-one/model', and")
 
 
 def test_no_config(tmp_path, folder):

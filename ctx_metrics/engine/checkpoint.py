@@ -1,14 +1,17 @@
 """Reading a Hugging Face checkpoint folder: its configuration and the encoder's weights, safely."""
 
-import json
-import pickle
+import math
+import warnings
 import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Optional, Union
 
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
 from ..errors import ModelError
+from .opening import file_hashes, opening, read_json, same_hashes, shown
 
 if TYPE_CHECKING:  # imported where it is needed: the hub, and so --help, reads this module's names alone
     import torch
@@ -22,6 +25,21 @@ FAMILIES = {
     "rembert": "rembert.",
 }
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+# Besides the weights, what decides an encoder's states.
+SIDE_FILES = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "sentencepiece.bpe.model",
+    "sentencepiece.model",
+)
+_FROM_ZERO = ("bert", "rembert")  # where positions are counted from 0, whatever the padding id
+WORDS = "embeddings.word_embeddings.weight"
 _SIZES = [
     "hidden_size",
     "num_hidden_layers",
@@ -30,18 +48,42 @@ _SIZES = [
     "max_position_embeddings",
     "vocab_size",
 ]
+# What tables have a row of the model's width for, by the names of many kinds of models.
+_ROWS = (
+    "hidden_size",
+    "d_model",
+    "dim",
+    "vocab_size",
+    "intermediate_size",
+    "encoder_ffn_dim",
+    "decoder_ffn_dim",
+    "d_ff",
+    "hidden_dim",
+    "max_position_embeddings",
+    "num_labels",
+)
+_SMALL, _MAPPED = 2**20, 2**24  # bytes
 
 
 class EncoderFolder:
-    """A Hugging Face folder as the encoder reads it: configuration, tokenizer files and weights."""
+    """A Hugging Face folder as the encoder reads it: configuration, tokenizer files and weights.
+
+    Raises ModelError for a folder of another kind, and for a configuration that its weights cannot fill.
+    """
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.config = read_config(folder)
+        check_size(self.config, folder, weight_files(folder))
+        self._hashes = folder_hashes(folder)
 
-    def weights(self) -> dict[str, "torch.Tensor"]:
+    def is_current(self) -> bool:
+        """Whether the folder holds what it held when this was made, by the hashes of its files."""
+        return same_hashes(self._hashes, lambda: folder_hashes(self.folder))
+
+    def weights(self) -> "EncoderTensors":
         """The encoder's tensors by their bare names ("encoder.layer.0...")."""
-        return read_weights(self.folder, self.config["model_type"])
+        return read_weights(self.folder, self.config)
 
 
 def read_config(folder: Path) -> dict:
@@ -50,36 +92,102 @@ def read_config(folder: Path) -> dict:
     Raises ModelError for a folder without one, or of another kind.
     """
     _refuse_comet(folder)
-    try:
-        config = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise ModelError(f"{folder} holds no readable config.json, so it is no Hugging Face encoder") from error
+    with opening(folder, "holds no readable config.json, so it is no Hugging Face encoder"):
+        config = dict(read_json(folder / "config.json"))
     return checked_config(config, folder)
 
 
 def checked_config(config: dict, folder: Path) -> dict:
     """The configuration itself; raises ModelError if our forward does not compute just that architecture."""
     kind = config.get("model_type")
-    if kind not in FAMILIES:
-        raise ModelError(f"{folder} is of kind {kind!r}; a text encoder must be one of {', '.join(FAMILIES)}")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise ModelError(f"{folder} is of kind {shown(kind)}; a text encoder must be one of {', '.join(FAMILIES)}")
     for key, usual in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
         if config.get(key, usual) != usual:
-            raise ModelError(f"{folder}: {key} {config[key]!r} is not supported, only {usual!r}")
+            raise ModelError(f"{folder}: {key} {shown(config[key])} is not supported, only {usual!r}")
     sizes = [*_SIZES, "input_embedding_size"] if kind == "rembert" else _SIZES
     for key in sizes:
-        if not isinstance(config.get(key), int) or config[key] < 1:
+        if not _is_number(config.get(key), int) or config[key] < 1:
             raise ModelError(f"{folder}: config.json gives no number for {key}")
+    for key, kinds, least, most in (
+        ("layer_norm_eps", (int, float), 0, 1),
+        ("type_vocab_size", int, 1, math.inf),
+        *([] if kind in _FROM_ZERO else [("pad_token_id", int, 0, config["vocab_size"])]),
+    ):
+        if key in config and not (_is_number(config[key], kinds) and least <= config[key] <= most):
+            raise ModelError(f"{folder}: config.json gives {shown(config[key])} for {key}; fetch it again")
     if config["hidden_size"] % config["num_attention_heads"]:
-        width, heads = config["hidden_size"], config["num_attention_heads"]
+        width, heads = shown(config["hidden_size"]), shown(config["num_attention_heads"])
         raise ModelError(f"{folder}: config.json gives hidden_size {width}, which {heads} attention heads cannot share")
     if config.get("is_decoder") or config.get("add_cross_attention"):
         raise ModelError(f"{folder} is a decoder; a text encoder must be bidirectional")
+    if (positions := config["max_position_embeddings"]) < first_position(config) + 3:
+        raise ModelError(
+            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no place for a word between the "
+            "special tokens; fetch it again"
+        )
     return config
+
+
+def _is_number(value: Any, kinds: Union[type, tuple[type, ...]]) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def check_size(config: dict, folder: Path, files: Sequence[Path]) -> None:
+    """Raise ModelError for a configuration of more numbers than weight files have bytes, before anything is made of it."""
+    bare, one = (
+        sum(map(math.prod, tensor_shapes({**config, "num_hidden_layers": layers}).values())) for layers in (0, 1)
+    )
+    numbers, size = bare + config["num_hidden_layers"] * (one - bare), 0
+    for file in files:
+        with opening(file):
+            size += file.stat().st_size
+    if numbers > size:
+        for file in files:
+            load_file(file)  # what is cut short is said to be
+        where = files[0] if len(files) == 1 else folder
+        raise ModelError(
+            f"{folder}: config.json describes {shown(numbers)} numbers, more than the {size} bytes of weights in {where} "
+            "can hold; fetch both again"
+        )
+
+
+@contextmanager
+def opening_foreign(folder: Path, says: str, encoder: Optional[Path] = None) -> Iterator[None]:
+    """`opening` for a folder that another library reads in the block, after a look at its weights and config.json.
+
+    encoder    the folder of these, where it is another
+
+    Such a library makes every layer that config.json names before it looks at the weights, and maps packed files.
+    """
+    encoder = encoder or folder
+    with opening(folder, says):
+        if (encoder / "config.json").exists() and any((encoder / name).exists() for name in WEIGHTS):
+            try:
+                _check_foreign(encoder)
+            except ModelError as error:
+                raise ValueError(str(error)) from error
+        yield
+
+
+def _check_foreign(folder: Path) -> None:
+    tensors = size = 0
+    for file in weight_files(folder):
+        tensors += len(load_file(file))
+        size += file.stat().st_size
+    config = {key: value for key, value in dict(read_json(folder / "config.json")).items() if _is_number(value, int)}
+    width = max(config.get(key, 1) for key in ("hidden_size", "d_model", "dim"))
+    for key, value in config.items():
+        # some models' layers share their tensors
+        if "layer" in key and value > 100 * tensors or key in _ROWS and value * width > size:
+            raise ModelError(
+                f"config.json gives {shown(value)} for {key}, more than {tensors} tensors of {size} bytes hold"
+            )
 
 
 def first_position(config: dict) -> int:
     """The number that an encoder's positions start from: RoBERTa and XLM-R count from the padding id + 1."""
-    return 0 if config["model_type"] in ("bert", "rembert") else config.get("pad_token_id", 1) + 1
+    return 0 if config["model_type"] in _FROM_ZERO else config.get("pad_token_id", 1) + 1
 
 
 def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
@@ -122,13 +230,15 @@ def weight_files(folder: Path) -> list[Path]:
         path = folder / name
         if path.exists():
             if name.endswith(".json"):
-                try:
-                    shards = set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values())
-                except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-                    raise ModelError(f"{path} is no readable index of shards") from error
-                return [folder / shard for shard in sorted(shards)]
+                with opening(path, "is no readable index of shards"):
+                    return [folder / shard for shard in sorted(set(read_json(path)["weight_map"].values()))]
             return [path]
     raise ModelError(f"{folder} holds no weights: none of {', '.join(WEIGHTS)}")
+
+
+def folder_hashes(folder: Path) -> dict[str, str]:
+    """The sha256 of a checkpoint's weights and of its side files that are there."""
+    return file_hashes([*weight_files(folder), *(folder / name for name in SIDE_FILES)])
 
 
 def _refuse_comet(folder: Path) -> None:
@@ -136,48 +246,143 @@ def _refuse_comet(folder: Path) -> None:
         raise ModelError(f"{folder} is a COMET checkpoint, not a text encoder; name a BERT, RoBERTa or XLM-R folder")
 
 
-def read_weights(folder: Path, kind: str) -> dict[str, "torch.Tensor"]:
-    """The encoder's tensors by their bare names ("encoder.layer.0..."), heads left out.
+class EncoderTensors(Mapping):
+    """An encoder's tensors by their bare names, each read and checked when it is asked for.
+
+    places    of each name: the tensors of a file, the name there, and what a message calls the file
+    """
+
+    def __init__(self, places: dict[str, tuple[Mapping, str, Path]], config: dict):
+        self._places, self._shapes = places, tensor_shapes(config)
+
+    def __getitem__(self, name: str) -> "torch.Tensor":
+        tensors, raw, path = self._places[name]
+        # all rows of the words' table would come into memory for it; broken ones show in the scores of their words
+        finite = name != WORDS
+        return checked_tensor(tensors[raw], raw, path, self._shapes.get(name), finite)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def read_weights(folder: Path, config: dict) -> EncoderTensors:
+    """The tensors of the encoder of a folder by their bare names ("encoder.layer.0..."), heads left out.
 
     safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
     """
-    prefix = FAMILIES[kind]
-    tensors: dict[str, "torch.Tensor"] = {}
+    prefix, places = FAMILIES[config["model_type"]], {}
     for path in weight_files(folder):
-        for name, tensor in load_file(path).items():
-            name = name.removeprefix(prefix)
+        tensors = load_file(path)
+        for raw in tensors:
+            name = str(raw).removeprefix(prefix)
             if name.startswith(("embeddings.", "encoder.")):
                 # checkpoints from before 2019 spell the layer norm's parameters so
                 name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-                tensors[name] = tensor
-    return tensors
+                places[name] = (tensors, raw, path)
+    return EncoderTensors(places, config)
 
 
-def load_file(path: Path) -> dict:
+def checked_tensor(
+    tensor: Any,
+    name: str,
+    path: Path,
+    shape: Optional[tuple[int, ...]] = None,
+    finite: bool = True,
+    mend: str = "fetch it again",
+) -> "torch.Tensor":
+    """The tensor itself; raises ModelError, with name and file, unless it is a plain one of floats, of this shape if given.
+
+    finite    whether it may hold finite numbers only
+    mend      what to do about it
+    """
+    import torch
+
+    floats = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+    plain = isinstance(tensor, torch.Tensor) and tensor.layout == torch.strided and tensor.device.type == "cpu"
+    if not plain or tensor.dtype not in floats:
+        found = "no tensor"
+        if isinstance(tensor, torch.Tensor):
+            found = f"a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}".replace("torch.", "")
+        raise ModelError(f"{path}: {name} is {found}, where plain floats are wanted; {mend}")
+    if shape is not None and tuple(tensor.shape) != shape:
+        raise ModelError(f"{path}: {name} is of shape {list(tensor.shape)}, not {list(shape)}; {mend}")
+    # the sum tells in one pass, unless it overflows
+    if finite and not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():
+        raise ModelError(f"{path}: {name} is not finite everywhere; {mend}")
+    return tensor
+
+
+class SafeTensors(Mapping):
+    """The tensors of a safetensors file, mapped when they are asked for. Raises ModelError for a broken file.
+
+    shapes    of all, which takes no reading of them
+
+    Memory holds what is in use: the file is mapped anew every 16 MiB, so that a mapping goes with its tensors.
+    """
+
+    def __init__(self, path: Path):
+        self._path, self._file, self._read = path, None, 0
+        with opening(path), safe_open(path, "pt") as file:
+            self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}
+
+    def __getitem__(self, name: str) -> "torch.Tensor":
+        if name not in self.shapes:
+            raise KeyError(name)
+        with opening(self._path):
+            if self._file is None or self._read > _MAPPED:
+                self._file, self._read = safe_open(self._path, "pt"), 0
+            tensor = self._file.get_tensor(name)
+        self._read += tensor.nbytes
+        # a small one, which stays, would keep a mapping and all that was read of it
+        return tensor.clone() if tensor.nbytes < _SMALL else tensor
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.shapes)
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+
+def load_file(path: Path) -> Mapping:
     """What a weight file holds: tensors by name, or whatever else torch.save put into a dictionary; mapped, not copied.
 
     safetensors, or PyTorch files under weights_only, which run no code. Raises ModelError for a broken or unsafe file.
     """
+    if path.suffix == ".safetensors":
+        return SafeTensors(path)
     import torch  # not above: models/hub.py uses this module, and the command's --help loads that
 
-    try:
-        if path.suffix == ".safetensors":
-            with safe_open(path, "pt") as file:
-                return {name: file.get_tensor(name) for name in file.keys()}
-        # files from before torch 1.6 are no zip archives and cannot be mapped
-        archive = zipfile.is_zipfile(path)
-        if not archive:
-            with open(path, "rb") as file:
-                if file.read(2) == b"PK":
-                    raise ValueError("it is cut short")
+    with opening(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's advice on kinds of tensors that are refused afterwards
+        archive = _is_archive(path)
         found = torch.load(path, map_location="cpu", weights_only=True, mmap=archive)
         if not isinstance(found, dict):
             raise ValueError("it holds no dictionary of tensors")
         return found
-    except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"{path} cannot be read: {why}; copy or fetch it again") from error
-    except pickle.UnpicklingError as error:
-        raise ModelError(
-            f"{path} is broken or holds more than tensors, and is refused (weights_only); fetch it again"
-        ) from error
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether a file of torch.save is a zip archive, which can be mapped; those from before torch 1.6 are pickles.
+
+    Raises for text, such as a page of HTML that was saved as a checkpoint, and for a packed archive: mapped, its packed
+    bytes would be taken for numbers.
+    """
+    with open(path, "rb") as file:
+        start = file.read(40)
+    if start.startswith(b"PK\x03\x04"):
+        if not zipfile.is_zipfile(path):
+            raise ValueError("it is cut short")
+        with zipfile.ZipFile(path) as archive:
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                raise ModelError(
+                    f"{path} is compressed, which torch.save does not do; write it again in Python: "
+                    "torch.save(torch.load(PATH, weights_only=True), PATH)"
+                )
+        return True
+    text = " ".join(start.decode("latin-1").split())
+    if text.isascii() and text.isprintable() and text:
+        raise ValueError(f"it is no file of PyTorch, but begins with {text!r}")
+    return False

@@ -14,6 +14,7 @@ from .batching import token_batches
 from .checkpoint import EncoderFolder, first_position
 from .device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
 from .forward import LayersRead, PackedEncoder, ReadoutKey
+from .loaded import LoadedModels
 from .options import EngineOptions
 from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
@@ -31,7 +32,7 @@ class TextEncoder:
     """Turns texts into what is read of a checkpoint's hidden layers.
 
     checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT family, or what has an
-                  EncoderFolder's folder, config and weights()
+                  EncoderFolder's folder, config, weights() and is_current()
     options       device, number format, batch size and memory bound
 
     Weights are loaded at the first text, and only as many layers as were asked for.
@@ -76,8 +77,19 @@ class TextEncoder:
     def tokenizer(self) -> TextTokenizer:
         """The checkpoint's tokenizer, loaded when first used."""
         if self._tokenizer is None:
-            self._tokenizer = TextTokenizer(self.checkpoint.folder)
+            tokenizer = TextTokenizer(self.checkpoint.folder)
+            self._check_current()
+            self._tokenizer = tokenizer
         return self._tokenizer
+
+    def is_current(self) -> bool:
+        """Whether the checkpoint's files hold what they held when this was made."""
+        return self.checkpoint.is_current()
+
+    def _check_current(self) -> None:
+        """Raise ModelError if what was just read need not be what the signature says."""
+        if not self.is_current():
+            raise ModelError(f"{self.checkpoint.folder} has changed since it was opened; make the metric anew")
 
     def tokenize(self, texts: Sequence[str], max_content: Optional[int] = None) -> list[TokenIds]:
         """Token ids of each text, at most min(max_content, self.max_content) of them beside the specials."""
@@ -158,9 +170,9 @@ class TextEncoder:
         needed = max(readout.last for readout in readouts)
         if self._network is None or len(self._network.layers) < needed:
             first_only = all(readout.first_only for readout in readouts if readout.last == needed)
-            self._network = PackedEncoder(
-                self.config, self.checkpoint.weights(), self.device, self.dtype, needed, first_only
-            )
+            network = PackedEncoder(self.config, self.checkpoint.weights(), self.device, self.dtype, needed, first_only)
+            self._check_current()
+            self._network = network
         return self._network
 
     @contextmanager
@@ -173,12 +185,9 @@ class TextEncoder:
                 self._bar = None
 
 
-_encoders: dict[tuple, TextEncoder] = {}
+_encoders: LoadedModels[TextEncoder] = LoadedModels()
 
 
 def shared_encoder(folder: Path, options: EngineOptions = EngineOptions()) -> TextEncoder:
     """The process's one TextEncoder of these settings, so that metrics share its weights and its store."""
-    key = (Path(folder).resolve(), options)
-    if key not in _encoders:
-        _encoders[key] = TextEncoder(folder, options)
-    return _encoders[key]
+    return _encoders.get((Path(folder).resolve(), options), lambda: TextEncoder(folder, options))

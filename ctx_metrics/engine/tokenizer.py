@@ -1,18 +1,30 @@
 """Texts to token ids with a checkpoint's own tokenizer, in one batch."""
 
+import base64
+import json
+import math
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 import numpy as np
 
 from ..errors import ModelError
+from .opening import opening
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 # Set before the library starts its threads: it then stays silent when sacrebleu forks for paired tests (-j N).
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 
+# By how many times at most each kind of normalizer lengthens a text: NFKC writes U+FDFA as 18 letters.
+_GROWTH = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4}
+MOST_GROWTH = 4096
+_MAY_BE_EMPTY = re.compile(r"^$|[*?|^$]|\{[0,]|\\[bBAzZGK]")  # a regex that may match between any two letters
 VOCABULARIES = ("vocab.txt", "vocab.json", "sentencepiece.bpe.model", "sentencepiece.model")
 
 
@@ -47,7 +59,8 @@ class TextTokenizer:
         path = folder / "tokenizer.json"
         if not any((folder / name).exists() for name in (path.name, *VOCABULARIES)):  # transformers would make up one
             raise ModelError(f"{folder}: its tokenizer is missing: none of tokenizer.json, {', '.join(VOCABULARIES)}")
-        try:
+        mend = "" if path.exists() else "; what reads older ones: pip install 'sentencepiece>=0.2' protobuf"
+        with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
             if path.exists():
                 self.backend = Tokenizer.from_file(str(path))
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
@@ -56,13 +69,10 @@ class TextTokenizer:
                 self.backend = AutoTokenizer.from_pretrained(
                     str(folder), local_files_only=True, use_fast=True
                 ).backend_tokenizer
-        except Exception as error:  # both libraries raise bare Exceptions for unreadable files
-            mend = "" if path.exists() else "; what reads older ones: pip install 'sentencepiece>=0.2' protobuf"
-            why = (str(error).splitlines() or [type(error).__name__])[0]
-            raise ModelError(f"{folder}: its tokenizer cannot be loaded: {why}{mend}") from error
-        self.backend.no_truncation()
-        self.backend.no_padding()
-        specials = self.backend.encode("").ids
+            self.backend.no_truncation()
+            self.backend.no_padding()
+            check_growth(self.backend)
+            specials = self.backend.encode("").ids
         if len(specials) != 2:
             raise ModelError(f"{folder}: its tokenizer puts {len(specials)} special tokens around a text, not 2")
         self._first, self._last = specials
@@ -102,3 +112,29 @@ class TextTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """The text of token ids, special tokens included."""
         return self.backend.decode(list(ids), skip_special_tokens=False)
+
+
+def check_growth(backend: "Tokenizer") -> None:
+    """Raise ValueError for a tokenizer that makes a text too many times longer: Rust ends the process without memory."""
+    parts = [json.loads(part.__getstate__()) for part in (backend.normalizer, backend.decoder) if part is not None]
+    growth = max(map(_growth, parts), default=1)
+    if growth > MOST_GROWTH or len(backend.encode("a", add_special_tokens=False).ids) > MOST_GROWTH:
+        raise ValueError("it multiplies the length of a text, which no tokenizer does; fetch the model again")
+
+
+def _growth(part: dict) -> float:
+    """By how many times a normalizer or decoder lengthens a text at most."""
+    kind = part.get("type")
+    if kind == "Sequence":
+        return math.prod(map(_growth, part.get("normalizers") or part.get("decoders") or []))
+    if kind == "Precompiled":  # sentencepiece's table: the size of a tree, the tree, and what it writes, each with a 0
+        table = base64.b64decode(part["precompiled_charsmap"])
+        return max(map(len, table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")), default=1) or 1
+    if kind == "Prepend":
+        return 1 + len(part["prepend"])
+    if kind == "Replace":
+        regex, written = part["pattern"].get("Regex"), len(part["content"])
+        if regex is None:
+            return max(1, written / max(1, len(part["pattern"]["String"])))
+        return written + 1 if _MAY_BE_EMPTY.search(regex) else max(1, written)
+    return _GROWTH.get(kind, 1)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine.checkpoint import load_file
+from ..engine.checkpoint import checked_tensor, load_file
 from ..errors import InputError, ModelError
 from .low_rank import adapt, learned, merge
 from .pair_classifier import PairClassifier, new_pair_classifier
@@ -31,10 +31,9 @@ FIELDS: dict[str, Any] = {
 def is_adapted(folder: Path) -> bool:
     """Whether a folder's config.json says that it holds an adapted classifier."""
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return read_config(folder).get("model_type") == KIND
+    except ModelError:
         return False  # transformers says what is wrong with it
-    return isinstance(config, dict) and config.get("model_type") == KIND
 
 
 def new_classifier(encoder: Path, rank: int) -> PairClassifier:
@@ -86,8 +85,7 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
             raise ModelError(
                 f"{folder / WEIGHTS} does not fit its config.json ({name}: {shapes}); copy the folder again"
             )
-        if not tensors[name].isfinite().all():
-            raise ModelError(f"{folder / WEIGHTS}: {name} is not finite everywhere; train the model again")
+        checked_tensor(tensors[name], name, folder / WEIGHTS, mend="train the model again")
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=False)
     merge(model)
     return model.eval(), encoder.folder

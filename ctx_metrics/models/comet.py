@@ -21,12 +21,14 @@ import torch
 import torch.nn.functional as F
 
 from ..engine.encoder import TextEncoder
+from ..engine.loaded import LoadedModels
 from ..engine.options import EngineOptions
 from ..engine.readout import PooledMix, TokenLabels
 from ..engine.store import States
 from ..engine.tokenizer import TokenIds
 from ..errors import ModelError
-from .comet_checkpoint import SEPARATORS, CometCheckpoint, Hyperparameters, activation, identity, open_comet
+from .comet_checkpoint import CometCheckpoint, open_comet, place_of
+from .comet_hyperparameters import SEPARATORS, Hyperparameters, activation
 from .estimator import Estimate, Estimator, Example
 from .spans import decode_spans, mqm_score
 
@@ -351,7 +353,7 @@ def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
     return f"{name} takes the inputs {' or '.join(choices)}, not {asked} (--comet-inputs, --slide-inputs)"
 
 
-_opened: dict[tuple, tuple[CometCheckpoint, TextEncoder]] = {}
+_encoders: LoadedModels[TextEncoder] = LoadedModels()
 
 
 def load_comet(
@@ -362,11 +364,8 @@ def load_comet(
     Takes what open_comet takes, and inputs, spans (UnifiedEstimator) and context (RegressionEstimator).
     Raises ModelError for a checkpoint that cannot be used, or not in that way.
     """
-    key = (*identity(name), options)
-    if key not in _opened:
-        checkpoint = open_comet(name)
-        _opened[key] = checkpoint, TextEncoder(checkpoint, options)
-    checkpoint, encoder = _opened[key]
+    encoder = _encoders.get((place_of(name), options), lambda: TextEncoder(open_comet(name), options))
+    checkpoint: CometCheckpoint = encoder.checkpoint
     if checkpoint.hyperparameters.unified:
         if context:
             raise ModelError(

@@ -4,22 +4,36 @@ import json
 import os
 import re
 import threading
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Optional
 
 import torch
-import yaml
 
-from ..engine.checkpoint import checked_config, load_file, read_config, tensor_shapes
+from ..engine.checkpoint import (
+    SIDE_FILES,
+    EncoderTensors,
+    SafeTensors,
+    check_size,
+    checked_config,
+    checked_tensor,
+    load_file,
+    read_config,
+    tensor_shapes,
+)
+from ..engine.opening import file_hashes, opening, read_json, same_hashes, shown
 from ..errors import ModelError
+from .comet_hyperparameters import (
+    HPARAMS_FILE,
+    Hyperparameters,
+    checked_hyperparameters,
+    lightning_hyperparameters,
+)
 from .hub import COMET, TOKENIZER, ResolvedModel, file_sha256, hub_folder
 
-CLASSES = ("regression_metric", "referenceless_regression_metric", "unified_metric", "xcomet_metric")
 CONFIG_KIND = "ctx-comet"
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
-# What the separator between two texts of one sequence is made of; the encoders that unbabel-comet knows.
-SEPARATORS = {"XLM-RoBERTa": 2, "XLM-RoBERTa-XL": 2, "MiniLM": 2, "BERT": 1, "RemBERT": 1}
 _KINDS = {
     "XLM-RoBERTa": "xlm-roberta",
     "XLM-RoBERTa-XL": "xlm-roberta-xl",
@@ -39,63 +53,38 @@ _IDLE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Hyperparameters:
-    """The hyper-parameters of a COMET model that its scores depend on, under unbabel-comet's names.
-
-    layer                   "mix", or the number of the one layer that is pooled
-    layer_transformation    "softmax" or "sparsemax": what makes the mix's weights of its parameters
-    word_layer              layer whose states tell each token's error label
-    """
-
-    class_identifier: str
-    encoder_model: str
-    pretrained_model: str
-    pool: str
-    layer: Union[str, int]
-    layer_transformation: str
-    layer_norm: bool
-    activations: str
-    final_activation: Optional[str]
-    input_segments: tuple[str, ...]
-    word_level: bool
-    word_layer: int
-    error_labels: tuple[str, ...]
-
-    @property
-    def unified(self) -> bool:
-        """Whether the texts are read in one sequence (UnifiedMetric, XCOMETMetric)."""
-        return self.class_identifier in ("unified_metric", "xcomet_metric")
-
-
 class CometCheckpoint:
     """A COMET model's hyper-parameters, encoder configuration, tokenizer folder and tensors; all checked when made.
 
-    Of engine.encoder.TextEncoder's view it has folder (of the tokenizer), config and weights().
+    Of engine.encoder.TextEncoder's view it has folder (of the tokenizer), config, weights() and is_current().
     Raises ModelError, one line, for whatever is missing, broken, unsafe or does not fit.
     """
 
     def __init__(self, model: ResolvedModel, file: Path, root: Path):
-        self.model, self.file = model, file
+        self.model, self.file, self.root = model, file, root
         self._hashing = _Hashing(file)
+        loaded = load_file(file)
         if file.name == WEIGHTS_FILE:
             described = read_comet_config(root)
-            self.hyperparameters = _hyperparameters(described["hyperparameters"], root / CONFIG_FILE)
-            self.config, self.folder = checked_config(dict(described["encoder"]), root), root
-            self._tensors: Optional[dict[str, torch.Tensor]] = load_file(file)
-            self._converted: Optional[dict] = described
+            self.hyperparameters = checked_hyperparameters(described["hyperparameters"], root / CONFIG_FILE)
+            with opening(root / CONFIG_FILE, "describes no encoder; convert the checkpoint again"):
+                encoder = dict(described["encoder"])
+            self.config, self.folder = checked_config(encoder, root), root
+            tensors, self._converted = loaded, described
         else:
-            loaded = load_file(file)
-            self.hyperparameters = _hyperparameters(_lightning_hyperparameters(loaded, file, root), file)
+            self.hyperparameters = lightning_hyperparameters(loaded, file, root)
             self.folder = _encoder_folder(root, self.hyperparameters)
             self.config = read_config(self.folder)
             if self.hyperparameters.encoder_model == "MiniLM" and not (self.folder / "tokenizer.json").exists():
                 self.folder = hub_folder("xlm-roberta-base", TOKENIZER)[1]  # whose tokenizer MiniLM shares
-            self._tensors = loaded["state_dict"]
-            self._converted = None
+            tensors, self._converted = loaded["state_dict"], None
+        self._side_hashes = self._hash_side_files()
+        self._tensors: Optional[Mapping[str, torch.Tensor]] = tensors
         _check_config(self.hyperparameters, self.config, self.folder)
-        _check_tensors(self._tensors, self.hyperparameters, self.config, file)
-        self.head = {name: tensor.float() for name, tensor in self._tensors.items() if not name.startswith("encoder.")}
+        check_size(self.config, self.folder, [file])
+        _check_tensors(tensors, self.hyperparameters, self.config, file)
+        head = [name for name in tensors if not name.startswith("encoder.") and not _IDLE.fullmatch(name)]
+        self.head = {name: checked_tensor(tensors[name], name, file).float() for name in head}
 
     def resolved(self) -> ResolvedModel:
         """The model with its hash, for the signature: of the file as unbabel-comet knows it, also when converted."""
@@ -106,13 +95,28 @@ class CometCheckpoint:
             found = self._converted["ckpt"]
         return ResolvedModel(self.model.name, self.model.folder, self.model.revision, found)
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def is_current(self) -> bool:
+        """Whether the files hold what they held when this was made, by their hashes; while one is hashed, it is read."""
+        if not same_hashes(self._side_hashes, self._hash_side_files):
+            return False
+        return self._hashing.running or same_hashes(
+            {str(self.file): self._hashing.result()}, lambda: file_hashes([self.file])
+        )
+
+    def _hash_side_files(self) -> dict[str, str]:
+        places = dict.fromkeys((self.root, self.root / "encoder", self.folder))
+        return file_hashes([self.root / HPARAMS_FILE, *(place / name for place in places for name in SIDE_FILES)])
+
+    def weights(self) -> EncoderTensors:
         """The encoder's tensors by their bare names, mapped from the file; read again after release()."""
-        tensors = self._tensors
-        if tensors is None:
-            loaded = load_file(self.file)
-            tensors = loaded if self.file.name == WEIGHTS_FILE else loaded["state_dict"]
-        return {name.removeprefix(_ENCODER): tensor for name, tensor in tensors.items() if name.startswith(_ENCODER)}
+        if self.file.name == WEIGHTS_FILE:
+            tensors: Mapping = SafeTensors(self.file)
+        else:
+            tensors = load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
+        places = {
+            name.removeprefix(_ENCODER): (tensors, name, self.file) for name in tensors if name.startswith(_ENCODER)
+        }
+        return EncoderTensors(places, self.config)
 
     def release(self) -> None:
         """Let go of the mapped file once the network holds what it needs."""
@@ -137,6 +141,10 @@ class _Hashing:
         except ModelError as error:
             self._result = error
 
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
     def result(self) -> str:
         self._thread.join()
         if isinstance(self._result, ModelError):
@@ -146,7 +154,7 @@ class _Hashing:
 
 def open_comet(name: str) -> CometCheckpoint:
     """The checkpoint of a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub."""
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     if path.suffix == ".ckpt" or path.exists():
         root, file = _local_files(path)
         model = _local_model(root)
@@ -166,13 +174,10 @@ def open_comet(name: str) -> CometCheckpoint:
     return CometCheckpoint(model, file, root)
 
 
-def identity(name: str) -> tuple:
-    """What tells one checkpoint from another: its name, and for local files their path and time of change."""
-    path = Path(name).expanduser()
-    if path.suffix != ".ckpt" and not path.exists():
-        return (name,)
-    file = _local_files(path)[1]
-    return (str(file.resolve()), file.stat().st_mtime_ns)
+def place_of(name: str) -> str:
+    """Where a checkpoint lies: the real path of a local one's weights, else its name."""
+    path = Path(os.path.expanduser(name))
+    return str(_local_files(path)[1].resolve()) if path.suffix == ".ckpt" or path.exists() else name
 
 
 def is_comet(folder: Path) -> bool:
@@ -184,8 +189,9 @@ def is_comet(folder: Path) -> bool:
     ):
         return True
     try:
-        return json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("model_type") == CONFIG_KIND
-    except (OSError, ValueError, AttributeError):
+        with opening(folder):
+            return read_json(folder / CONFIG_FILE).get("model_type") == CONFIG_KIND
+    except ModelError:
         return False
 
 
@@ -232,15 +238,11 @@ def _local_model(root: Path) -> ResolvedModel:
 def read_comet_config(root: Path) -> dict:
     """config.json of a converted checkpoint; raises ModelError when it is not what `ctx-metrics convert` writes."""
     path = root / CONFIG_FILE
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        if config["model_type"] != CONFIG_KIND:
+    with opening(path, "is not what ctx-metrics convert writes ({why}); convert the checkpoint again"):
+        config = read_json(path)
+        if config["model_type"] != CONFIG_KIND or not all(isinstance(config[key], str) for key in ("ckpt", "weights")):
             raise ValueError("another kind")
         return {key: config[key] for key in ("hyperparameters", "encoder", "ckpt", "weights")}
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ModelError(
-            f"{path} is not what ctx-metrics convert writes ({type(error).__name__}: {error}); convert the checkpoint again"
-        ) from error
 
 
 def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, weights: str) -> str:
@@ -256,81 +258,9 @@ def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, weights: str) -> 
     return json.dumps(config, indent=1, ensure_ascii=False) + "\n"
 
 
-def _lightning_hyperparameters(loaded: dict, file: Path, root: Path) -> dict[str, Any]:
-    """What unbabel-comet would build the model with: hparams.yaml tells the class, the .ckpt all else."""
-    given = loaded.get("hyper_parameters")
-    state = loaded.get("state_dict")
-    if not isinstance(given, dict) or not isinstance(state, dict):
-        raise ModelError(f"{file} is no COMET checkpoint: it lacks hyper_parameters or state_dict; name another file")
-    path = root / "hparams.yaml"
-    try:
-        described = yaml.safe_load(path.read_text(encoding="utf-8"))
-        identifier = described["class_identifier"]
-    except OSError as error:
-        raise ModelError(
-            f"{path} is missing; a COMET checkpoint has it two levels above its .ckpt: copy it there"
-        ) from error
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise ModelError(f"{path} names no class_identifier; copy or fetch it again") from error
-    if identifier not in CLASSES:
-        raise ModelError(f"{path}: class_identifier {identifier!r} is none of {', '.join(CLASSES)}")
-    unified = identifier in ("unified_metric", "xcomet_metric")
-    xcomet = identifier == "xcomet_metric"
-    transformation = given.get("layer_transformation", "sparsemax" if unified else "softmax")
-    if described.get("layer_transformation") == "sparsemax_patch":
-        transformation = "softmax"  # models trained with a bug that made sparsemax softmax say so there
-    return {
-        "class_identifier": identifier,
-        "encoder_model": given.get("encoder_model", "XLM-RoBERTa-XL" if xcomet else "XLM-RoBERTa"),
-        "pretrained_model": str(given.get("pretrained_model", "")),
-        "pool": "cls" if unified else given.get("pool", "avg"),
-        "layer": given.get("sent_layer" if unified else "layer", "mix"),
-        "layer_transformation": "sparsemax" if transformation == "sparsemax" else "softmax",
-        "layer_norm": bool(given.get("layer_norm", not xcomet)),
-        "activations": given.get("activations", "Tanh"),
-        "final_activation": given.get("final_activation"),
-        "input_segments": ("mt", "src", "ref") if xcomet else given.get("input_segments", ("mt", "src", "ref")),
-        "word_level": xcomet or (unified and bool(given.get("word_level_training", False))),
-        "word_layer": given.get("word_layer", 36 if xcomet else 24),
-        "error_labels": given.get("error_labels", ("minor", "major", "critical") if xcomet else ("minor", "major")),
-    }
-
-
-def _hyperparameters(given: dict, file: Path) -> Hyperparameters:
-    names = {field.name for field in fields(Hyperparameters)}
-    lists = ("input_segments", "error_labels")
-    if (
-        not isinstance(given, dict)
-        or set(given) != names
-        or not all(isinstance(given[k], (list, tuple)) for k in lists)
-    ):
-        raise ModelError(f"{file}: its hyper-parameters are not those of a COMET model; fetch or convert it again")
-    tuples = {key: tuple(given[key]) for key in lists}
-    found = Hyperparameters(**{**given, **tuples})
-    if found.encoder_model not in SEPARATORS:
-        raise ModelError(f"{file}: encoder_model {found.encoder_model!r} is none of {', '.join(SEPARATORS)}")
-    if found.pool not in ("avg", "max", "cls", "default"):
-        raise ModelError(f"{file}: pool {found.pool!r} is none of avg, max, cls, default")
-    if found.pool == "default" and found.encoder_model == "BERT":
-        raise ModelError(f"{file}: pool 'default' takes BERT's pooler, which COMET checkpoints do not hold")
-    for name in filter(None, (found.activations, found.final_activation)):
-        try:
-            activation(name)(torch.zeros(1))
-        except (AttributeError, TypeError, NotImplementedError) as error:
-            raise ModelError(f"{file}: torch.nn has no activation {name!r}; fetch it again") from error
-    if found.unified and not {"mt"} < set(found.input_segments) <= {"mt", "src", "ref"}:
-        raise ModelError(f"{file}: input_segments {list(found.input_segments)} are not mt with src, ref or both")
-    return found
-
-
-def activation(name: str) -> torch.nn.Module:
-    """The activation of a name as unbabel-comet finds it: "tanh" is torch.nn.Tanh."""
-    return getattr(torch.nn, str(name).title())()
-
-
 def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
     """Folder of the encoder's config.json and tokenizer: `encoder` in the checkpoint, a local folder, or of the hub."""
-    for folder in (root / "encoder", Path(hyperparameters.pretrained_model).expanduser()):
+    for folder in (root / "encoder", Path(os.path.expanduser(hyperparameters.pretrained_model))):
         if hyperparameters.pretrained_model and (folder / "config.json").exists():
             return folder
     name = hyperparameters.pretrained_model
@@ -357,11 +287,16 @@ def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) 
         mixed = key == "layer" and number == "mix"
         if not mixed and not (isinstance(number, int) and 0 <= number <= layers):
             raise ModelError(
-                f"{folder}: the encoder has layers 0 to {layers}, but the checkpoint reads {key} {number!r}"
+                f"{folder}: the encoder has layers 0 to {layers}, but the checkpoint reads {key} {shown(number)}"
             )
+    if (positions := config["max_position_embeddings"]) < 7:  # COMET leaves six of them free
+        raise ModelError(
+            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no place for a word; fetch it "
+            "again"
+        )
 
 
-def _check_tensors(tensors: dict, hyperparameters: Hyperparameters, config: dict, file: Path) -> None:
+def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: dict, file: Path) -> None:
     """Raise ModelError naming tensors that are missing, not expected, or of another shape; nothing is made up."""
     shapes = {_ENCODER + name: shape for name, shape in tensor_shapes(config).items()}
     if hyperparameters.layer == "mix":
@@ -372,18 +307,21 @@ def _check_tensors(tensors: dict, hyperparameters: Hyperparameters, config: dict
     if hyperparameters.word_level:
         labels = len(hyperparameters.error_labels) + 1
         shapes.update({"hidden2tag.weight": (labels, config["hidden_size"]), "hidden2tag.bias": (labels,)})
+    # those of a safetensors file are known without reading it
+    given = getattr(tensors, "shapes", None) or {
+        name: tuple(getattr(tensor, "shape", ())) for name, tensor in tensors.items()
+    }
     # the head's own sizes are in its tensors; that they fit one another is checked when the head is built
-    head = [name for name in tensors if re.fullmatch(r"estimator\.ff\.\d+\.(weight|bias)", str(name))]
-    idle = [name for name in tensors if _IDLE.fullmatch(str(name))]
+    head = [name for name in given if re.fullmatch(r"estimator\.ff\.\d+\.(weight|bias)", str(name))]
+    idle = [name for name in given if _IDLE.fullmatch(str(name))]
     faults = {
-        "missing": [name for name in [*shapes, *([] if head else ["estimator.ff.0.weight"])] if name not in tensors],
-        "not expected": [str(name) for name in tensors if name not in shapes and name not in head and name not in idle],
+        "missing": [name for name in [*shapes, *([] if head else ["estimator.ff.0.weight"])] if name not in given],
+        "not expected": [str(name) for name in given if name not in shapes and name not in head and name not in idle],
         "of another shape": [
-            f"{name} {list(getattr(tensors[name], 'shape', ()))}, not {list(shape)}"
+            f"{name} {list(given[name])}, not {list(shape)}"
             for name, shape in shapes.items()
-            if name in tensors and tuple(getattr(tensors[name], "shape", ())) != shape
+            if name in given and given[name] != shape
         ],
-        "no tensors": [name for name in head if not isinstance(tensors[name], torch.Tensor)],
     }
     found = [
         f"{what}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"

@@ -1,5 +1,6 @@
 """The one interface through which `comet`, `slide` and later metrics see a learned model of translation quality."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -128,7 +129,7 @@ def load_estimator(
         raise ModelError(
             "the name of the model is empty; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub"
         )
-    folder = EMBEDDED_FOLDER if name in (None, EMBEDDED) else Path(name).expanduser()
+    folder = EMBEDDED_FOLDER if name in (None, EMBEDDED) else Path(os.path.expanduser(name))
     if folder.suffix == ".ckpt" or not folder.is_dir() or is_comet(folder):
         from .comet import load_comet
 

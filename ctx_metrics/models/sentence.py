@@ -14,18 +14,32 @@ from typing import Any, Optional
 import torch
 import torch.nn.functional as F
 
-from ..engine.checkpoint import load_file, weight_files
+from ..engine.checkpoint import checked_tensor, load_file, opening_foreign, weight_files
 from ..engine.device import is_out_of_memory, resolve_device, resolve_dtype
 from ..engine.encoder import shared_encoder
+from ..engine.loaded import LoadedModels
+from ..engine.opening import reason, same_hashes
 from ..engine.options import EngineOptions
 from ..engine.pairs import EncodedPair, PairResult, map_pairs
 from ..engine.readout import SEGMENT, PooledMix
+from ..engine.tokenizer import check_growth
 from ..errors import ModelError, ResourceError
 from ..notices import logger, quiet_libraries
 from .hub import ResolvedModel
-from .sentence_folder import ACTIVATIONS, POOLINGS, Module, NotPacked, SentenceLayout, json_object, packed_layout
+from .sentence_folder import (
+    ACTIVATIONS,
+    POOLINGS,
+    Module,
+    NotPacked,
+    SentenceLayout,
+    json_object,
+    module_hashes,
+    packed_layout,
+    read_modules,
+)
 
 BATCH_SIZE = 32  # of the library
+_DENSE = ("linear.weight", "linear.bias")
 
 
 @dataclass(frozen=True)
@@ -40,12 +54,20 @@ class SentenceVector(PooledMix):
 class SentenceEncoder(ABC):
     """Cosines of sentence embeddings.
 
+    folder        of the model
     max_tokens    most tokens of a text, the special ones included; None without a limit
     pooling       how a text's tokens become one vector, for the signature
     """
 
     max_tokens: Optional[int]
     pooling: str
+
+    def __init__(self, folder: Path):
+        self.folder, self._hashes = folder, module_hashes(folder)
+
+    def is_current(self) -> bool:
+        """Whether the model's files hold what they held when this was made, by their hashes."""
+        return same_hashes(self._hashes, lambda: module_hashes(self.folder))
 
     @abstractmethod
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult]:
@@ -58,7 +80,8 @@ class SentenceEncoder(ABC):
 class PackedSentenceEncoder(SentenceEncoder):
     """A model that the packed engine computes; other metrics on the same encoder share its pass over the texts."""
 
-    def __init__(self, layout: SentenceLayout, options: EngineOptions):
+    def __init__(self, folder: Path, layout: SentenceLayout, options: EngineOptions):
+        super().__init__(folder)
         self.encoder = shared_encoder(layout.encoder, options)
         most = self.encoder.max_content + 2
         self.max_tokens = min(layout.max_tokens or most, most)
@@ -70,6 +93,7 @@ class PackedSentenceEncoder(SentenceEncoder):
         self.readout = SentenceVector(weights, POOLINGS[layout.pooling])
         self.encoder.require([self.readout])
         self.head = [Dense(module) if module.kind == "Dense" else F.normalize for module in layout.head]
+        check_widths(self.encoder.width, [layer for layer in self.head if isinstance(layer, Dense)])
         self.pooling = "+".join([layout.pooling, *(module.kind.lower() for module in layout.head)])
 
     def cosines(self, pairs, label="encoding"):
@@ -87,13 +111,14 @@ class Dense:
     """A linear layer with its activation, on embeddings [texts, width], in fp32; raises ModelError for a broken folder."""
 
     def __init__(self, module: Module):
+        self.folder = module.folder
         tensors: dict[str, torch.Tensor] = {}
         for path in weight_files(module.folder):
             tensors.update(load_file(path))
         if "linear.weight" not in tensors:
             raise ModelError(f"{module.folder} holds no weights of a dense layer; fetch the model again")
-        self.weight, bias = tensors["linear.weight"].float(), tensors.get("linear.bias")
-        self.bias = None if bias is None else bias.float()
+        found = {name: checked_tensor(tensors[name], name, module.folder).float() for name in _DENSE if name in tensors}
+        self.weight, self.bias = found["linear.weight"], found.get("linear.bias")
         self.activation = ACTIVATIONS[json_object(module.folder / "config.json")["activation_function"]]
 
     def __call__(self, embeddings: torch.Tensor) -> torch.Tensor:
@@ -105,7 +130,8 @@ class LibrarySentenceEncoder(SentenceEncoder):
     """Any other model, as sentence_transformers runs it, 32 texts at a time; code that a model brings is never run."""
 
     def __init__(self, folder: Path, options: EngineOptions):
-        self.folder, self.options = folder, options
+        super().__init__(folder)
+        self.options = options
         self.device, self.dtype = resolve_device(options.device), resolve_dtype(options.dtype)
         self.model: Any = self._loaded()
         limit = self.model.max_seq_length
@@ -117,14 +143,17 @@ class LibrarySentenceEncoder(SentenceEncoder):
 
     def _loaded(self) -> Any:
         quiet_libraries()
-        try:
+        encoder = read_modules(self.folder)[0].folder
+        with opening_foreign(self.folder, ": sentence_transformers cannot load it: {why}", encoder):
             from sentence_transformers import SentenceTransformer
 
             model = SentenceTransformer(
                 str(self.folder), device=str(self.device), trust_remote_code=False, local_files_only=True
             )
-        except Exception as error:  # of several libraries, which raise anything for a folder that they cannot read
-            raise ModelError(f"{self.folder}: sentence_transformers cannot load it: {_first_line(error)}") from error
+            if getattr(model.tokenizer, "is_fast", False):
+                check_growth(model.tokenizer.backend_tokenizer)
+        if not self.is_current():
+            raise ModelError(f"{self.folder} has changed since it was opened; make the metric anew")
         return model.to(self.dtype).eval()
 
     def cosines(self, pairs, label="encoding"):
@@ -151,7 +180,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
             found = self.model.encode(texts, batch_size=BATCH_SIZE, convert_to_tensor=True, show_progress_bar=bar)
         except Exception as error:  # anything, where a folder's files do not belong together
             if not isinstance(error, RuntimeError) or not is_out_of_memory(error):
-                raise ModelError(f"{self.folder}: sentence_transformers cannot run it: {_first_line(error)}") from error
+                raise ModelError(f"{self.folder}: sentence_transformers cannot run it: {reason(error)}") from error
             raise ResourceError(
                 f"device {self.device} has too little memory for {BATCH_SIZE} texts; try --ctx-device cpu"
             ) from error
@@ -179,11 +208,19 @@ def cosines(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     return (F.normalize(left.double()) * F.normalize(right.double())).sum(1).clamp(-1, 1)
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def check_widths(width: int, layers: Sequence[Dense]) -> None:
+    """Raise ModelError unless dense layers fit one another, and the first an encoder's `width`."""
+    for layer in layers:
+        shapes = [list(each.shape) for each in (layer.weight, layer.bias) if each is not None]
+        if shapes[0][1:] != [width] or shapes[1:] not in ([], [shapes[0][:1]]):
+            found = " and ".join(map(str, shapes))
+            raise ModelError(
+                f"{layer.folder}: a layer of {width} inputs cannot be of shape {found}; fetch the model again"
+            )
+        width = len(layer.weight)
 
 
-_encoders: dict[tuple, SentenceEncoder] = {}
+_encoders: LoadedModels[SentenceEncoder] = LoadedModels()
 
 
 def shared_sentence_encoder(model: ResolvedModel, options: EngineOptions = EngineOptions()) -> SentenceEncoder:
@@ -191,11 +228,12 @@ def shared_sentence_encoder(model: ResolvedModel, options: EngineOptions = Engin
 
     Raises ModelError for a model that neither the engine nor the library can load.
     """
-    key = (model.folder.resolve(), options)
-    if key not in _encoders:
-        try:
-            _encoders[key] = PackedSentenceEncoder(packed_layout(model.folder), options)
-        except NotPacked as reason:
-            logger.debug("%s: embedded by the sentence_transformers library: %s", model.name, reason)
-            _encoders[key] = LibrarySentenceEncoder(model.folder, options)
-    return _encoders[key]
+    return _encoders.get((model.folder.resolve(), options), lambda: _load(model, options))
+
+
+def _load(model: ResolvedModel, options: EngineOptions) -> SentenceEncoder:
+    try:
+        return PackedSentenceEncoder(model.folder, packed_layout(model.folder), options)
+    except NotPacked as reason:
+        logger.debug("%s: embedded by the sentence_transformers library: %s", model.name, reason)
+        return LibrarySentenceEncoder(model.folder, options)

@@ -1,11 +1,12 @@
 """What a sentence-transformers folder is made of, and whether our engine computes just that."""
 
 import hashlib
-import json
+import os
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from ..engine.checkpoint import read_config
+from ..engine.checkpoint import read_config, weight_files
+from ..engine.opening import file_hashes, opening, read_json, shown
 from ..errors import ModelError
 from . import hub
 
@@ -67,7 +68,7 @@ def resolve_sentence_model(name: str) -> hub.ResolvedModel:
     """
     if name in ("", hub.EMBEDDED):
         return hub.resolve(name)
-    folder = Path(name).expanduser()
+    folder = Path(os.path.expanduser(name))
     if folder.is_dir():
         return hub.ResolvedModel(folder.resolve().name, folder, None, model_hash(folder))
     owned = name if "/" in name.split("@")[0] else f"sentence-transformers/{name}"
@@ -86,6 +87,16 @@ def model_hash(folder: Path) -> str:
     return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()[:12]
 
 
+def module_hashes(folder: Path) -> dict[str, str]:
+    """The sha256 of each file that a model is made of, in its own folder and in those of its modules."""
+    paths = []
+    for place in dict.fromkeys((folder, *(module.folder for module in read_modules(folder)))):
+        if any((place / name).exists() for name in hub.WEIGHTS):
+            paths += weight_files(place)
+        paths += (path for kind in ("*.json", "*.txt", "*.model") for path in sorted(place.glob(kind)))
+    return file_hashes(paths)
+
+
 def read_modules(folder: Path) -> list[Module]:
     """The modules of modules.json; of a plain encoder's folder the encoder alone.
 
@@ -94,12 +105,10 @@ def read_modules(folder: Path) -> list[Module]:
     path = folder / "modules.json"
     if not path.exists():
         return [Module("Transformer", folder)]
-    try:
-        lines = [(line["type"], line["path"]) for line in json.loads(path.read_text(encoding="utf-8"))]
+    with opening(path, "is no readable list of modules; fetch the model again"):
+        lines = [(line["type"], line["path"]) for line in read_json(path)]
         modules = [Module(kind.rpartition(".")[2], folder / below) for kind, below in lines]
         foreign = [kind for kind, _ in lines if not kind.startswith("sentence_transformers.")]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelError(f"{path} is no readable list of modules; fetch the model again") from error
     if foreign:
         raise ModelError(
             f"{path} asks for code of its own ({', '.join(foreign)}), which is never run; take another model"
@@ -142,20 +151,21 @@ def packed_layout(folder: Path) -> SentenceLayout:
             _check_dense(json_object(module.folder / "config.json"))
     pooling = "mean" if plain else _pooling(json_object(modules[1].folder / "config.json"))
     limit = transformer.get("max_seq_length") or tokenizer.get("model_max_length")
-    return SentenceLayout(encoder, pooling, modules[2:], int(limit) if limit else None)
+    with opening(encoder, f": max_seq_length {shown(limit)} is no number; mend its files"):
+        return SentenceLayout(encoder, pooling, modules[2:], int(limit) if limit else None)
 
 
 def _pooling(config: dict[str, Any]) -> str:
     flagged = [name for flag, name in _FLAGS.items() if config.get(flag)] or ["mean"]
     chosen = config.get("pooling_mode", flagged)
-    names = [chosen] if isinstance(chosen, str) else list(chosen)
-    if len(names) != 1 or names[0] not in POOLINGS:
+    names = chosen if isinstance(chosen, list) else [chosen]
+    if len(names) != 1 or not isinstance(names[0], str) or names[0] not in POOLINGS:
         raise NotPacked(f"its pooling is {', '.join(map(str, names))}")
     return names[0]
 
 
 def _check_dense(config: dict[str, Any]) -> None:
-    if (activation := config.get("activation_function")) not in ACTIVATIONS:
+    if (activation := str(config.get("activation_function"))) not in ACTIVATIONS:
         raise NotPacked(f"its dense layer has the activation {activation}")
     if any(config.get(f"module_{end}_name") not in (None, "sentence_embedding") for end in ("input", "output")):
         raise NotPacked("its dense layer works on tokens")
@@ -163,7 +173,5 @@ def _check_dense(config: dict[str, Any]) -> None:
 
 def json_object(path: Path) -> dict[str, Any]:
     """A JSON file's object; empty if there is no such file."""
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-    except (OSError, ValueError, TypeError) as error:
-        raise ModelError(f"{path} is no readable JSON; fetch the model again") from error
+    with opening(path, "is no readable JSON; fetch the model again"):
+        return dict(read_json(path)) if path.exists() else {}

@@ -16,7 +16,7 @@ from . import hub
 from .word_vectors import VectorFile
 
 FLAG = "--vectors"
-_ENCODER = re.compile(r"encoder(?:@(?P<layers>\d+(?:,\d+)*))?(?::(?P<dimensions>\d+))?", re.ASCII)
+_ENCODER = re.compile(r"encoder(?:@(?P<layers>\d{1,9}(?:,\d{1,9})*))?(?::(?P<dimensions>\d{1,9}))?", re.ASCII)
 _FORMS = "encoder, encoder@LAYER[,LAYER...] or a file of word vectors, each with :DIMENSIONS after it for a PCA"
 
 
@@ -61,7 +61,7 @@ def parse_source(text: str) -> VectorSource:
             raise InputError(f"{FLAG} {text}: it names a layer twice; name each once")
         return VectorSource("encoder", layers or None, None, _dimensions(text, match["dimensions"]))
     path, colon, number = text.rpartition(":")
-    if os.path.exists(text) or not (path and re.fullmatch(r"[0-9]+", number)):
+    if os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number)):
         path, number = text, None
     source = VectorSource("words", None, path, _dimensions(text, number))
     if not os.path.exists(path):

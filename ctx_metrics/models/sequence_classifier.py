@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import torch
 
-from ..engine.checkpoint import weight_files
+from ..engine.checkpoint import opening_foreign, weight_files
+from ..engine.opening import opening, shown
+from ..engine.tokenizer import check_growth
 from ..errors import ModelError
 from ..notices import notice
 
@@ -51,13 +53,10 @@ def load_with(auto_class: type, folder: Path, what: str, **more: Any) -> "tuple[
     No code of it is run: PyTorch files are read under weights_only. Raises ModelError for what cannot be loaded.
     """
     weight_files(folder)  # raises ModelError where there are none
-    try:
-        with silent():
-            model, report = auto_class.from_pretrained(
-                str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True, **more
-            )
-    except Exception as error:  # the library raises errors of many kinds
-        raise ModelError(f"{folder} cannot be loaded as {what}: {_line(error)}") from error
+    with opening_foreign(folder, f"cannot be loaded as {what}: {{why}}"), silent():
+        model, report = auto_class.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True, **more
+        )
     return model, sorted(report["missing_keys"])
 
 
@@ -65,11 +64,12 @@ def load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
     """A checkpoint's fast or slow tokenizer; raises ModelError where it cannot be loaded, or cannot pad."""
     from transformers import AutoTokenizer
 
-    try:
-        with silent():
-            tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # as above
-        raise ModelError(f"{folder}: its tokenizer cannot be loaded: {_line(error)}") from error
+    with opening(folder, ": its tokenizer cannot be loaded: {why}"), silent():
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        if tokenizer.is_fast:
+            check_growth(tokenizer.backend_tokenizer)
+        if not isinstance(tokenizer.model_max_length, (int, float)):
+            raise ValueError(f"its model_max_length is {shown(tokenizer.model_max_length)}, no number")
     if tokenizer.pad_token_id is None:
         raise ModelError(f"{folder}: its tokenizer has no padding token, so pairs cannot be read in batches")
     return tokenizer
@@ -153,9 +153,3 @@ def silent() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
-
-
-def _line(error: Exception) -> str:
-    """The first line of what a library says."""
-    lines = (line.strip() for line in str(error).splitlines())
-    return next(filter(None, lines), type(error).__name__)[:200]

@@ -3,15 +3,17 @@
 import json
 import os
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from ..engine.checkpoint import checked_tensor
+from ..engine.opening import opening, read_json
 from ..errors import InputError, ModelError
 from ..writing import replacing, write_whole
 from .hub import ResolvedModel, file_sha256, resolve
@@ -31,12 +33,10 @@ FIELDS: dict[str, Any] = {
 
 def read_config(folder: Path) -> dict:
     """config.json of a folder; raises ModelError when it cannot be read or is no object."""
-    try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(
-            f"{folder} holds no readable config.json, so it is no trained model; name one that `ctx-metrics train` wrote"
-        ) from error
+    with opening(
+        folder, "holds no readable config.json, so it is no trained model; name one that `ctx-metrics train` wrote"
+    ):
+        config = read_json(folder / CONFIG)
     if not isinstance(config, dict):
         raise ModelError(f"{folder / CONFIG} is no JSON object, so this is no trained model; copy the folder again")
     return config
@@ -93,16 +93,32 @@ def checked_weights(folder: Path, config: Mapping) -> str:
     return sha256
 
 
+@contextmanager
+def described(folder: Path) -> Iterator[None]:
+    """A block that builds the network that config.json describes, its sizes alone: they are the file's word.
+
+    Raises ModelError for sizes that cannot be. `load_weights` gives the network its memory.
+    """
+    with opening(folder / CONFIG, ": its network cannot be: {why}; copy the folder again"), torch.device("meta"):
+        yield
+
+
 def load_weights(folder: Path, network: nn.Module) -> None:
     """Load a network's weights, as fp32, and put it in evaluation mode; raises ModelError where they do not fit."""
-    try:
-        tensors = {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
-        network.load_state_dict(tensors, strict=True)
-    except (OSError, SafetensorError, RuntimeError) as error:
-        said = textwrap.shorten(str(error).replace("\n\t", " "), 160, placeholder=" ...")
-        raise ModelError(f"{folder / WEIGHTS} does not fit its config.json ({said}); copy the folder again") from error
-    if broken := [name for name, tensor in tensors.items() if not tensor.isfinite().all()]:
-        raise ModelError(f"{folder / WEIGHTS}: {broken[0]} is not finite everywhere; train the model again")
+    path = folder / WEIGHTS
+    if bad := [each.p for each in network.modules() if isinstance(each, nn.Dropout) and not 0 <= each.p <= 1]:
+        raise ModelError(
+            f"{folder / CONFIG}: its network's dropout is {bad[0]}, which cannot be; copy the folder again"
+        )
+    with opening(path, "does not fit its config.json ({why}); copy the folder again"):
+        tensors = load_file(path)
+        try:  # in place of the network's own, which need not have memory
+            copies = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
+            network.load_state_dict(copies, assign=True)
+        except RuntimeError as error:  # in several lines
+            raise ValueError(textwrap.shorten(str(error).replace("\n\t", " "), 160, placeholder=" ...")) from error
+    for name, tensor in tensors.items():
+        checked_tensor(tensor, name, path, mend="train the model again")
     network.eval()
 
 

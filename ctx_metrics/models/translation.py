@@ -1,6 +1,7 @@
 """Translation checkpoints of transformers: MarianMT, NLLB, M2M-100, mBART, and others that translate by generate()."""
 
 import hashlib
+import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -10,14 +11,18 @@ from typing import Any, NamedTuple, Optional
 
 import torch
 
+from ..engine.checkpoint import opening_foreign, weight_files
 from ..engine.device import resolve_device, resolve_dtype
+from ..engine.opening import file_hashes, opening, shown
 from ..engine.options import EngineOptions
+from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
 from ..notices import quiet_libraries
 from .hub import TRANSLATION, ResolvedModel, checkpoint_hash, hub_folder
 
 MAX_LENGTH = 512  # of a translation in tokens, where neither the model nor its files bound it
 UNSET_MAX_LENGTH = (None, 20)  # what a generation_config without a length has, by version of transformers
+_UNREADABLE = "cannot be loaded as a translation model: {why}; fetch it again, or name another one"
 _LANGUAGE_TOKEN = re.compile(r"[a-z]{2,3}_[A-Za-z]{2,4}")
 
 
@@ -30,7 +35,7 @@ class Generated(NamedTuple):
 
 def resolve_translation(name: str) -> ResolvedModel:
     """Resolve a local folder or a hub name with optional @revision; raises ModelError as hub.resolve does."""
-    folder = Path(name).expanduser()
+    folder = Path(os.path.expanduser(name))
     if folder.is_dir():
         return ResolvedModel(folder.resolve().name, folder, None, checkpoint_hash(folder))
     repo, folder = hub_folder(name, TRANSLATION)
@@ -58,13 +63,17 @@ class TranslationModel:
     ):
         self.model = model
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
+        self._hashes = file_hashes(self._files())
         self.config, self.tokenizer, generation = _read(model.folder)
         positions = getattr(self.config, "max_position_embeddings", None)
-        self.max_input = min(self.tokenizer.model_max_length, positions or self.tokenizer.model_max_length)
-        self.beams = beams or generation.num_beams or 1
-        own = generation.max_new_tokens
-        if own is None and generation.max_length not in UNSET_MAX_LENGTH:
-            own = generation.max_length - 1  # it counts the token that the decoder starts with
+        with opening(model.folder, _UNREADABLE):
+            self.max_input = min(self.tokenizer.model_max_length, positions or self.tokenizer.model_max_length)
+            self.beams = beams or generation.num_beams or 1
+            if not isinstance(self.beams, int):
+                raise ValueError(f"its num_beams is {shown(self.beams)}, no number")
+            own = generation.max_new_tokens
+            if own is None and generation.max_length not in UNSET_MAX_LENGTH:
+                own = generation.max_length - 1  # it counts the token that the decoder starts with
         if max_length and positions and max_length >= positions:
             raise InputError(
                 f"--rtt-max-length {max_length}: {model.name} has {positions} positions; take at most {positions - 1}"
@@ -146,7 +155,10 @@ class TranslationModel:
 
     def _loaded(self) -> Any:
         if self._network is None:
-            self._network = _load_weights(self.model.folder).to(self.device, self.dtype).eval()
+            network = _load_weights(self.model.folder)
+            if file_hashes(self._files()) != self._hashes:
+                raise ModelError(f"{self.model.folder} has changed since it was opened; name it anew")
+            self._network = network.to(self.device, self.dtype).eval()
             # given to generate(), its values that are defaults, such as one beam, would yield to the model's own
             self._network.generation_config = self._generation
         return self._network
@@ -154,10 +166,17 @@ class TranslationModel:
     def files_digest(self) -> str:
         """12 hex digits for what besides the weights decides a translation: configuration and tokenizer files."""
         digest = hashlib.sha256()
-        for path in sorted(self.model.folder.iterdir()):
-            if path.suffix in (".json", ".spm", ".model", ".txt") and not path.name.endswith(".index.json"):
-                digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        for path in self._side_files():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
         return digest.hexdigest()[:12]
+
+    def _side_files(self) -> list[Path]:
+        suffixes, index = (".json", ".spm", ".model", ".txt"), ".index.json"
+        paths = sorted(self.model.folder.iterdir())
+        return [path for path in paths if path.suffix in suffixes and not path.name.endswith(index)]
+
+    def _files(self) -> list[Path]:
+        return [*weight_files(self.model.folder), *self._side_files()]
 
 
 def _read(folder: Path) -> tuple[Any, Any, Any]:
@@ -169,35 +188,29 @@ def _read(folder: Path) -> tuple[Any, Any, Any]:
     if not (folder / "config.json").exists():
         raise ModelError(f"{folder} holds no config.json; name the folder of a translation model, or its hub name")
     local = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        with _silent_transformers(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # MarianMT's tokenizer recommends a package that it does not use here
-            config = AutoConfig.from_pretrained(str(folder), **local)
-            if config.model_type not in TRANSLATES:
-                raise ModelError(
-                    f"{folder} is a {config.model_type} model, which does not translate; name a MarianMT, NLLB, M2M-100 or "
-                    "mBART model"
-                )
-            tokenizer = AutoTokenizer.from_pretrained(str(folder), **local)
-            if (folder / "generation_config.json").exists():
-                return config, tokenizer, GenerationConfig.from_pretrained(str(folder), local_files_only=True)
-            return config, tokenizer, GenerationConfig.from_model_config(config)
-    except ModelError:
-        raise
-    except Exception as error:  # the library and its tokenizers raise all kinds for files that they cannot read
-        raise _unreadable(folder, error) from error
+    with opening(folder, _UNREADABLE), _silent_transformers(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MarianMT's tokenizer recommends a package that it does not use here
+        config = AutoConfig.from_pretrained(str(folder), **local)
+        if config.model_type not in TRANSLATES:
+            raise ModelError(
+                f"{folder} is a {config.model_type} model, which does not translate; name a MarianMT, NLLB, M2M-100 or "
+                "mBART model"
+            )
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), **local)
+        if tokenizer.is_fast:
+            check_growth(tokenizer.backend_tokenizer)
+        if (folder / "generation_config.json").exists():
+            return config, tokenizer, GenerationConfig.from_pretrained(str(folder), local_files_only=True)
+        return config, tokenizer, GenerationConfig.from_model_config(config)
 
 
 def _load_weights(folder: Path) -> Any:
     from transformers import AutoModelForSeq2SeqLM
 
-    try:
-        with _silent_transformers():
-            network, found = AutoModelForSeq2SeqLM.from_pretrained(
-                str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True
-            )
-    except Exception as error:  # as above
-        raise _unreadable(folder, error) from error
+    with opening_foreign(folder, _UNREADABLE), _silent_transformers():
+        network, found = AutoModelForSeq2SeqLM.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True
+        )
     if missing := sorted(found["missing_keys"]):  # they would be drawn at random
         raise ModelError(
             f"{folder}: its weights lack {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}; fetch them again"
@@ -219,8 +232,3 @@ def _silent_transformers() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
-
-
-def _unreadable(folder: Path, error: Exception) -> ModelError:
-    why = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return ModelError(f"{folder} cannot be loaded as a translation model: {why}; fetch it again, or name another one")

@@ -11,8 +11,8 @@ from typing import Optional
 import numpy as np
 from tqdm import tqdm
 
+from ..engine.opening import file_sha256, same_hashes
 from ..errors import InputError
-from .hub import file_sha256
 
 PSEUDO_FLAG = "--pseudo-vectors"
 _BOM = b"\xef\xbb\xbf"
@@ -84,7 +84,7 @@ class VectorFile:
     def __init__(self, path: str, quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG):
         from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-        self.path, self._quiet, self._unit, self._flag, self._sha256 = path, quiet, unit, flag, ""
+        self.path, self._quiet, self._unit, self._flag = path, quiet, unit, flag
         if os.path.exists(path) and not os.path.isfile(path):
             raise InputError(
                 f"cannot read {path}: word vectors are read more than once, so they must lie in a plain file"
@@ -94,6 +94,7 @@ class VectorFile:
         if first is None:
             raise _empty(path)
         _, self.dimensions = _header(_stripped(first, 1), path, flag)
+        self._hashes = self._hashed()
         self._tokenize = Tokenizer13a()
         self._asked: set[str] = set()
         self._vectors: dict[str, np.ndarray] = {}
@@ -102,11 +103,16 @@ class VectorFile:
         # a pickle into another process does without the vectors: they are read again if they are needed there
         return {**self.__dict__, "_asked": set(), "_vectors": {}}
 
+    def is_current(self) -> bool:
+        """Whether the file holds what it held when this was made."""
+        return same_hashes(self._hashes, self._hashed)
+
+    def _hashed(self) -> dict[str, str]:
+        return {"fckpt": file_sha256(Path(self.path))[:12]}
+
     def signature(self) -> dict:
         """vectors (the file's name) and fckpt (sha256 of the file, 12 hex digits)."""
-        if not self._sha256:
-            self._sha256 = file_sha256(Path(self.path))[:12]
-        return {"vectors": os.path.basename(self.path), "fckpt": self._sha256}
+        return {"vectors": os.path.basename(self.path), **self._hashes}
 
     def __call__(self, texts: Sequence[str]) -> Iterator[list[Optional[np.ndarray]]]:
         """For each text the vectors of its words, fp32 [dimensions] each, None for words that the file does not have.
@@ -119,6 +125,8 @@ class VectorFile:
         if new := forms - self._asked:
             self._vectors.update(read_vectors(self.path, new, self._quiet, self._unit, self._flag))
             self._asked |= new
+            if not self.is_current():
+                raise InputError(f"{self.path} has changed since it was opened; start again")
         return ([self._vector(word) for word in of_text] for of_text in words)
 
     def _vector(self, word: str) -> Optional[np.ndarray]:

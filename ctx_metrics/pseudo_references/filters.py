@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Optional
 
+from ..engine.loaded import LoadedModels
 from ..engine.options import EngineOptions
 from ..language import guard_english
 from .options import PseudoFilter
@@ -32,6 +33,10 @@ class ReferenceFilter(ABC):
                 self._guard_language([gold for _, gold in new])
             self._known.update(zip(new, self._score(new), strict=True))
         return [self._known[pair] for pair in pairs]
+
+    def is_current(self) -> bool:
+        """Whether the files that its scores come from hold what they held when this was made."""
+        return True
 
     def signature(self) -> dict[str, Any]:
         """The signature's part on the choice: filter, threshold, guard, and what the scores come from: fmodel, frev and
@@ -72,6 +77,9 @@ class ParaphraseFilter(ReferenceFilter):
 
         self._classifier = shared_classifier(options.model, engine)
 
+    def is_current(self) -> bool:
+        return self._classifier.is_current()
+
     def _source(self) -> dict[str, Any]:
         return {f"f{key}": value for key, value in self._classifier.signature().items()}
 
@@ -89,6 +97,9 @@ class AlignmentFilter(ReferenceFilter):
 
         self._vectors = TokenEmbeddings() if options.vectors is None else WordVectors(options.vectors, engine.quiet)
 
+    def is_current(self) -> bool:
+        return self._vectors.is_current()
+
     def _source(self) -> dict[str, Any]:
         return self._vectors.signature()
 
@@ -101,7 +112,7 @@ class AlignmentFilter(ReferenceFilter):
 
 
 _KINDS = {"bert": ParaphraseFilter, "mas": AlignmentFilter, "none": NoFilter}
-_filters: dict[tuple, ReferenceFilter] = {}
+_filters: LoadedModels[ReferenceFilter] = LoadedModels()
 
 
 def shared_filter(
@@ -114,7 +125,5 @@ def shared_filter(
     Raises InputError where the embedded models would read another language than English, or the vectors cannot be read,
     and ModelError for a classifier that cannot be used.
     """
-    key = (options, engine, target_lang)
-    if key not in _filters:
-        _filters[key] = _KINDS[options.kind](options, engine, target_lang)
-    return _filters[key]
+    place = (options, engine, target_lang)
+    return _filters.get(place, lambda: _KINDS[options.kind](options, engine, target_lang))

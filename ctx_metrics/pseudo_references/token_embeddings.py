@@ -22,10 +22,15 @@ class TokenEmbeddings:
         from ..models import hub
 
         self._model = hub.resolve(hub.EMBEDDED)
-        rows = EncoderFolder(self._model.folder).weights()["embeddings.word_embeddings.weight"].float().numpy()
+        self._folder = EncoderFolder(self._model.folder)
+        rows = self._folder.weights()["embeddings.word_embeddings.weight"].float().numpy()
         self._rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         self._tokenizer = TextTokenizer(self._model.folder)
         self._unknown = self._tokenizer.backend.token_to_id("[UNK]")
+
+    def is_current(self) -> bool:
+        """Whether the encoder's files hold what they held when this was made."""
+        return self._folder.is_current()
 
     def signature(self) -> dict:
         """fmodel, frev and fckpt of the encoder."""

@@ -18,6 +18,10 @@ class WordVectors:
     def __init__(self, path: str, quiet: bool = False):
         self._file = VectorFile(path, quiet)
 
+    def is_current(self) -> bool:
+        """Whether the file holds what it held when this was made."""
+        return self._file.is_current()
+
     def signature(self) -> dict:
         """vectors (the file's name) and fckpt (sha256 of the file, 12 hex digits)."""
         return self._file.signature()

@@ -1,0 +1,58 @@
+"""The models that a process has loaded, shared by its metrics, and how to free them."""
+
+import gc
+import sys
+from collections.abc import Callable, Hashable
+from typing import Generic, Protocol, TypeVar
+
+
+class Loaded(Protocol):
+    """A model that can tell whether it is still what its files hold."""
+
+    def is_current(self) -> bool:
+        """Whether the files that it was made of hold what they held then, by their hashes."""
+
+
+Model = TypeVar("Model", bound=Loaded)
+
+
+class LoadedModels(Generic[Model]):
+    """The models of one kind that are loaded, by their place: name or folder, and settings.
+
+    A model whose files have changed since is not handed out again: the new one takes its place.
+    """
+
+    _kinds: "list[LoadedModels]" = []
+
+    def __init__(self):
+        self._models: dict[Hashable, Model] = {}
+        self._kinds.append(self)
+
+    def get(self, place: Hashable, load: Callable[[], Model]) -> Model:
+        """The model of this place, made by `load` unless it is here and current."""
+        model = self._models.get(place)
+        if model is None or not model.is_current():
+            self._models.pop(place, None)  # before the new one takes memory
+            del model
+            self._models[place] = load()
+        return self._models[place]
+
+    @classmethod
+    def clear_all(cls) -> None:
+        """Forget the models of every kind."""
+        for kind in cls._kinds:
+            kind._models.clear()
+
+
+def release() -> None:
+    """Free the models that this process has loaded, and what was read with them.
+
+    Metrics share a model's weights, its texts' states and its scores of pairs, so models stay in memory until the
+    process ends. After this they are gone, save those of metrics that you still hold: these keep theirs. A metric that
+    is made afterwards loads its model again.
+    """
+    LoadedModels.clear_all()
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()

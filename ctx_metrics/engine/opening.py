@@ -1,0 +1,120 @@
+"""Opening a model: whatever its files hold, a reader raises one line that names them; what was read is known by its hash."""
+
+import hashlib
+import json
+import os
+import pickle
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import CtxMetricsError, ModelError
+
+JSON_LIMIT = 16 * 2**20  # bytes; parsed, a JSON file takes up to twenty times as much memory
+_SETTLED_NS = 2 * 10**9  # file systems tick in up to 2 s: a younger file may change and keep its times
+_BLOB = re.compile(r"/(?P<cache>models--[^/]+)/blobs/(?P<sha256>[0-9a-f]{64})$")
+# Exceptions whose text says little without their name.
+_TERSE = (LookupError, AssertionError)
+
+
+@contextmanager
+def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it again") -> Iterator[None]:
+    """Turn whatever is raised in the block, which reads a file or folder, into a ModelError of one line.
+
+    path    what the line names
+    says    the rest of the line; "{why}" stands for what was raised
+
+    Damaged and hostile files make libraries raise anything: IndexError, RecursionError, a panic of Rust. So only what
+    reads belongs into the block: an error of what uses the model must be seen. Our own errors go through as they are.
+    """
+    try:
+        yield
+    except CtxMetricsError:
+        raise
+    except pickle.UnpicklingError as error:
+        raise ModelError(
+            f"{path} is broken or holds more than tensors, and is refused (weights_only); fetch it again"
+        ) from error
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # that of Rust libraries
+            raise
+        line = says.replace("{why}", reason(error))
+        raise ModelError(f"{path}{'' if line.startswith(':') else ' '}{line}") from error
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what an exception says, at most 500 characters."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is"
+    lines = filter(None, map(str.strip, str(error).splitlines()))
+    line, kind = next(lines, ""), type(error).__name__
+    return (f"{kind}: {line}" if line and isinstance(error, _TERSE) else line or kind)[:500]
+
+
+def shown(value: Any) -> str:
+    """A value out of a file, for a message: at most 60 characters, however large it is.
+
+    >>> shown("t5"), shown([["a"] * 9]), shown(10**5000)
+    ("'t5'", 'a list', 'over 1e60')
+    """
+    if isinstance(value, str):
+        return repr(value[:60])
+    if isinstance(value, int) and abs(value) > 10**60:
+        return "over 1e60"
+    return repr(value) if value is None or isinstance(value, (int, float)) else f"a {type(value).__name__}"
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file of a model holds. Raises anything, so it belongs into `opening`."""
+    with open(path, "rb") as file:
+        data = file.read(JSON_LIMIT + 1)
+    if len(data) > JSON_LIMIT:
+        raise ValueError(f"{path.name} is larger than {JSON_LIMIT // 2**20} MiB")
+    return json.loads(data.decode("utf-8"))
+
+
+def file_sha256(path: Path) -> str:
+    """Hex sha256 of a file, read once in a process unless it changes.
+
+    The hub's cache names large files by it, which spares reading them. Raises ModelError for what cannot be read.
+    """
+    target = os.path.realpath(path)
+    if (blob := _BLOB.search(Path(target).as_posix())) and path.is_symlink():
+        # in this layout alone, <cache>/snapshots/<commit>/...: any other link could be called anything
+        if f"/{blob['cache']}/snapshots/" in Path(os.path.abspath(path)).as_posix():
+            return blob["sha256"]
+    try:
+        found = os.stat(target)
+        identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        settled = time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_NS
+        return (_sha256 if settled else _sha256.__wrapped__)(target, identity)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+
+
+@lru_cache(maxsize=4096)
+def _sha256(target: str, identity: tuple[int, ...]) -> str:
+    digest = hashlib.sha256()
+    with open(target, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def file_hashes(paths: Iterable[Path]) -> dict[str, str]:
+    """The sha256 of each of these files that is there: equal for equal content in the same places."""
+    return {str(path): file_sha256(path) for path in paths if path.is_file()}
+
+
+def same_hashes(before: dict[str, str], now: Callable[[], dict[str, str]]) -> bool:
+    """Whether files hash to what they hashed to before; not if they cannot be read any more."""
+    try:
+        return now() == before
+    except ModelError:
+        return False
