@@ -37,7 +37,7 @@ def test_both_paths_give_the_product_and_the_exact_gelu(kind, parts):
 
 def test_weights_that_are_views_are_packed_right(parts):
     weight, bias, x = parts
-    assert (make_linear(weight.T.contiguous().T, bias)(x) - F.linear(x, weight, bias)).abs().max() < 1e-5
+    assert (make_linear([weight.T.contiguous().T], [bias])(x) - F.linear(x, weight, bias)).abs().max() < 1e-5
 
 
 def test_fp32_on_cpu_takes_prepacking_where_it_works(parts, monkeypatch):
@@ -45,11 +45,11 @@ def test_fp32_on_cpu_takes_prepacking_where_it_works(parts, monkeypatch):
         if fault is None and prepacking_fault():
             continue
         monkeypatch.setattr(linear, "prepacking_fault", lambda fault=fault: fault)
-        assert type(make_linear(*parts[:2])) is kind
+        assert type(make_linear(*([part] for part in parts[:2]))) is kind
 
 
 def test_half_precision_takes_the_plain_path(parts):
-    made = make_linear(parts[0].bfloat16(), parts[1].bfloat16())
+    made = make_linear([parts[0].bfloat16()], [parts[1].bfloat16()])
     assert type(made) is Linear and made(parts[2].bfloat16()).dtype == torch.bfloat16
 
 
@@ -59,7 +59,7 @@ def test_an_op_that_computes_something_else_is_not_used(parts, monkeypatch, fres
     monkeypatch.setattr(PrepackedLinear, "gelu", lambda self, x: F.gelu(self(x), approximate="tanh"))
     weight, bias, x = parts
     with caplog.at_level(logging.DEBUG, "ctx_metrics"):
-        made = make_linear(weight, bias)
+        made = make_linear([weight], [bias])
     assert type(made) is Linear
     assert "differs from F.linear by" in prepacking_fault() and prepacking_fault() in caplog.text
     assert torch.equal(made(x), F.linear(x, weight, bias))
@@ -79,7 +79,7 @@ def test_an_op_that_fails_is_not_used(error, parts, monkeypatch, fresh_self_test
         raise error
 
     monkeypatch.setattr(PrepackedLinear, "__init__", broken)
-    assert type(make_linear(*parts[:2])) is Linear
+    assert type(make_linear(*([part] for part in parts[:2]))) is Linear
     if torch.backends.mkldnn.is_available():
         assert prepacking_fault() == f"{type(error).__name__}: {str(error).splitlines()[0]}"
 

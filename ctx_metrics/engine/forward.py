@@ -29,8 +29,7 @@ class EncoderLayer:
     ):
         def linear(*names):
             return make_linear(
-                torch.cat([take(f"{prefix}{n}.weight", dtype) for n in names]),
-                torch.cat([take(f"{prefix}{n}.bias", dtype) for n in names]),
+                [take(f"{prefix}{n}.weight", dtype) for n in names], [take(f"{prefix}{n}.bias", dtype) for n in names]
             )
 
         def norm(name):
@@ -119,7 +118,7 @@ class PackedEncoder:
         self.widen = None
         if kind == "rembert":
             name = "encoder.embedding_hidden_mapping_in"
-            self.widen = make_linear(take(f"{name}.weight"), take(f"{name}.bias"))
+            self.widen = make_linear([take(f"{name}.weight")], [take(f"{name}.bias")])
         self.layers = [
             EncoderLayer(take, f"encoder.layer.{k}.", heads, eps, pre_norm, first_only and k == layers - 1, dtype)
             for k in range(layers)

@@ -1,6 +1,8 @@
 """Linear layers for inference: oneDNN's prepacked fp32 product on CPUs that have it, F.linear elsewhere."""
 
 import logging
+import mmap
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Optional
 
@@ -73,8 +75,18 @@ def _self_test() -> Optional[str]:
     return None
 
 
-def make_linear(weight: torch.Tensor, bias: torch.Tensor) -> Linear:
-    """The fastest exact linear layer for a weight [out, in] and bias [out], on their device and in their dtype."""
-    if weight.device.type != "cpu" or weight.dtype != torch.float32:
-        return Linear(weight, bias)
-    return Linear(weight, bias) if prepacking_fault() else PrepackedLinear(weight, bias)
+def make_linear(weights: Sequence[torch.Tensor], biases: Sequence[torch.Tensor]) -> Linear:
+    """The fastest exact linear layer for weights [out, in] and biases [out], joined, on their device and in their dtype."""
+    first, bias = weights[0], torch.cat(list(biases))
+    if first.device.type != "cpu" or first.dtype != torch.float32 or prepacking_fault():
+        return Linear(torch.cat(list(weights)), bias)
+    return PrepackedLinear(_joined(weights), bias)
+
+
+def _joined(weights: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Weights on the CPU one below the other, for as long as it takes to lay them out."""
+    if len(weights) == 1:
+        return weights[0]
+    # not on the heap, where what it leaves stays between the layers, a tenth of a large encoder
+    place = mmap.mmap(-1, sum(weight.nbytes for weight in weights))
+    return torch.cat(list(weights), out=torch.frombuffer(place, dtype=weights[0].dtype).view(-1, weights[0].shape[1]))
