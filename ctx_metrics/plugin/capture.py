@@ -236,9 +236,9 @@ class Run:
         if sources is not None:
             lines = sources if indices is None else [sources[i] for i in indices]
             source = Stream(f"{self.args.source or f'the source of {self.args.test_set}'}{picked}", lines)
-        check_texts(systems, given, None if sources is None else source)
         stock = [name for name in dict.fromkeys(self.args.metrics) if name not in self.table.plugins]
         check_byte_order_marks([*systems, *given], stock)
+        check_texts(systems, given, None if sources is None else source)
 
     def _reference_name(self, number: int) -> str:
         """The file of the reference with this number, or its place in the test set."""
