@@ -122,6 +122,7 @@ def runs(tmp_path_factory) -> dict:
 
 
 FAILING = {
+    "too few names": (1, "--ctx-names has 1 name for 2 systems"),
     "folder is a file": (1, "taken is a file, and a folder must be there"),
     "below a file": (1, "/taken is a file, and a folder must be there"),
     "file is a folder": (1, "cannot write there: not the name of a file"),
@@ -278,8 +279,6 @@ def test_names_of_systems_and_references(runs):
     assert list(read(path)) == ["1/out", "2/out"]
     assert list(read(runs["stdin"].folder / "comet-ref_en.seg.score")) == ["system1", "system2"]
     assert list(read(runs["own names"].folder / "bleu-ref_en.sys.score")) == ["x", "y z"]
-    assert runs["too few names"].returncode == 1
-    assert "--ctx-names has 1 names for 2 systems" in runs["too few names"].stderr
     assert reference_name(["a/refA.txt.gz"]) == "refA"
     assert reference_name([]) == "ref"  # a test set of -t
     assert reference_name(["zh-en.refA.txt", "refB"]) == "refA.refB"

@@ -83,7 +83,7 @@ def names_fault(names: Sequence[str], systems: int) -> str:
     ('--names names two systems alike, or has an empty name', '')
     """
     if len(names) != systems:
-        return f"--names has {len(names)} names for {counted(systems, 'system', 'systems')}"
+        return f"--names has {counted(len(names), 'name', 'names')} for {counted(systems, 'system', 'systems')}"
     if len({name.strip() for name in names} - {""}) < len(names):
         return "--names names two systems alike, or has an empty name"
     if any(set("\t\n\r") & set(name) for name in names):
