@@ -65,7 +65,7 @@ def test_the_metric_gets_what_was_read(ctx, made):  # noqa: F811
     assert arguments["references"] == [lines_of(REF)] and arguments["sources"] == lines_of(SOURCE)
     assert [list(system) for system in arguments["systems"]] == [lines_of(name) for name in (A, B, C)]
     assert (arguments["target_lang"], arguments["model"]) == ("en", "mine")
-    assert arguments["engine"] == EngineOptions("cpu", "fp32", 64, 2048, True)
+    assert arguments["engine"] == EngineOptions("cpu", "fp32", 64, 512, True)
     assert ctx("pairwise", "rank", REF, REF, "-t", A, B).code == 0
     arguments = made[-1]
     assert len(arguments["references"]) == len(arguments["systems"]) == 2
