@@ -66,7 +66,7 @@ def test_flags_of_other_commands_are_explained(ctx):  # noqa: F811
     ]
     assert ctx("score", "ref.en.txt", "-i", "a").err.splitlines()[-1].startswith("  files belong to a flag: -t FILE")
     assert ctx("cite", "slide", "--gpus").err.splitlines() == [
-        "usage: ctx-metrics cite [-h] METRIC [METRIC ...]", "ctx-metrics cite: error: unrecognized arguments: --gpus"
+        "usage: ctx-metrics cite [-h] [--comet-model MODEL] METRIC [METRIC ...]", "ctx-metrics cite: error: unrecognized arguments: --gpus"
     ]  # fmt: skip
 
 
