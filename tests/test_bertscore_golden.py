@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -158,7 +157,7 @@ def test_cuts_texts_for_idf_too(stub):  # noqa: F811
     assert found == pytest.approx([3 / 5, 1], abs=1e-6)
     metric = stub(idf="paper", max_length=1)
     assert metric.settings["maxlen"] == 1
-    table = metric._token_weights(SimpleNamespace(references=[["east north steep", "north"]]))
+    table = metric._token_weights([["east north steep", "north"]])
     assert table == pytest.approx([0, *[math.log(2)] * 5, 0])
 
 
