@@ -65,7 +65,7 @@ RUNS = {
         "--ctx-seg-scores",
         "{}",
     ],
-    "own names": [REF, "-i", A, B, "--ctx-names", "x", "y z", "--ctx-seg-scores", "{}"],
+    "own names": [REF, "-i", A, B, "--ctx-names", "x", "y", "--ctx-seg-scores", "{}"],
     "too few names": [REF, "-i", A, B, "-m", "bleu", "--ctx-names", "x", "--ctx-seg-scores", "{}"],
     "dropped": [
         *[REF, "-i", A, "-m", "slide", "--docids", DOCIDS, "--slide-partial", "drop", "--slide-window", "5"],
@@ -278,7 +278,7 @@ def test_names_of_systems_and_references(runs):
     assert path.name == "bleu-refA.my_second_ref.sys.score"
     assert list(read(path)) == ["1/out", "2/out"]
     assert list(read(runs["stdin"].folder / "comet-ref_en.seg.score")) == ["system1", "system2"]
-    assert list(read(runs["own names"].folder / "bleu-ref_en.sys.score")) == ["x", "y z"]
+    assert list(read(runs["own names"].folder / "bleu-ref_en.sys.score")) == ["x", "y"]
     assert reference_name(["a/refA.txt.gz"]) == "refA"
     assert reference_name([]) == "ref"  # a test set of -t
     assert reference_name(["zh-en.refA.txt", "refB"]) == "refA.refB"
