@@ -25,6 +25,7 @@ def test_waiting_is_short_here_too():
         ("0::/\n", {"cpu.max": "150000 100000\n"}, 1.5),
         ("0::/a/b\n", {"a/b/cpu.max": "50000 100000\n", "cpu.max": "max 100000\n"}, 0.5),
         ("0::/a\n", {"a/cpu.max": "max 100000\n"}, None),
+        ("0::/pod/c/d\n", {"pod/cpu.max": "250000 100000\n", "pod/c/d/cpu.max": "max 100000\n"}, 2.5),
         ("3:cpu,cpuacct:/d\n", {"cpu/d/cpu.cfs_quota_us": "300000\n", "cpu/d/cpu.cfs_period_us": "100000\n"}, 3.0),
         ("3:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
         ("4:memory:/x\n", {}, None),

@@ -65,8 +65,9 @@ def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> O
     for line in _lines(own):
         _, controllers, path = line.split(":", 2)
         place = root if not controllers else root / "cpu" if "cpu" in controllers.split(",") else None
-        # of a container's groups, the one above may be all that is seen
-        for folder in [] if place is None else {place / path.lstrip("/"), place}:
+        # every group above has its say; in a container the one above may be all that is seen
+        parts = [part for part in path.split("/") if part]
+        for folder in [] if place is None else [place.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]:
             if controllers:
                 limits = _lines(folder / "cpu.cfs_quota_us") + _lines(folder / "cpu.cfs_period_us")
             else:
