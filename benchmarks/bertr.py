@@ -32,7 +32,7 @@ def run_ours(references, systems) -> dict:
     from ctx_metrics import BERTR
 
     metric = BERTR([references], systems, target_lang="en")
-    metric.encoder.encode(metric.encoder.tokenize(["The model is loaded now."]), metric.mixes)
+    metric.encoder.encode(metric.encoder.tokenizer(["The model is loaded now."]), metric.mixes)
     start = time.perf_counter()
     scores = [metric.corpus_score(system, None).score for system in systems]
     return {"seconds": time.perf_counter() - start, "scores": scores}
@@ -63,7 +63,7 @@ def compare_cosines(references, hypotheses) -> dict:
     worst = 0.0
 
     def ours(texts):
-        states = metric.encoder.encode(metric.encoder.tokenize(texts), metric.mixes)
+        states = metric.encoder.encode(metric.encoder.tokenizer(texts), metric.mixes)
         return [torch.nn.functional.normalize(text[LAYER,], dim=1) for text in states]
 
     for begin in range(0, len(references), 64):

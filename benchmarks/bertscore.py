@@ -58,7 +58,7 @@ def run_ours(references, systems, args) -> dict:
         return BERTScore([references], systems, target_lang="en", layers=LAYER, score=score, idf=args.idf)
 
     timed = metric("f1")
-    timed.encoder.encode(timed.encoder.tokenize(["The model is loaded now."]), timed.mixes)
+    timed.encoder.encode(timed.encoder.tokenizer(["The model is loaded now."]), timed.mixes)
     clock = Clock()
     for system in systems:
         timed.corpus_score(system, None)

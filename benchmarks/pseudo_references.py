@@ -56,7 +56,9 @@ def variants(outputs: Outputs) -> "dict[tuple[str, str], tuple[np.ndarray, str]]
     for kind, guard in [("gold only", "-"), *itertools.product(KINDS, GUARDS)]:
         pseudo = streams if kind in KINDS else None
         options = PseudoFilter(KINDS.get(kind, "none"), guard=GUARDS.get(guard))
-        metric = PRSentBLEU([outputs.reference], outputs.hypotheses, target_lang="en", pseudo_references=pseudo, pseudo_filter=options)
+        metric = PRSentBLEU(
+            [outputs.reference], outputs.hypotheses, target_lang="en", pseudo_references=pseudo, pseudo_filter=options
+        )
         results = metric.system_results()
         scores = np.array([[row[0] / row[1] for row in result.rows] for result in results])
         counts = results[next(i for i in range(len(results)) if i not in outputs.pseudo)].counts

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from .corpus import BOM
 from .notices import counted, notice
+from .run.streams import Segments, named
 
 if TYPE_CHECKING:
     from .line_shifts import Shift
@@ -17,14 +18,7 @@ ENTITY_SHARE = 0.005  # of a text's lines: fewer do not move the first decimal o
 SHOWN = 3  # texts and blocks that a line names
 
 
-class Stream(NamedTuple):
-    """A text with its name in messages; None is a line that is not there."""
-
-    name: str
-    lines: Sequence[Optional[str]]
-
-
-def check_texts(systems: Sequence[Stream], references: Sequence[Stream], source: Optional[Stream] = None) -> None:
+def check_texts(systems: Sequence[Segments], references: Sequence[Segments], source: Optional[Segments] = None) -> None:
     """Say which texts hold HTML entities, and which lines fit another line of the reference better than their own.
 
     All texts are compared with the first reference, and with the source where there is no reference. Each finding is one
@@ -35,9 +29,9 @@ def check_texts(systems: Sequence[Stream], references: Sequence[Stream], source:
         _say_shifts(systems, references, source)
 
 
-def check_byte_order_marks(streams: Sequence[Stream], stock: Sequence[str]) -> None:
+def check_byte_order_marks(streams: Sequence[Segments], stock: Sequence[str]) -> None:
     """Say which texts begin with a byte-order mark that sacrebleu's own metrics (`stock`) will read as text."""
-    names = [each.name for each in streams if each.lines and (each.lines[0] or "").startswith(BOM)]
+    names = [each.name for each in streams if each and (each[0] or "").startswith(BOM)]
     if names and stock:
         notice(
             f"the byte-order mark at the start of {_listed(names)} is part of the first word for {', '.join(stock)}; save "
@@ -65,11 +59,11 @@ def unescaped(line: Optional[str]) -> Optional[str]:
     return _ENTITY.sub(lambda found: re.sub(r"[\r\n]", " ", html.unescape(found.group())), line)
 
 
-def unescape(streams: Sequence[Stream]) -> list[list[Optional[str]]]:
-    """The lines of each stream, unescaped. Says where there were entities, or that there were none."""
+def unescape(streams: Sequence[Segments]) -> list[Segments]:
+    """The streams with their lines unescaped. Says where there were entities, or that there were none."""
     changed = [each for each in (_with_entities(stream) for stream in streams) if each.number]
     notice(f"--unescape: HTML entities {f'replaced in {_shares(changed)}' if changed else 'are in none of the texts'}")
-    return [[unescaped(line) for line in stream.lines] for stream in streams]
+    return [named([unescaped(line) for line in stream], stream.name) for stream in streams]
 
 
 class _Entities(NamedTuple):
@@ -81,19 +75,19 @@ class _Entities(NamedTuple):
     example: str
 
 
-def _with_entities(stream: Stream) -> _Entities:
-    found = [line for line in stream.lines if line is not None and holds_entity(line)]
+def _with_entities(stream: Segments) -> _Entities:
+    found = [line for line in stream if line is not None and holds_entity(line)]
     example = _ENTITY.search(found[0]).group() if found else ""
-    return _Entities(stream.name, len(found), sum(line is not None for line in stream.lines), example)
+    return _Entities(stream.name, len(found), sum(line is not None for line in stream), example)
 
 
-def _say_shifts(systems: Sequence[Stream], references: Sequence[Stream], source: Optional[Stream]) -> None:
+def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], source: Optional[Segments]) -> None:
     from .line_shifts import shifts  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
 
     hub = references[0] if references else source
     found: dict[Shift, list[str]] = {}
     for each in (*systems, *references[1:], *([source] if references and source else [])):
-        for shift in shifts(each.lines, hub.lines, translated=source is each or source is hub):
+        for shift in shifts(each, hub, translated=source is each or source is hub):
             known = next((other for other in found if _alike(other, shift)), shift)
             found.setdefault(known, []).append(each.name)
     compared = len(systems) + len(references) - 1 + (source is not None and bool(references))
@@ -110,7 +104,7 @@ def _say_shifts(systems: Sequence[Stream], references: Sequence[Stream], source:
         )
 
 
-def _say_entities(systems: Sequence[Stream], test_set: Sequence[Stream]) -> None:
+def _say_entities(systems: Sequence[Segments], test_set: Sequence[Segments]) -> None:
     of_systems, of_test_set = ([_with_entities(each) for each in streams] for streams in (systems, test_set))
     many = [each for each in (*of_systems, *of_test_set) if each.number > ENTITY_SHARE * each.lines]
     if not many:

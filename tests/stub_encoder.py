@@ -10,12 +10,24 @@ from ctx_metrics.engine.store import EmbeddingStore
 from ctx_metrics.engine.tokenizer import TokenIds
 
 
+class StubTokenizer:
+    """Words, between the two special tokens, by their places in a list."""
+
+    backend = SimpleNamespace(pre_tokenizer=None)
+
+    def __init__(self, words):
+        self.words = words
+
+    def __call__(self, texts, max_content):
+        ids = [[self.words.index(word) for word in text.split()] for text in texts]
+        return [TokenIds(np.array([0, *text[:max_content], 6]), max(0, len(text) - max_content)) for text in ids]
+
+
 class StubEncoder:
     """Context-free: a word's vector is the same wherever it stands. `first` and `last` are those of the special tokens."""
 
     layers, width, required_mixes, max_content = 3, 2, 1, 50
     config = {"vocab_size": 7}
-    tokenizer = SimpleNamespace(backend=SimpleNamespace(pre_tokenizer=None))
 
     def __init__(self, first=(9, 9), last=(9, 9)):
         self.store = EmbeddingStore(2**20)
@@ -28,16 +40,13 @@ class StubEncoder:
             "west": (-5, 0),
             "]": last,
         }
+        self.tokenizer = StubTokenizer(list(self.vectors))
 
     def require(self, mixes):
         """Every mix is the same here."""
 
     def progress(self, label, texts):
         return nullcontext()
-
-    def tokenize(self, texts, max_content):
-        ids = [[list(self.vectors).index(word) for word in text.split()] for text in texts]
-        return [TokenIds(np.array([0, *text[:max_content], 6]), max(0, len(text) - max_content)) for text in ids]
 
     def encode(self, tokens, mixes, unit="segment"):
         table = torch.tensor(list(self.vectors.values()), dtype=torch.float32)

@@ -187,6 +187,6 @@ def test_missing_tensor(folder, tensors):
     with pytest.raises(ModelError, match="lacks the tensor 'encoder.layer.1.output.dense.bias'"):
         PackedEncoder(config, found, torch.device("cpu"), torch.float32, 3)
     encoder = TextEncoder(folder)
-    encoder.encode(encoder.tokenize(["the cat"]), [(1,)])  # the first layer is whole
+    encoder.encode(encoder.tokenizer(["the cat"]), [(1,)])  # the first layer is whole
     with pytest.raises(ModelError, match="lacks the tensor"):
-        encoder.encode(encoder.tokenize(["the cat"]), [(2,)])
+        encoder.encode(encoder.tokenizer(["the cat"]), [(2,)])

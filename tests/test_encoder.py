@@ -52,7 +52,7 @@ def forwards(monkeypatch):
 
 
 def states_of(encoder, texts, mixes=LAST):
-    return [states[mixes[0]] for states in encoder.encode(encoder.tokenize(texts), mixes)]
+    return [states[mixes[0]] for states in encoder.encode(encoder.tokenizer(texts), mixes)]
 
 
 def gap(found, expected):
@@ -97,7 +97,7 @@ def test_a_store_of_no_size_keeps_nothing(storeless, forwards):
 def test_one_pass_serves_every_mix_that_was_announced(encoder, forwards):
     encoder.require([(1,)])
     encoder.require([(1, 2, 3)])
-    tokens = encoder.tokenize(TEXTS)
+    tokens = encoder.tokenizer(TEXTS)
     first = encoder.encode(tokens, [(1,)])
     done = len(forwards.calls)
     second = encoder.encode(tokens, [(1, 2, 3)])
@@ -113,7 +113,7 @@ class OfSegments(TokenStates):
 
 def test_what_is_announced_for_segments_is_not_read_of_windows(encoder, forwards):
     encoder.require([OfSegments((1,)), (2,)])
-    tokens = encoder.tokenize(TEXTS)
+    tokens = encoder.tokenizer(TEXTS)
     windows = encoder.encode(tokens, LAST, WINDOW)
     assert all(states.keys() == {(3,), (2,)} for states in windows)
     encoder.encode(tokens, LAST)  # in the store, whatever the unit
@@ -127,13 +127,13 @@ def test_what_is_announced_for_segments_is_not_read_of_windows(encoder, forwards
 
 
 def test_mixes_may_come_from_an_iterator(encoder):
-    tokens = encoder.tokenize(["a cat"])
+    tokens = encoder.tokenizer(["a cat"])
     encoder.encode(tokens, iter([(1,)]))
     assert (2,) in encoder.encode(tokens, iter([(2,)]))[0]
 
 
 def test_nothing_to_encode(encoder, forwards):
-    assert encoder.encode([], LAST) == [] and encoder.tokenize([]) == []
+    assert encoder.encode([], LAST) == [] and encoder.tokenizer([]) == []
     assert forwards.calls == []
 
 
@@ -153,7 +153,7 @@ def test_batches_keep_the_budget(tiny_bert, forwards):
 
 def test_out_of_memory_once(encoder, forwards, alone, caplog):
     forwards.fails = lambda calls: len(calls) == 1
-    total = sum(map(len, (text.ids for text in encoder.tokenize(TEXTS))))
+    total = sum(map(len, (text.ids for text in encoder.tokenizer(TEXTS))))
     assert gap(states_of(encoder, TEXTS), alone) < 1e-5
     assert encoder.token_budget == total // 2
     assert sorted(length for lengths in forwards.calls[1:] for length in lengths) == sorted(forwards.calls[0])
@@ -194,7 +194,7 @@ def test_memory_that_runs_out_in_the_middle_spares_what_is_done(tiny_bert, forwa
 
 def test_a_text_too_long_for_the_memory(encoder, forwards):
     forwards.fails = lambda calls: 10 in calls[-1]
-    longest = max(len(text.ids) for text in encoder.tokenize(TEXTS))
+    longest = max(len(text.ids) for text in encoder.tokenizer(TEXTS))
     assert longest == 10
     with pytest.raises(ResourceError, match="cpu has too little memory for one text of 10 tokens; try --ctx-device"):
         states_of(encoder, TEXTS)
@@ -242,11 +242,11 @@ def test_texts_are_cut_to_what_the_encoder_reads(tiny_bert, tiny_roberta, tiny_x
     for folder, most in ((tiny_bert, 68), (tiny_roberta, 70), (tiny_xlmr, 70)):
         encoder = TextEncoder(folder)
         assert encoder.max_content == most
-        (found,) = encoder.tokenize(["a " * 100])
+        (found,) = encoder.tokenizer(["a " * 100])
         assert found.content == most and found.cut >= 30
         assert len(encoder.encode([found], LAST)[0][3,]) == most + 2
-        assert encoder.tokenize(["a " * 100], 5)[0].content == 5
-        assert encoder.tokenize(["a " * 100], 5000)[0].content == most
+        assert encoder.tokenizer(["a " * 100], 5)[0].content == 5
+        assert encoder.tokenizer(["a " * 100], 5000)[0].content == most
 
 
 def test_one_encoder_a_process_for_the_same_settings(tiny_bert, monkeypatch):
@@ -274,7 +274,7 @@ def test_the_next_batch_is_started_before_results_are_fetched(tiny_bert, monkeyp
     monkeypatch.setattr(PackedEncoder, "__call__", lambda *a: events.append("start") or start(*a))
     monkeypatch.setattr(LayersRead, "__getitem__", lambda *a: events.append("fetch") or fetch(*a))
     encoder = TextEncoder(tiny_bert, EngineOptions(batch_tokens=12))
-    encoder.encode(encoder.tokenize(["a cat sat on the mat", "the dog ran home", "rain"]), LAST)
+    encoder.encode(encoder.tokenizer(["a cat sat on the mat", "the dog ran home", "rain"]), LAST)
     assert events[:2] == ["start", "start"] and events[-1] == "fetch"
     assert events.count("start") == events.count("fetch")
 
@@ -292,4 +292,4 @@ def test_tokens_beyond_the_vocabulary_are_refused(tiny_bert, tmp_path):
     with pytest.raises(
         ModelError, match="its tokenizer gives token .*, but the model has 20: they do not belong together"
     ):
-        encoder.encode(encoder.tokenize(["the old red bird"]), LAST)
+        encoder.encode(encoder.tokenizer(["the old red bird"]), LAST)

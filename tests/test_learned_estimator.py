@@ -116,7 +116,7 @@ def test_values_are_the_networks_over_transformers_states(tmp_path, checkpoint, 
 def test_readout(tmp_path, tiny_bert, learned):
     estimator = learned("bilstm")
     encoder, readout, texts = estimator.encoder, estimator.readout, [*HYPOTHESES[:4], ""]
-    read = [states[readout] for states in encoder.encode(encoder.tokenize(texts), [readout])]
+    read = [states[readout] for states in encoder.encode(encoder.tokenizer(texts), [readout])]
     states = hidden_layers(tiny_bert, texts[:4], [1, 2, 3])
     network = random_network("bilstm")
     with torch.no_grad():

@@ -35,7 +35,7 @@ def values(encoder, pairs, **settings):
 
 def test_values_are_those_of_the_pair(encoder):
     for pair, value in zip(PAIRS, values(encoder, PAIRS), strict=True):
-        tokens = encoder.tokenize(pair)
+        tokens = encoder.tokenizer(pair)
         left, right = (EncodedText(text.ids, states) for text, states in zip(tokens, encoder.encode(tokens, [MIX])))
         assert value == pytest.approx(difference(left, right), abs=1e-6)
 
@@ -104,7 +104,7 @@ def test_sides_that_were_cut(encoder):
 def test_the_function_gets_left_and_right_in_order(encoder):
     pair = ("rain", "the cat sat on")
     ((seen, *_),) = map_pairs(encoder, [pair], iter([MIX, (0,)]), one_by_one(lambda *pair: pair))
-    for side, tokens in zip(seen, encoder.tokenize(pair), strict=True):
+    for side, tokens in zip(seen, encoder.tokenizer(pair), strict=True):
         assert side.ids.tolist() == tokens.ids.tolist()
         assert side.states[MIX].shape == side.states[0,].shape == (len(tokens.ids), 48)
         assert not torch.equal(side.states[MIX], side.states[0,])
@@ -119,7 +119,7 @@ def test_the_function_gets_a_block_of_distinct_pairs(encoder):
 
     results = map_pairs(encoder, [("", "rain"), *PAIRS], [MIX], function)
     distinct = list(dict.fromkeys(PAIRS))
-    assert blocks == [[tuple(text.ids.tolist() for text in encoder.tokenize(pair)) for pair in distinct]]
+    assert blocks == [[tuple(text.ids.tolist() for text in encoder.tokenizer(pair)) for pair in distinct]]
     assert [result.value for result in results] == [None, *(distinct.index(pair) for pair in PAIRS)]
 
 

@@ -179,7 +179,7 @@ def test_the_encoder_is_shared_with_other_metrics(mean_model):  # noqa: F811
     assert encoder is shared_sentence_encoder(resolve_sentence_model(str(mean_model)), options)
     texts = shared_encoder(mean_model, options)
     assert encoder.encoder is texts
-    tokens = texts.tokenize(["a dog", "a cat"])
+    tokens = texts.tokenizer(["a dog", "a cat"])
     texts.encode(tokens, [(1,)])  # another metric's layer: the sentence vectors are read in the same pass
     texts._start = None
     assert values(encoder.cosines([("a dog", "a cat")])) != [None]

@@ -136,7 +136,7 @@ def test_another_metrics_pass_reads_them_too(tiny_bert):
     engine = options()
     vectors = SentenceVectors([parse_source("encoder@1"), parse_source("encoder")], str(tiny_bert), engine)
     encoder = shared_encoder(tiny_bert, engine)
-    encoder.encode(encoder.tokenize(["a dog", "the cat"]), [(2,)])
+    encoder.encode(encoder.tokenizer(["a dog", "the cat"]), [(2,)])
     encoder._start = None  # nothing more goes through the network
     assert all(of_source.all(1).all() for of_source in vectors(["the cat", "a dog"]))
 

@@ -6,7 +6,8 @@ import random
 import pytest
 
 from ctx_metrics.line_shifts import Shift, shifts
-from ctx_metrics.text_checks import Stream, check_byte_order_marks, check_texts, unescape
+from ctx_metrics.run.streams import named
+from ctx_metrics.text_checks import check_byte_order_marks, check_texts, unescape
 
 RNG = random.Random(7)
 WORDS = ["".join(RNG.choices("abcdefghijklmnopqrstuvwxyz", k=RNG.randint(3, 9))) for _ in range(600)]
@@ -105,7 +106,7 @@ def said(caplog):
 
     def call(systems, references=(), source=None) -> list[str]:
         caplog.clear()
-        check_texts([Stream(*each) for each in systems], [Stream(*each) for each in references], source)
+        check_texts(*([named(lines, name) for name, lines in each] for each in (systems, references)), source)
         return caplog.messages
 
     return call
@@ -115,14 +116,14 @@ def test_says_which_lines_fit_another_line(said):
     moved = without(HYP, 100, 140)
     again = without(REF, 100, 140)
     lines = "lines 101-140 fit line+1 of {} better than their own; look for a missing or an added line"
-    assert said([("a.txt", HYP), ("b.txt", REF)], [("ref.txt", REF)], Stream("src.txt", SOURCE)) == []
+    assert said([("a.txt", HYP), ("b.txt", REF)], [("ref.txt", REF)], named(SOURCE, "src.txt")) == []
     assert said([("a.txt", moved), ("b.txt", REF)], [("ref.txt", REF)]) == [f"a.txt: {lines.format('ref.txt')}"]
     assert said([("a.txt", HYP)], [("one", REF), ("two", again)]) == [f"two: {lines.format('one')}"]
-    assert said([("a.txt", moved), ("b.txt", HYP)], source=Stream("src.txt", SOURCE)) == [
+    assert said([("a.txt", moved), ("b.txt", HYP)], source=named(SOURCE, "src.txt")) == [
         f"a.txt: {lines.format('src.txt')}".replace("101", "102")
     ]
     # where most texts disagree with the reference, the reference is shifted
-    [both] = said([("a.txt", HYP), ("b.txt", REF)], [("ref.txt", again)], Stream("src.txt", SOURCE))
+    [both] = said([("a.txt", HYP), ("b.txt", REF)], [("ref.txt", again)], named(SOURCE, "src.txt"))
     assert both == (
         "a.txt, b.txt, src.txt: lines 101-141 fit line-1 of ref.txt better than their own; look for a missing or an "
         "added line in ref.txt"
@@ -147,11 +148,11 @@ def test_says_where_entities_are(said):
 
 def test_unescapes_each_stream_and_says_so(caplog):
     streams = [
-        Stream("a.txt", ["&lt;b&gt;", "plain", None]),
-        Stream("ref.txt", ["&amp;quot;", "it&#x27;s&#10;x", "&#0;"]),
+        named(["&lt;b&gt;", "plain", None], "a.txt"),
+        named(["&amp;quot;", "it&#x27;s&#10;x", "&#0;"], "ref.txt"),
     ]
     assert unescape(streams) == [["<b>", "plain", None], ["&quot;", "it's x", "\ufffd"]]
-    assert unescape([Stream("a.txt", ["AT&T"])]) == [["AT&T"]]
+    assert unescape([named(["AT&T"], "a.txt")]) == [["AT&T"]]
     assert caplog.messages == [
         "--unescape: HTML entities replaced in 1 of 2 lines (50.0 %) of a.txt, 3 of 3 lines (100.0 %) of ref.txt",
         "--unescape: HTML entities are in none of the texts",
@@ -159,7 +160,7 @@ def test_unescapes_each_stream_and_says_so(caplog):
 
 
 def test_says_which_metrics_read_a_byte_order_mark(caplog):
-    streams = [Stream("a.txt", ["\ufeffHello"]), Stream("ref.txt", ["Hello"]), Stream("none", [])]
+    streams = [named(["\ufeffHello"], "a.txt"), named(["Hello"], "ref.txt"), named([], "none")]
     check_byte_order_marks(streams, [])
     check_byte_order_marks(streams[1:], ["bleu"])
     assert caplog.messages == []

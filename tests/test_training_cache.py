@@ -36,7 +36,7 @@ def test_states_are_the_encoders_rounded_to_fp16_without_specials(request, tmp_p
     plain = TextEncoder(folder)
     layers = [(layer,) for layer in LAYERS]
     for text, found in zip(texts, cache.states(texts)):
-        states = plain.encode(plain.tokenize([text]), layers)[0]
+        states = plain.encode(plain.tokenizer([text]), layers)[0]
         wanted = torch.stack([states[layer][1:-1] for layer in layers], 1)
         assert found.dtype == torch.float16 and found.shape == wanted.shape
         # to the last bit of fp16 at most, as the batch is another
@@ -48,7 +48,7 @@ def test_states_are_the_encoders_rounded_to_fp16_without_specials(request, tmp_p
 def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_bert):  # noqa: F811
     cache = filled(tmp_path / "c", encoder, ["the cat sat on the mat"])
     plain = TextEncoder(tiny_bert)
-    states = plain.encode(plain.tokenize(["the cat sat on the mat"]), [(1,), (3,)])[0]
+    states = plain.encode(plain.tokenizer(["the cat sat on the mat"]), [(1,), (3,)])[0]
     wanted = torch.stack([states[1,][1:-1], states[3,][1:-1]], 1).half()
     assert same(cache.states(["the cat sat on the mat"]), [wanted])
 
@@ -258,7 +258,7 @@ def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encod
 def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, tiny_bert):  # noqa: F811
     texts = some_texts(40)
     wanted = filled(None, TextEncoder(tiny_bert), texts).states(texts)
-    tokens = encoder.tokenize(texts[:1])[0]
+    tokens = encoder.tokenizer(texts[:1])[0]
     encoder.store.put(tokens.key, {(layer,): torch.zeros(len(tokens.ids), 48) for layer in LAYERS})
     store, size = encoder.store, encoder.store.size
     cache = filled(None, encoder, texts)

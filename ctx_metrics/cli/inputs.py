@@ -23,7 +23,7 @@ from ..run.streams import (
     system_names,
     test_set_lines,
 )
-from ..text_checks import Stream, check_texts, unescape
+from ..text_checks import check_texts, unescape
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
@@ -68,7 +68,9 @@ def read_inputs(args: Namespace) -> Inputs:
     else:
         names = system_names(args.translations)
         read_files(streams, args.encoding, mt=args.translations)
-    check_streams(streams, not args.no_text_checks, args.unescape)
+    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
+    if args.unescape:
+        _unescape(streams)
     inputs = inputs_of(
         streams,
         args.names or names,
@@ -82,6 +84,8 @@ def read_inputs(args: Namespace) -> Inputs:
     check_roundtrips(args, len(streams["mt"]))
     if inputs.context.doc_ids is None and "document" in args.levels:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
+    if not args.no_text_checks:
+        check_context(inputs.context)
     return inputs
 
 
@@ -92,24 +96,17 @@ def read_files(streams: dict[str, list[Segments]], encoding: str, **paths: Optio
             streams[role] = [file_segments(path, encoding) for path in of_role]
 
 
-def check_streams(streams: dict[str, list[Segments]], text_checks: bool, unescaping: bool = False) -> None:
-    """Raise InputError where the streams are not of one length; then print what looks odd in their texts.
-
-    unescaping    whether HTML entities are replaced, in all streams but document ids
-    """
-    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
-    if unescaping:
-        roles = [role for role in streams if role != "doc"]
-        lines = iter(unescape([_text(stream) for role in roles for stream in streams[role]]))
-        for role in roles:
-            streams[role] = [named(next(lines), stream.name) for stream in streams[role]]
-    if text_checks:
-        systems, references, sources = (map(_text, streams.get(role, ())) for role in ("mt", "ref", "src"))
-        check_texts(list(systems), list(references), next(sources, None))
+def _unescape(streams: dict[str, list[Segments]]) -> None:
+    """Replace HTML entities in all streams but document ids."""
+    roles = [role for role in streams if role != "doc"]
+    unescaped = iter(unescape([stream for role in roles for stream in streams[role]]))
+    for role in roles:
+        streams[role] = [next(unescaped) for _ in streams[role]]
 
 
-def _text(stream: Segments) -> Stream:
-    return Stream(stream.name, stream)
+def check_context(context: Context) -> None:
+    """Print what looks odd in the texts of a context that inputs_of made."""
+    check_texts(context.systems, context.references, context.sources)
 
 
 def inputs_of(

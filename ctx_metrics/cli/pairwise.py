@@ -17,11 +17,11 @@ from ..errors import InputError
 from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
 from ..run.context import build, capabilities
-from ..run.streams import Segments, names_fault, system_names
+from ..run.streams import Segments, check_lengths, names_fault, system_names
 from ..writing import check_writable
 from . import output
 from .argument_types import add_text_arguments, seed
-from .inputs import Inputs, check_streams, inputs_of, language_pair, read_files
+from .inputs import Inputs, check_context, inputs_of, language_pair, read_files
 from .meta_arguments import probability
 
 if TYPE_CHECKING:
@@ -200,8 +200,11 @@ def _read(args: Namespace) -> Inputs:
     read_files(streams, args.encoding, src=args.source, ref=args.references, doc=args.docids)
     names = args.names or system_names(args.translations)
     read_files(streams, args.encoding, mt=args.translations)
-    check_streams(streams, not args.no_text_checks)
-    return inputs_of(streams, names, args.language_pair, engine=EngineOptions.from_args(args))
+    check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
+    inputs = inputs_of(streams, names, args.language_pair, engine=EngineOptions.from_args(args))
+    if not args.no_text_checks:
+        check_context(inputs.context)
+    return inputs
 
 
 def _check_plot(path: str) -> None:

@@ -21,9 +21,6 @@ from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 
 
-TOKENIZED_AT_ONCE = 4096  # texts: what the tokenizer makes of more takes much memory, and longer
-
-
 class Batch(NamedTuple):
     """Texts that went through the network together, and what was read of them."""
 
@@ -79,9 +76,9 @@ class TextEncoder:
 
     @property
     def tokenizer(self) -> TextTokenizer:
-        """The checkpoint's tokenizer, loaded when first used."""
+        """The checkpoint's tokenizer, which cuts texts to `max_content` tokens; loaded when first used."""
         if self._tokenizer is None:
-            tokenizer = TextTokenizer(self.checkpoint.folder)
+            tokenizer = TextTokenizer(self.checkpoint.folder, self.max_content)
             self._check_current()
             self._tokenizer = tokenizer
         return self._tokenizer
@@ -94,12 +91,6 @@ class TextEncoder:
         """Raise ModelError if what was just read need not be what the signature says."""
         if not self.is_current():
             raise ModelError(f"{self.checkpoint.folder} has changed since it was opened; make the metric anew")
-
-    def tokenize(self, texts: Sequence[str], max_content: Optional[int] = None) -> list[TokenIds]:
-        """Token ids of each text, at most min(max_content, self.max_content) of them beside the specials."""
-        most = min(max_content or self.max_content, self.max_content)
-        blocks = (texts[begin : begin + TOKENIZED_AT_ONCE] for begin in range(0, len(texts), TOKENIZED_AT_ONCE))
-        return [ids for block in blocks for ids in self.tokenizer(block, most)]
 
     def encode(self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT) -> list[States]:
         """What is read of tokenized texts: {readout: fp32 CPU tensor} of each; see engine.readout for the shapes.

@@ -1,17 +1,19 @@
 """Values of pairs of texts from their hidden states, in blocks that bound the memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple, Optional, TypeVar
 
 import numpy as np
 
-from .encoder import TOKENIZED_AT_ONCE, TextEncoder
+from .encoder import TextEncoder
 from .forward import ReadoutKey
 from .readout import SEGMENT
 from .store import States
-from .tokenizer import TokenIds
+from .tokenizer import TEXTS_AT_ONCE, TokenIds
 
 Value = TypeVar("Value")
+PAIRS_AT_ONCE = TEXTS_AT_ONCE // 2  # tokenized together
 # what is said of both sides, each pair of values once in memory
 SIDES = {(left, right): (left, right) for left in (False, True) for right in (False, True)}
 
@@ -59,15 +61,19 @@ def map_pairs(
     """
     mixes = list(mixes)
     encoder.require(mixes)
-    results: dict[tuple[str, str], Optional[PairResult]] = dict.fromkeys(pairs)
-    with encoder.progress(label, len({text for pair in results for text in pair})):
-        for block in _blocks(_tokenized(list(results), encoder, max_content), encoder):
+    distinct = list(dict.fromkeys(pairs))
+    begins = range(0, len(distinct), PAIRS_AT_ONCE)
+    tokenized = (_tokenized(distinct[begin : begin + PAIRS_AT_ONCE], encoder, max_content) for begin in begins)
+    results: list[PairResult] = []
+    with encoder.progress(label, len({text for pair in distinct for text in pair})):
+        for block in _blocks(chain.from_iterable(tokenized), encoder):
             values = iter(_values(block, encoder, mixes, function, unit))
-            for texts, sides in block:
-                cut = SIDES[sides[0].cut > 0, sides[1].cut > 0]
-                empty = SIDES[not sides[0].content, not sides[1].content]
-                results[texts] = PairResult(None if any(empty) else next(values), cut, empty)
-    return [results[pair] for pair in pairs]
+            for left, right in block:
+                cut = SIDES[left.cut > 0, right.cut > 0]
+                empty = SIDES[not left.content, not right.content]
+                results.append(PairResult(None if any(empty) else next(values), cut, empty))
+    found = dict(zip(distinct, results, strict=True))
+    return [found[pair] for pair in pairs]
 
 
 def _values(
@@ -81,10 +87,10 @@ def _values(
     full = [pair for pair in block if pair.is_full]
     if not full:
         return []
-    tokens = {text: side for texts, sides in full for text, side in zip(texts, sides)}
-    states = encoder.encode(list(tokens.values()), mixes, unit)
-    encoded = {text: EncodedText(side.ids, of_text) for (text, side), of_text in zip(tokens.items(), states)}
-    return function([(encoded[left], encoded[right]) for (left, right), _ in full])
+    texts = {side.key: side for pair in full for side in pair}
+    states = encoder.encode(list(texts.values()), mixes, unit)
+    encoded = {key: EncodedText(texts[key].ids, of_text) for key, of_text in zip(texts, states)}
+    return function([(encoded[left.key], encoded[right.key]) for left, right in full])
 
 
 def one_by_one(
@@ -95,26 +101,23 @@ def one_by_one(
 
 
 class TokenizedPair(NamedTuple):
-    """A pair of texts with the token ids of both."""
+    """The token ids of a pair of texts."""
 
-    texts: tuple[str, str]
-    sides: tuple[TokenIds, TokenIds]
+    left: TokenIds
+    right: TokenIds
 
     @property
     def is_full(self) -> bool:
-        return all(side.content for side in self.sides)
+        return all(side.content for side in self)
 
 
 def _tokenized(
     pairs: Sequence[tuple[str, str]], encoder: TextEncoder, max_content: Optional[int]
-) -> Iterator[TokenizedPair]:
-    """The pairs with their token ids, which are made a few thousand texts ahead."""
-    for begin in range(0, len(pairs), TOKENIZED_AT_ONCE // 2):
-        some = pairs[begin : begin + TOKENIZED_AT_ONCE // 2]
-        texts = list(dict.fromkeys(text for pair in some for text in pair))
-        tokens = dict(zip(texts, encoder.tokenize(texts, max_content)))
-        for left, right in some:
-            yield TokenizedPair((left, right), (tokens[left], tokens[right]))
+) -> list[TokenizedPair]:
+    """The pairs' token ids."""
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    tokens = dict(zip(texts, encoder.tokenizer(texts, max_content)))
+    return [TokenizedPair(tokens[left], tokens[right]) for left, right in pairs]
 
 
 def _blocks(pairs: Iterable[TokenizedPair], encoder: TextEncoder) -> Iterator[list[TokenizedPair]]:
@@ -122,8 +125,8 @@ def _blocks(pairs: Iterable[TokenizedPair], encoder: TextEncoder) -> Iterator[li
     bytes_per_token = 4 * encoder.width * max(1, encoder.required_mixes)
     block, held, used = [], set(), 0
     for pair in pairs:
-        costs = {text: len(side.ids) * bytes_per_token for text, side in zip(*pair)} if pair.is_full else {}
-        cost = sum(costs[text] for text in costs.keys() - held)
+        costs = {side.key: len(side.ids) * bytes_per_token for side in pair} if pair.is_full else {}
+        cost = sum(costs[key] for key in costs.keys() - held)
         if used and used + cost > encoder.store.limit:
             yield block
             block, held, used = [], set(), 0

@@ -25,6 +25,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 _GROWTH = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4}
 MOST_GROWTH = 4096
 _MAY_BE_EMPTY = re.compile(r"^$|[*?|^$]|\{[0,]|\\[bBAzZGK]")  # a regex that may match between any two letters
+TEXTS_AT_ONCE = 1024  # what the library makes of more texts takes much memory
 VOCABULARIES = ("vocab.txt", "vocab.json", "sentencepiece.bpe.model", "sentencepiece.model")
 
 
@@ -51,11 +52,15 @@ class TokenIds(NamedTuple):
 
 
 class TextTokenizer:
-    """The fast tokenizer of a checkpoint folder; texts are surrounded by its two special tokens."""
+    """The fast tokenizer of a checkpoint folder; texts are surrounded by its two special tokens.
 
-    def __init__(self, folder: Path):
+    most    content tokens that the model can read of a text; None: any number
+    """
+
+    def __init__(self, folder: Path, most: Optional[int] = None):
         from tokenizers import Tokenizer
 
+        self._most = most
         path = folder / "tokenizer.json"
         if not any((folder / name).exists() for name in (path.name, *VOCABULARIES)):  # transformers would make up one
             raise ModelError(f"{folder}: its tokenizer is missing: none of tokenizer.json, {', '.join(VOCABULARIES)}")
@@ -88,18 +93,17 @@ class TextTokenizer:
         """That token as a string, which the tokenizer reads as the token wherever it stands in a text."""
         return self.backend.id_to_token(self._last)
 
-    def __call__(self, texts: Sequence[str], max_content: int) -> list[TokenIds]:
-        """Token ids of each text, cut at the end to `max_content` content tokens."""
+    def __call__(self, texts: Sequence[str], max_content: Optional[int] = None) -> list[TokenIds]:
+        """Token ids of each text, cut at the end to `max_content` content tokens and to what the model can read."""
+        kept = min((limit for limit in (max_content, self._most) if limit), default=None)
         encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)
         result = []
-        for encoding in encode(list(texts), add_special_tokens=False):
-            ids = encoding.ids
-            result.append(
-                TokenIds(
-                    np.array([self._first, *ids[:max_content], self._last], dtype=np.int32),
-                    max(0, len(ids) - max_content),
-                )
-            )
+        for begin in range(0, len(texts), TEXTS_AT_ONCE):
+            for encoding in encode(list(texts[begin : begin + TEXTS_AT_ONCE]), add_special_tokens=False):
+                ids = encoding.ids
+                content = ids[:kept]
+                found = np.array([self._first, *content, self._last], dtype=np.int32)
+                result.append(TokenIds(found, len(ids) - len(content)))
         return result
 
     def offsets(self, texts: Sequence[str], max_content: int) -> list[list[tuple[int, int]]]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..corpus import document_ranges
 from ..errors import InputError
-from ..text_checks import Stream, check_texts, unescape
+from ..run.streams import Segments, named
+from ..text_checks import check_texts, unescape
 
 _HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)
 
@@ -117,13 +118,13 @@ class JudgedSet:
             sources=None if self.sources is None else next(texts),
         )
 
-    def _streams(self) -> list[Stream]:
+    def _streams(self) -> list[Segments]:
         """The texts of systems, references and sources, in this order, with their names."""
         numbers = [f" {k}" if len(self.references) > 1 else "" for k in range(1, len(self.references) + 1)]
         return [
-            *(Stream(f"{self.name}/{system}", texts) for system, texts in zip(self.systems, self.hypotheses)),
-            *(Stream(f"{self.name}/reference{number}", each) for number, each in zip(numbers, self.references)),
-            *([] if self.sources is None else [Stream(f"{self.name}/source", self.sources)]),
+            *(named(texts, f"{self.name}/{system}") for system, texts in zip(self.systems, self.hypotheses)),
+            *(named(each, f"{self.name}/reference{number}") for number, each in zip(numbers, self.references)),
+            *([] if self.sources is None else [named(self.sources, f"{self.name}/source")]),
         ]
 
     def without(self, systems: Sequence[str]) -> "JudgedSet":

@@ -135,7 +135,7 @@ class BERTScore(TokenMatchingMetric):
             return np.ones(words)
         if len(documents) == 1:
             notice(f"{self.NAME.lower()}: idf of one reference tells little: none of its tokens is rarer than another")
-        ids = [text.ids for text in self.encoder.tokenize(list(map(self._as_read, documents)), self.max_length)]
+        ids = [text.ids for text in self.encoder.tokenizer(list(map(self._as_read, documents)), self.max_length)]
         return inverse_document_frequencies(ids, words, self.idf)
 
 

@@ -100,7 +100,7 @@ class CometEstimator(Estimator):
 
     def token_counts(self, examples: Sequence[Example]) -> list[int]:
         texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
-        counts = {text: ids.content + ids.cut for text, ids in zip(texts, self.encoder.tokenize(texts))}
+        counts = {text: ids.content + ids.cut for text, ids in zip(texts, self.encoder.tokenizer(texts))}
         return [sum(counts[text] for text in self._texts(example)) for example in examples]
 
     def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], list[list[TokenIds]]]]:
@@ -119,7 +119,7 @@ class CometEstimator(Estimator):
 
     def _tokenized(self, examples: Sequence[Example]) -> dict[str, TokenIds]:
         texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
-        return dict(zip(texts, self.encoder.tokenize(texts, self.max_content)))
+        return dict(zip(texts, self.encoder.tokenizer(texts, self.max_content)))
 
 
 class RegressionEstimator(CometEstimator):

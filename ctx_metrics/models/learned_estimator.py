@@ -139,12 +139,12 @@ class LearnedEstimator(Estimator):
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
         texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
-        cut = {text: ids.cut > 0 for text, ids in zip(texts, self.encoder.tokenize(texts, self.max_length))}
+        cut = {text: ids.cut > 0 for text, ids in zip(texts, self.encoder.tokenizer(texts, self.max_length))}
         return [any(cut[text] for text in self._texts(example)) for example in examples]
 
     def token_counts(self, examples: Sequence[Example]) -> list[int]:
         texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
-        counts = {text: ids.content + ids.cut for text, ids in zip(texts, self.encoder.tokenize(texts))}
+        counts = {text: ids.content + ids.cut for text, ids in zip(texts, self.encoder.tokenizer(texts))}
         return [sum(counts[text] for text in self._texts(example)) for example in examples]
 
     @property

@@ -237,12 +237,12 @@ class AlignmentRegressor(Estimator):
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
         texts = list(dict.fromkeys(text for example in examples for text in (example.hypothesis, example.reference)))
-        cut = {text: tokens.cut > 0 for text, tokens in zip(texts, self.encoder.tokenize(texts))}
+        cut = {text: tokens.cut > 0 for text, tokens in zip(texts, self.encoder.tokenizer(texts))}
         return [cut[example.hypothesis] or cut[example.reference] for example in examples]
 
     def token_counts(self, examples: Sequence[Example]) -> list[int]:
         texts = list(dict.fromkeys(text for example in examples for text in (example.hypothesis, example.reference)))
-        counts = {text: tokens.content + tokens.cut for text, tokens in zip(texts, self.encoder.tokenize(texts))}
+        counts = {text: tokens.content + tokens.cut for text, tokens in zip(texts, self.encoder.tokenizer(texts))}
         return [counts[example.hypothesis] + counts[example.reference] for example in examples]
 
     @property

@@ -155,7 +155,7 @@ class SentenceVectors:
         if self._encoder is None:
             return {}
         vectors = {layers: np.zeros((len(texts), self._encoder.width), np.float32) for layers in self._readouts}
-        tokens = self._encoder.tokenize(texts)
+        tokens = self._encoder.tokenizer(texts)
         self.counts["truncated"] = sum(text.cut > 0 for text in tokens)
         full = np.array([text.content > 0 for text in tokens], bool)
         empty |= ~full

@@ -12,10 +12,10 @@ from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..notices import OncePerRun, counted, logger, notice
 from ..pseudo_references.options import PseudoFilter
-from ..run.context import Context, build, capabilities, made_round_trips
+from ..run.context import Context, build_all, capabilities, made_round_trips
 from ..run.registry import MetricTable
 from ..run.streams import Segments, check_roundtrips, named, names_fault, system_names, test_set_lines
-from ..text_checks import Stream, check_byte_order_marks, check_texts
+from ..text_checks import check_byte_order_marks, check_texts
 
 
 class Run:
@@ -105,21 +105,32 @@ class Run:
             raise InputError(f"--ctx-resample document needs the document id of each line: give --docids FILE{where}")
         return ids
 
-    def build(self, name: str, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]) -> Metric:
-        """Make a plugin metric with its own flags and with what it reads of the run."""
-        cls = self.table[name.upper()]
+    def build(
+        self, names: Sequence[str], references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]
+    ) -> dict[str, Metric]:
+        """Make plugin metrics, each with its own flags and with what it reads of the run."""
         if not systems:
             raise InputError("no system to score: -i names no file")
-        can = capabilities(cls)
+        reads: set[str] = set()
+        chosen = []
+        for name in names:
+            cls, settings = self.table[name.upper()], self._settings(name, systems[0])
+            reads |= capabilities(cls).reads - settings.keys()
+            chosen.append((cls, settings))
+        metrics = build_all(chosen, self._context(references, systems, reads))
+        for metric in metrics:
+            for key in self._unused.keys() & capabilities(metric).reads:
+                self._unused[key] = False
+        return dict(zip(names, metrics))
+
+    def _settings(self, name: str, system: Sequence[str]) -> dict[str, Any]:
+        """What a metric's own flags say; of those that name files of lines, the lines of the scored segments."""
         settings = {dest.removeprefix(f"{name}_"): getattr(self.args, dest) for dest in self._own.get(name, ())}
-        for key in can.line_files:
+        for key in capabilities(self.table[name.upper()]).line_files:
             if settings.get(key):
                 flag = f"--{name}-{key.replace('_', '-')}"
-                settings[key] = [self._lines_of(flag, path, systems[0]) for path in settings[key]]
-        metric = build(cls, self._context(references, systems, can.reads - settings.keys()), settings)
-        for key in self._unused.keys() & capabilities(metric).reads:
-            self._unused[key] = False
-        return metric
+                settings[key] = [self._lines_of(flag, path, system) for path in settings[key]]
+        return settings
 
     def report_unused(self) -> None:
         """Say which context was given and used by none of the chosen metrics; called when all are built."""
@@ -151,7 +162,7 @@ class Run:
     def _context(
         self, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]], reads: Collection[str]
     ) -> Context:
-        """What the run knows of these systems, as far as a metric `reads` it; nothing else is read from disk."""
+        """What the run knows of these systems, as far as `reads` names it; nothing else is read from disk."""
         args, langs = self.args, [*(self.args.langpair or "").split("-"), ""]
         flags = self._context_flags()
         indices = getattr(systems[0], "indices", None)
@@ -230,15 +241,14 @@ class Run:
         """Say what looks odd in the texts. Called when all metrics are made, so that the source is there if one reads it."""
         indices = getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"
-        systems = [Stream(system.name, system) for system in self.systems]
-        given = [Stream(f"{self._reference_name(k)}{picked}", stream) for k, stream in enumerate(references)]
+        given = [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)]
         sources = self._files.get("sources")
         if sources is not None:
             lines = sources if indices is None else [sources[i] for i in indices]
-            source = Stream(f"{self.args.source or f'the source of {self.args.test_set}'}{picked}", lines)
+            source = named(lines, f"{self.args.source or f'the source of {self.args.test_set}'}{picked}")
         stock = [name for name in dict.fromkeys(self.args.metrics) if name not in self.table.plugins]
-        check_byte_order_marks([*systems, *given], stock)
-        check_texts(systems, given, None if sources is None else source)
+        check_byte_order_marks([*self.systems, *given], stock)
+        check_texts(self.systems, given, None if sources is None else source)
 
     def _reference_name(self, number: int) -> str:
         """The file of the reference with this number, or its place in the test set."""

@@ -45,6 +45,7 @@ class CommandTable(dict):
     def __init__(self, run: Run):
         super().__init__(dict.fromkeys(run.table))
         self._run = run
+        self._ours: dict[str, Metric] = {}  # the run's plugin metrics, all made when main() asks for the first metric
 
     def __getitem__(self, key: str):
         name, run = key.lower(), self._run
@@ -59,8 +60,9 @@ class CommandTable(dict):
             if run.targets:
                 run.names()
             files.check(run.targets)
+            self._ours = run.build(run.chosen, references, run.systems) if run.chosen else {}
         if name in run.table.plugins:
-            metric = self._make_ours(name, references)
+            metric = self._prepared(name)
         else:
             metric = run.table[name.upper()](references=references, **flags)
         if run.by_document:
@@ -72,9 +74,9 @@ class CommandTable(dict):
             _write_files(run)
         return metric
 
-    def _make_ours(self, name: str, references) -> Metric:
-        run = self._run
-        metric = run.build(name, references, run.systems)
+    def _prepared(self, name: str) -> Metric:
+        """A plugin metric as main() is given it, after what is to be said of it."""
+        run, metric = self._run, self._ours[name]
         if name == run.chosen[-1]:
             run.report_unused()
         if run.tested and not run.by_document and capabilities(metric).dependent_rows:
@@ -214,7 +216,8 @@ class WithContextOf:
         self._run, self._name = run, name
 
     def corpus_score(self, system, references):
-        return self._run.build(self._name, references, [system]).corpus_score(system, None)
+        [metric] = self._run.build([self._name], references, [system]).values()
+        return metric.corpus_score(system, None)
 
 
 def _with_context(print_subset_results, run: Run):

@@ -6,8 +6,6 @@ import numpy as np
 
 from .vectors import say_unknown
 
-NO_LIMIT = 1 << 30
-
 
 class TokenEmbeddings:
     """Texts as rows of the embedded encoder's embedding matrix, one a wordpiece, scaled to length 1.
@@ -38,7 +36,7 @@ class TokenEmbeddings:
 
     def __call__(self, texts: Sequence[str]) -> list[np.ndarray]:
         """Unit vectors of each text's wordpieces: fp32 [pieces, 384]."""
-        ids = [text.ids[1:-1] for text in self._tokenizer(texts, NO_LIMIT)]
+        ids = [text.ids[1:-1] for text in self._tokenizer(texts)]
         known = [of_text[of_text != self._unknown] for of_text in ids]
         total = sum(map(len, ids))
         say_unknown(total - sum(map(len, known)), total, "wordpieces are unknown to the embedded encoder")

@@ -23,7 +23,7 @@ class Segments(list):
     name: str = ""
 
 
-def named(lines: Sequence[str], name: str) -> Segments:
+def named(lines: Sequence[Optional[str]], name: str) -> Segments:
     """The lines as segments of this name."""
     segments = Segments(lines)
     segments.name = name

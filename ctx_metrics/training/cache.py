@@ -156,7 +156,7 @@ class EmbeddingCache:
         fresh = list(dict.fromkeys(text for text in texts if text not in self._places))
         for start in range(0, len(fresh), TOKENIZED_AT_ONCE):
             some = fresh[start : start + TOKENIZED_AT_ONCE]
-            for text, tokens in zip(some, self.encoder.tokenize(some, self.max_content)):
+            for text, tokens in zip(some, self.encoder.tokenizer(some, self.max_content)):
                 keys[text] = tokens.key if tokens.content else None
                 cut += tokens.cut > 0
         # equal lengths together, which is fast, and the short first, so that the bound leaves out few texts

@@ -17,7 +17,8 @@ from ..meta.readers import layout_of, read_judged
 from ..meta.readers.rows import language_pair, stem
 from ..meta.readers.table import read_judged_rows
 from ..notices import counted
-from ..text_checks import Stream, check_texts
+from ..run.streams import named
+from ..text_checks import check_texts
 
 PARTNERS = {"mt+ref": "reference", "mt+src": "source"}  # what a network reads beside the output
 
@@ -253,11 +254,11 @@ def _check_texts(of_set: JudgementSet) -> None:
         for name, texts in partners.items():
             texts[row.segment] = getattr(row, name)
     systems = [
-        Stream(f"{of_set.name}/{system}", [texts.get(segment) for segment in range(length)])
+        named([texts.get(segment) for segment in range(length)], f"{of_set.name}/{system}")
         for system, texts in outputs.items()
         if 20 * len(texts) >= length
     ]
-    references, sources = ([Stream(f"{of_set.name}/{name}", t)] if any(t) else [] for name, t in partners.items())
+    references, sources = ([named(t, f"{of_set.name}/{name}")] if any(t) else [] for name, t in partners.items())
     check_texts(systems, references, *sources)
 
 

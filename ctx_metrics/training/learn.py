@@ -186,7 +186,7 @@ def check_tokens(encoder: TextEncoder, training: TrainingSet, development: Devel
     """Raise InputError where a text has nothing that the encoder's tokenizer knows, such as a zero-width space alone."""
     for each, what in ((training, "training"), (development, "development")):
         texts = list(dict.fromkeys([*each.hypotheses, *each.partners]))
-        tokenless = [text for text, ids in zip(texts, encoder.tokenize(texts, max_length)) if not ids.content]
+        tokenless = [text for text, ids in zip(texts, encoder.tokenizer(texts, max_length)) if not ids.content]
         if tokenless:
             raise InputError(
                 f"{counted(len(tokenless), f'{what} text has', f'{what} texts have')} no tokens for this encoder, such as "
