@@ -88,6 +88,17 @@ def test_the_store_serves_the_second_call(encoder, forwards):
     assert gap(second[:-1], first[::-1]) == 0
 
 
+def test_a_few_texts_that_are_found_do_not_keep_what_the_store_drops(tiny_bert):
+    encoder = TextEncoder(tiny_bert)
+    encoder.store = EmbeddingStore(8 * 48 * 4 * 16)  # slabs of 16 tokens
+    old = encoder.encode(encoder.tokenizer(TEXTS[:3]), LAST)
+    kept = [states[3,].clone() for states in old]
+    found = encoder.encode(encoder.tokenizer([TEXTS[0], *TEXTS[3:]]), LAST)
+    assert all(states.slab in encoder.store._slabs for states in found)
+    assert found[0].slab is not old[0].slab and torch.equal(found[0][3,], kept[0])
+    assert all(torch.equal(states[3,], copy) for states, copy in zip(old, kept))  # what was given out stays
+
+
 def test_a_store_of_no_size_keeps_nothing(storeless, forwards):
     states_of(storeless, ["a cat"])
     states_of(storeless, ["a cat"])

@@ -1,3 +1,6 @@
+import weakref
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -65,6 +68,41 @@ def test_blocks_bound_the_memory_and_change_no_value(encoder, tiny_bert, limit, 
     assert values(small, PAIRS) == pytest.approx(expected, abs=1e-5)
     assert len(sizes) > 1
     assert all(size <= limit or texts <= 2 for size, texts in sizes)
+
+
+def test_nothing_of_a_block_is_held_while_the_next_is_encoded(encoder, monkeypatch):
+    encoder.store, held = EmbeddingStore(0), []
+    encode = encoder.encode
+
+    def alone(*arguments):
+        assert not [reference for reference in held if reference() is not None]
+        return encode(*arguments)
+
+    def function(left, right):
+        held.extend(weakref.ref(side.states[MIX]) for side in (left, right))
+        return len(held)
+
+    monkeypatch.setattr(encoder, "encode", alone)
+    map_pairs(encoder, PAIRS, [MIX], one_by_one(function))
+    assert len(held) == 2 * 6
+
+
+def test_few_texts_are_tokenized_at_once(encoder, monkeypatch):
+    """And the blocks, which depend on the states alone, are the same."""
+    backend, sizes, blocks = encoder.tokenizer.backend, [], {1000: [], 4: []}
+    counting = SimpleNamespace(
+        encode_batch=lambda texts, **options: sizes.append(len(texts)) or backend.encode_batch(texts, **options)
+    )
+    monkeypatch.setattr(encoder.tokenizer, "backend", counting)
+    for most, of_most in blocks.items():
+        monkeypatch.setattr("ctx_metrics.engine.tokenizer.TEXTS_AT_ONCE", most)
+        monkeypatch.setattr("ctx_metrics.engine.pairs.PAIRS_AT_ONCE", most // 2)
+        encoder.store = EmbeddingStore(48 * 4 * 25)
+        sizes.clear()
+        map_pairs(encoder, [("", "rain"), *PAIRS], [MIX], lambda pairs: of_most.append(len(pairs)) or [0] * len(pairs))
+        assert len(encoder.tokenizer([text for pair in PAIRS for text in pair])) == 14
+        assert max(sizes) <= most
+    assert blocks[4] == blocks[1000] and len(blocks[4]) > 1
 
 
 def test_blocks_reckon_with_every_mix_that_is_held(encoder, monkeypatch):

@@ -8,6 +8,7 @@ import torch
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import EncodedText
 from ctx_metrics.errors import ModelError
+from ctx_metrics.models import regressor
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
 from ctx_metrics.models.regressor import (
     FLOOR,
@@ -126,6 +127,17 @@ def test_estimates(estimator):
     assert same.value == pytest.approx(1, abs=1e-6) and not same.empty and not same.cut
     assert no_hypothesis[:3] == (0.0, False, True) and no_reference[:3] == (0.0, False, True)
     assert 0 <= other.value < 0.6 and long.cut and 0 <= long.value < 0.6
+
+
+def test_values_are_predicted_block_by_block(estimator, monkeypatch):
+    """What is read of texts for the network's sake is not kept to the end."""
+    examples = [Example(f"Number {i} is a cat.", f"The number {i} is no dog.") for i in range(40)]
+    whole = [estimate.value for estimate in estimator.estimate(examples, "test")]
+    predict, sizes = regressor.predict, []
+    monkeypatch.setattr(regressor, "predict", lambda net, pairs: sizes.append(len(pairs)) or predict(net, pairs))
+    small = AlignmentRegressor(EMBEDDED_FOLDER, EngineOptions(store_mb=1))
+    assert [estimate.value for estimate in small.estimate(examples, "test")] == pytest.approx(whole, abs=1e-6)
+    assert sum(sizes) == 40 and len(sizes) > 1
 
 
 def test_token_counts_are_whole(estimator):

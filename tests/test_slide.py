@@ -7,6 +7,7 @@ import pytest
 from ctx_metrics import BERTR, COMET, SLIDE, InputError
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.metrics import windowed
 from ctx_metrics.metrics.slide import blank_lines
 from ctx_metrics.metrics.windowed import window_examples
 from ctx_metrics.models import estimator as estimators
@@ -136,6 +137,20 @@ def test_one_pass_for_all_systems(stub):
     metric = SLIDE([SEVEN], [SEVEN, SEVEN[::-1]], doc_ids=["d"] * 7)
     assert metric.corpus_score(SEVEN, None).score > metric.corpus_score(SEVEN[::-1], None).score
     assert len(stub.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "shares, together, calls, second", [(True, 0, 1, "w70"), (False, 14, 1, "w70"), (False, 13, 2, "w20")]
+)
+def test_systems_that_share_no_text_are_read_one_after_another(stub, monkeypatch, shares, together, calls, second):
+    """Unless they are few: their texts are then in one block anyway."""
+    monkeypatch.setattr(windowed, "READ_TOGETHER", together)
+    stub.shares_texts = shares
+    metric = COMET([SEVEN, [*SEVEN[:6], None]], [SEVEN, SEVEN[::-1]])
+    assert metric.corpus_score(SEVEN, None).score == pytest.approx(40)
+    assert metric.corpus_score(SEVEN[::-1], None).score == pytest.approx(40 - 10 * 6 / 7)
+    assert [len(examples) for examples in stub.calls] == [26 // calls] * calls
+    assert [example.hypothesis for example in stub.calls[0]][:4] == ["w10", "w10", second, second]
 
 
 def test_inputs_decide_what_is_read(stub):

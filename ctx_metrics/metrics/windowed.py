@@ -68,7 +68,7 @@ def estimate_windows(
     windows: Sequence[Sequence[Window]],
     on_long: str,
     examples_of: ExamplesOf = window_examples,
-) -> list[list[list[Estimate]]]:
+) -> list[list[Sequence[Estimate]]]:
     """The estimates of every system's every window, one for each of its whole references (one, if none is read)."""
     if "ref" in estimator.inputs and not corpora[0].references:
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
@@ -85,17 +85,18 @@ def estimate_windows(
         places = [(system, k) for system, k, own in examples(systems) for _ in own]
         cut = estimator.is_cut([example for _, _, own in examples(systems) for example in own])
         _refuse_long(metric, estimator, windows, list(compress(places, cut)))
+    unit = unit_of(windows)
     apart = not estimator.shares_texts and sum(map(len, windows)) > READ_TOGETHER
-    found: list[list[list[Estimate]]] = [[] for _ in windows]
+    found: list[list[Sequence[Estimate]]] = [[] for _ in windows]
     for together in [[system] for system in systems] if apart else [systems]:
         owners, sizes, flat = [], [], []
         for system, _, own in examples(together):
             owners.append(system)
             sizes.append(len(own))
             flat += own
-        estimates = iter(estimator.estimate(flat, metric, unit_of(windows)))
+        estimates = iter(estimator.estimate(flat, metric, unit))
         for system, size in zip(owners, sizes):
-            found[system].append(list(islice(estimates, size)))
+            found[system].append(tuple(islice(estimates, size)))
     return found
 
 
@@ -142,11 +143,11 @@ def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
 
 
 def system_result(
-    estimator: Estimator, length: int, windows: Sequence[Window], found: list[list[Estimate]], multiref: str
+    estimator: Estimator, length: int, windows: Sequence[Window], found: Sequence[Sequence[Estimate]], multiref: str
 ) -> SystemResult:
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
-    rated = [(window, value) for window, value in zip(windows, values) if value is not None]
-    rows = credit([window for window, _ in rated], [value for _, value in rated], length)
+    rated = [value is not None for value in values]
+    rows = credit(list(compress(windows, rated)), list(compress(values, rated)), length)
     unit = unit_of([windows])
     scored = ("is scored as it is", "are scored as they are")
     if estimator.empty_value is not None:
