@@ -329,7 +329,8 @@ def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):  # n
     path.write_text("before")
     monkeypatch.setattr(os, "replace", _failing)
     done = ctx(*argv, "-o", path)
-    assert (done.code, done.err) == (1, f"ctx-metrics: error: cannot write {path}: the disk is full\n")
+    why = f"cannot write {path}: the disk is full; the output is on the standard output instead"
+    assert done == (1, text, f"ctx-metrics: error: {why}\n")
     assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 2
     assert ctx(*argv, "-o", "/dev/stdout").out == text
 

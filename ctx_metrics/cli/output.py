@@ -8,6 +8,7 @@ from typing import Any, Optional
 
 from tabulate import tabulate
 
+from ..errors import InputError
 from ..writing import write_whole
 from .scoring import MetricReport, Record
 
@@ -84,11 +85,18 @@ def signatures(of_metrics: Iterable[tuple[str, str]]) -> str:
 
 
 def write(text: str, path: Optional[str]) -> None:
-    """Write to a file, whole or not at all, or to the standard output."""
-    if path is None:
-        sys.stdout.write(text)
-    else:
-        write_whole(path, text)
+    """Write to a file, whole or not at all, or to the standard output, which is also where it goes if the file fails.
+
+    Raises InputError where the file cannot be written.
+    """
+    if path is not None:
+        try:
+            write_whole(path, text, "; the output is on the standard output instead")
+            return
+        except InputError:
+            sys.stdout.write(text)  # hours of scoring are not lost with the file
+            raise
+    sys.stdout.write(text)
 
 
 def _by_place(of_metrics: Sequence[list[Record]], level: str) -> list[Record]:
