@@ -24,7 +24,7 @@ def read_lines(path: str, encoding: Optional[str] = None) -> list[str]:
     if text.startswith(BOM):
         text = text[1:]
         notice(f"{path}: dropped the byte-order mark at its start")
-    return split_lines(text)
+    return split_lines(text, path)
 
 
 def read_text(path: str, encoding: Optional[str] = None) -> str:
@@ -76,8 +76,10 @@ def decode(content: bytes, name: str, encoding: Optional[str] = None) -> str:
         raise InputError(f"cannot read {name}: unknown encoding {encoding!r}; -e takes one such as utf-8") from error
 
 
-def split_lines(text: str) -> list[str]:
+def split_lines(text: str, name: str = "") -> list[str]:
     """The lines of a text, which end at "\\n" only, without the white space at their ends.
+
+    Says of a text with a name, such as a file's, if it is one line with carriage returns inside.
 
     >>> split_lines("one \\ntwo\\r\\n")
     ['one', 'two']
@@ -85,7 +87,11 @@ def split_lines(text: str) -> list[str]:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    return [line.rstrip() for line in lines]
+    lines = [line.rstrip() for line in lines]
+    if name and len(lines) == 1 and (returns := lines[0].count("\r")):
+        found = counted(returns, "carriage return", "carriage returns")
+        notice(f"{name}: one line with {found} inside; only a line feed ends a line: save the file with line feeds")
+    return lines
 
 
 @dataclass

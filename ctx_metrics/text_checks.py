@@ -109,12 +109,14 @@ def _say_entities(systems: Sequence[Segments], test_set: Sequence[Segments]) -> 
     many = [each for each in (*of_systems, *of_test_set) if each.number > ENTITY_SHARE * each.lines]
     if not many:
         return
-    if any(each in many for each in of_test_set):
-        also = "the test set is escaped too, or about HTML"
+    others = of_test_set if any(each in many for each in of_systems) else of_systems
+    if not of_test_set:
+        also = "a reference would tell"
+    elif not any(each in many for each in others):
+        few = sum(each.number for each in others)
+        also = f"{_listed([each.name for each in others])}: {counted(few, 'line', 'lines') if few else 'none'}"
     else:
-        few = sum(each.number for each in of_test_set)
-        names = " and ".join(each.name for each in of_test_set)
-        also = f"{names}: {counted(few, 'line', 'lines') if few else 'none'}" if names else "a reference would tell"
+        also = "the test set is escaped too, or about HTML"
     notice(
         f"HTML entities such as {many[0].example} are in {_shares(many)}; {also}; "
         "`ctx-metrics score` and `ctx-metrics meta` replace them with --unescape"

@@ -54,6 +54,19 @@ def check_writable(path: Optional[str], folder: bool = False, flag: str = "") ->
             probe.flush()
 
 
+def check_not_input(path: Optional[str], given: Mapping[str, object], flag: str) -> None:
+    """Raise InputError where the file that a flag names is also among the files of a command line, which would be lost.
+
+    given    the command line's values by attribute; lists of paths too
+    """
+    if path is None or not os.path.isfile(path):
+        return
+    for value in given.values():
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(each, str) and os.path.isfile(each) and os.path.samefile(path, each):
+                raise InputError(f"{flag} {path}: it is read too, and would be lost; name another file")
+
+
 @contextmanager
 def replacing(path: str, mend: str = "") -> Iterator[str]:
     """The name of a file or folder to make, which takes the place of `path` when the block ends well, and goes if it fails.

@@ -66,8 +66,11 @@ def test_flags_of_other_commands_are_explained(ctx):  # noqa: F811
     ]
     assert ctx("score", "ref.en.txt", "-i", "a").err.splitlines()[-1].startswith("  files belong to a flag: -t FILE")
     assert ctx("cite", "slide", "--gpus").err.splitlines() == [
-        "usage: ctx-metrics cite [-h] [--comet-model MODEL] METRIC [METRIC ...]", "ctx-metrics cite: error: unrecognized arguments: --gpus"
-    ]  # fmt: skip
+        "usage: ctx-metrics cite [-h] [--comet-model MODEL] [--slide-model MODEL]",
+        "                        [--doccomet-model MODEL]",
+        "                        METRIC [METRIC ...]",
+        "ctx-metrics cite: error: unrecognized arguments: --gpus",
+    ]
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["score", "--help"], ["cite", "slide"], ["score", "-m", "bertr", "-h"]])
@@ -123,7 +126,11 @@ def test_cite_prints_the_papers_once(ctx):  # noqa: F811
             ["raunak-etal-2024-slide", "rei-etal-2023-scaling"],
             "",
         ),
-        (["comet", "--comet-model", "mine.ckpt"], ["rei-etal-2020-comet"], "no paper is known of the model mine.ckpt"),
+        (
+            ["comet", "--comet-model", "mine.ckpt"],
+            ["rei-etal-2020-comet"],
+            "the paper of the model mine.ckpt is unknown here",
+        ),
         (
             ["COMET-embedded|nrefs:1|model:embedded-alignment-regressor"],
             ["rei-etal-2020-comet", "mathur-etal-2019-putting", "reimers-gurevych-2019-sentence"],
@@ -141,7 +148,20 @@ def test_cite_prints_the_papers_of_the_model_that_ran(ctx, argv, keys, said):  #
 
 def test_cite_says_what_it_cannot_read(ctx):  # noqa: F811
     assert "must begin with its metric's name, such as comet|nrefs:1" in ctx("cite", "nrefs:1|model:x").err
-    assert "none of the metrics runs one" in ctx("cite", "bleu", "--comet-model", "x").err
+    assert (
+        "--comet-model is for comet, which is not among the metrics" in ctx("cite", "slide", "--comet-model", "x").err
+    )
+
+
+def test_cite_takes_a_model_for_each_metric(ctx):  # noqa: F811
+    models = ["--slide-model", "Unbabel/wmt22-cometkiwi-da", "--comet-model", "Unbabel/wmt22-comet-da"]
+    done = ctx("cite", "slide", "comet", *models)
+    assert re.findall(r"^@\w+\{(.+),$", done.out, re.M) == [
+        "raunak-etal-2024-slide",
+        "rei-etal-2022-cometkiwi",
+        "rei-etal-2022-comet",
+    ]
+    assert (done.code, done.err) == (0, "")
 
 
 def test_every_metric_has_papers_and_every_entry_is_used():
@@ -301,3 +321,44 @@ def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):  # noqa: F811
 
     monkeypatch.setitem(sys.modules, "ctx_metrics.models.convert", SimpleNamespace(convert=convert))
     assert ctx("convert", "nowhere", tmp_path / "new") == (1, "", "ctx-metrics: error: no model nowhere\n")
+
+
+@pytest.mark.parametrize(
+    "command, flag",
+    [
+        ("score -r {0} -t {1} -m chrf", "-o"),
+        ("meta {0} -m chrf", "-o"),
+        ("pairwise rank {0} -i {1} {0}", "-o"),
+        ("pairwise rank {0} -i {1} {0}", "--plot"),
+        ("paraphrase score {1} {0}", "-o"),
+    ],
+)
+def test_an_input_is_not_overwritten(ctx, tmp_path, command, flag):  # noqa: F811
+    files = [tmp_path / "a.png", tmp_path / "b.txt"]
+    for file in files:
+        file.write_text("mt\tref\tscore\n")
+    done = ctx(*command.format(*files).split(), flag, f"{tmp_path}/./a.png")
+    why = f"{flag} {tmp_path}/./a.png: it is read too, and would be lost; name another file"
+    assert done == (1, "", f"ctx-metrics: error: {why}\n")
+    assert {file.read_text() for file in files} == {"mt\tref\tscore\n"}
+
+
+def test_minus_is_the_standard_output(ctx, tmp_path, monkeypatch):  # noqa: F811
+    (tmp_path / "a.txt").write_text("It rains.\n")
+    monkeypatch.chdir(tmp_path)
+    done = ctx(*"score -r a.txt -t a.txt -m chrf -o -".split())
+    assert done.code == 0 and "100.0" in done.out and not (tmp_path / "-").exists()
+    assert "new/ is the name of a folder; name a file" in ctx(*"score -r a.txt -t a.txt -o new/".split()).err
+    assert "a.tsv.gz would hold plain text; leave out .gz" in ctx(*"score -r a.txt -t a.txt -o a.tsv.gz".split()).err
+    assert ctx(*"score -r a.txt -t a.txt -m chrf -q -o A.TSV".split()).code == 0
+    assert (tmp_path / "A.TSV").read_text().startswith("level\tsystem\t")
+
+
+def test_a_flag_given_twice_adds_systems(ctx, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("It rains.\n")
+    done = ctx(
+        *"score -r a.txt -t a.txt -t b.txt --names one --names two -m chrf --format tsv --level system -q".split()
+    )
+    assert [line.split("\t")[1] for line in done.out.splitlines()[1:]] == ["one", "two"]

@@ -65,7 +65,7 @@ def test_the_metric_gets_what_was_read(ctx, made):  # noqa: F811
     assert arguments["references"] == [lines_of(REF)] and arguments["sources"] == lines_of(SOURCE)
     assert [list(system) for system in arguments["systems"]] == [lines_of(name) for name in (A, B, C)]
     assert (arguments["target_lang"], arguments["model"]) == ("en", "mine")
-    assert arguments["engine"] == EngineOptions("cpu", "fp32", 64, 512, True)
+    assert arguments["engine"] == EngineOptions("cpu", "fp32", 64, 384, True)
     assert ctx("pairwise", "rank", REF, REF, "-t", A, B).code == 0
     arguments = made[-1]
     assert len(arguments["references"]) == len(arguments["systems"]) == 2
@@ -190,8 +190,8 @@ def test_the_figure(ctx, tmp_path, made):  # noqa: F811
         (["pairwise", "rank", REF], "-i"),
         (["pairwise", "rank", REF, "-i", A], "a ranking is of at least two"),
         ([*THREE, "--names", "a", "b"], "--names has 2 names for 3 systems"),
-        ([*THREE, "--names", "a", "b", "a"], "names two systems alike"),
-        ([*THREE, "--names", "a", "b", " "], "or has an empty name"),
+        ([*THREE, "--names", "a", "b", "a"], "names two systems 'a'"),
+        ([*THREE, "--names", "a", "b", " "], "--names has an empty name"),
         (["pairwise", "rank", REF, "-i", A, "-"], "the standard input is not read here"),
         (["pairwise", "rank", "-", "-i", A, B], "the standard input is not read here"),
         ([*THREE, "--confidence", "95"], "not between 0 and 1"),

@@ -42,6 +42,14 @@ def test_lines_end_at_newlines_only(reading, content, lines):
     assert reading(content) == lines
 
 
+def test_says_where_carriage_returns_are_taken_for_text(reading, caplog):
+    assert reading(b"one\rtwo\rthree\r", name="cr.txt") == ["one\rtwo\rthree"]
+    [said] = caplog.messages
+    assert said.endswith(
+        "cr.txt: one line with 2 carriage returns inside; only a line feed ends a line: save the file with line feeds"
+    )
+
+
 any_line = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])).map(lambda text: f"x{text}x")
 
 

@@ -67,6 +67,8 @@ RUNS = {
     ],
     "own names": [REF, "-i", A, B, "--ctx-names", "x", "y", "--ctx-seg-scores", "{}"],
     "too few names": [REF, "-i", A, B, "-m", "bleu", "--ctx-names", "x", "--ctx-seg-scores", "{}"],
+    "blank in a name": [REF, "-i", A, "-m", "bleu", "--ctx-names", "x y", "--ctx-seg-scores", "{}"],
+    "over an input": [REF, "-i", A, "-m", "slide", "--slide-output", REF],
     "dropped": [
         *[REF, "-i", A, "-m", "slide", "--docids", DOCIDS, "--slide-partial", "drop", "--slide-window", "5"],
         *["--ctx-seg-scores", "{}", "--slide-output", "{}/slide.tsv"],
@@ -123,6 +125,8 @@ def runs(tmp_path_factory) -> dict:
 
 FAILING = {
     "too few names": (1, "--ctx-names has 1 name for 2 systems"),
+    "blank in a name": (1, "--ctx-names: 'x y' holds a blank, which ends a name in score files; take _ for it"),
+    "over an input": (1, f"--slide-output {REF}: it is read too, and would be lost; name another file"),
     "folder is a file": (1, "taken is a file, and a folder must be there"),
     "below a file": (1, "/taken is a file, and a folder must be there"),
     "file is a folder": (1, "cannot write there: not the name of a file"),

@@ -138,6 +138,8 @@ def test_says_where_entities_are(said):
     assert said([("a.txt", escaped), ("b.txt", HYP)], [("ref.txt", REF)]) == [f"{such}; ref.txt: none; {mend}"]
     assert said([("a.txt", escaped)], [("ref.txt", few)]) == [f"{such}; ref.txt: 1 line; {mend}"]
     assert said([("a.txt", escaped)]) == [f"{such}; a reference would tell; {mend}"]
+    [of_reference] = said([("a.txt", HYP), ("b.txt", HYP)], [("ref.txt", escaped)])
+    assert of_reference == f"{such.replace('a.txt', 'ref.txt')}; a.txt, b.txt: none; {mend}"
     [all_of_them] = said([("a.txt", escaped)], [("ref.txt", escaped)])
     assert all_of_them == (
         f"{such}, 100 of 300 lines (33.3 %) of ref.txt; the test set is escaped too, or about HTML; {mend}"

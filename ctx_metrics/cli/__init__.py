@@ -15,6 +15,7 @@ from typing import Optional
 
 from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries
+from ..writing import check_not_input
 from .hints import hints
 
 # a module each, - being _ in its name
@@ -30,6 +31,7 @@ SUBCOMMANDS = {
     "cite": "print the BibTeX of a metric's papers",
     "convert": "turn a COMET checkpoint into a folder of safetensors and JSON",
 }
+WRITTEN = {"output": "-o", "plot": "--plot"}  # attributes of files that a subcommand writes
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
@@ -44,6 +46,9 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         quiet_libraries()
         try:
             args = parse(argv)
+            for dest, flag in WRITTEN.items():
+                given = {key: value for key, value in vars(args).items() if key not in (dest, "argv")}
+                check_not_input(getattr(args, dest, None), given, flag)
             return args.run(args)
         except KeyboardInterrupt as stopped:
             sys.stderr.write(f"ctx-metrics: stopped{f'; {stopped}' if str(stopped) else ''}\n")

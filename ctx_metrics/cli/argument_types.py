@@ -1,9 +1,11 @@
 """Numbers and lists on the command line of `ctx-metrics train`, and flags that several subcommands share."""
 
 import math
+import os
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from typing import Optional
 
 from ..plugin.arguments import positive
 
@@ -67,6 +69,21 @@ def add_text_arguments(group, unescape: bool = False) -> None:
             action="store_true",
             help="Replace HTML entities in all texts before scoring: &amp; &lt; &gt; &quot; &apos; and numbers (&#39;).",
         )
+
+
+def output_file(text: str) -> Optional[str]:
+    """The path that -o names; None for -, the standard output.
+
+    >>> output_file("scores.tsv"), output_file("-")
+    ('scores.tsv', None)
+    """
+    if text == "-":
+        return None
+    if text.endswith(os.sep):
+        raise ArgumentTypeError(f"{text} is the name of a folder; name a file")
+    if text.endswith((".gz", ".xz")):
+        raise ArgumentTypeError(f"{text} would hold plain text; leave out {text[-3:]}")
+    return os.path.expanduser(text)
 
 
 def languages(text: str) -> list[str]:

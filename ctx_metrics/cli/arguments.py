@@ -17,7 +17,7 @@ from ..plugin.arguments import (
 from ..run.context import capabilities
 from ..run.registry import MetricTable
 from ..pseudo_references.options import add_pseudo_arguments
-from .argument_types import add_text_arguments
+from .argument_types import add_text_arguments, output_file
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 from .inputs import column_names, dataset, language_pair
 
@@ -104,7 +104,7 @@ def check(args: Namespace, argv: Sequence[str]) -> None:
         args.levels = ["system"]
     _check_metrics(args, argv)
     if args.format is None:
-        ending = (args.output or "").rpartition(".")[2]
+        ending = (args.output or "").rpartition(".")[2].lower()
         args.format = ending if ending in FORMATS[1:] else FORMATS[0]
     if args.levels is None:
         args.levels = ["system"] if args.format == "table" else ["segment", "system"]
@@ -142,18 +142,24 @@ def _add_inputs(group) -> None:
         "-t",
         "--translations",
         nargs="+",
+        action="extend",
         type=expanduser,
         metavar="FILE",
         help="Each system's output, a file a system; also -i, --input. Without it, or with -, tab-separated text is "
         "read from the standard input.",
     )
     group.add_argument(
-        "--names", nargs="+", metavar="NAME", help="The systems' names, in their order. (Default: their files')"
+        "--names",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="The systems' names, in their order. (Default: their files')",
     )
     group.add_argument(
         "-r",
         "--references",
         nargs="+",
+        action="extend",
         type=expanduser,
         metavar="FILE",
         help="References; none for models that read none.",
@@ -187,7 +193,14 @@ def _add_inputs(group) -> None:
     add_text_arguments(group, unescape=True)
     # spellings of sacrebleu and comet-score
     group.add_argument(
-        "-i", "--input", nargs="+", type=expanduser, dest="translations", default=SUPPRESS, help=SUPPRESS
+        "-i",
+        "--input",
+        nargs="+",
+        action="extend",
+        type=expanduser,
+        dest="translations",
+        default=SUPPRESS,
+        help=SUPPRESS,
     )
     group.add_argument("--sources", nargs=1, type=expanduser, dest="source", default=SUPPRESS, help=SUPPRESS)
     group.add_argument("--sacrebleu_dataset", type=dataset, dest="dataset", default=SUPPRESS, help=SUPPRESS)
@@ -239,7 +252,7 @@ def _add_output(group) -> None:
         help="The same as --level system.",
     )
     group.add_argument(
-        "-o", "--output", type=expanduser, metavar="FILE", help="Write there in place of the standard output."
+        "-o", "--output", type=output_file, metavar="FILE", help="Write there in place of the standard output (-)."
     )
     group.add_argument(
         "-w",

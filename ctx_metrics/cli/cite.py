@@ -93,19 +93,23 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
         type=asked,
         help=f"one or several of {', '.join(PAPERS)}; or the signature of a score, with the metric's name before it",
     )
-    parser.add_argument(
-        *(f"--{name}-model" for name in WITH_MODEL),
-        dest="model",
-        metavar="MODEL",
-        help="The model that comet, slide or doccomet ran, as it was named there; embedded is the default one.",
-    )
+    for name in WITH_MODEL:
+        parser.add_argument(
+            f"--{name}-model",
+            metavar="MODEL",
+            help=f"The model that {name} ran, as it was named there; embedded is the default one.",
+        )
 
 
 def run(args: Namespace) -> int:
     entries = bibliography()
-    if args.model and not any(each.metric in WITH_MODEL for each in args.metrics):
-        args.parser.error(f"a model is named, and none of the metrics runs one ({', '.join(WITH_MODEL)})")
-    keys = dict.fromkeys(key for each in args.metrics for key in papers(each.metric, each.model or args.model))
+    models = {name: getattr(args, f"{name}_model") for name in WITH_MODEL}
+    for name, model in models.items():
+        if model and name not in [each.metric for each in args.metrics]:
+            args.parser.error(f"--{name}-model is for {name}, which is not among the metrics")
+    keys: dict[str, None] = {}
+    for each in args.metrics:
+        keys |= dict.fromkeys(papers(each.metric, each.model or models.get(each.metric)))
     print("\n\n".join(entries[key] for key in keys))
     return 0
 
@@ -120,7 +124,9 @@ def papers(metric: str, model: Optional[str]) -> list[str]:
         return PAPERS[metric]
     found = next((keys for pattern, keys in MODEL_PAPERS.items() if re.search(pattern, model.lower())), None)
     if found is None:
-        notice(f"{metric}: no paper is known of the model {model}; cite its own beside the framework's")
+        notice(
+            f"{metric}: the paper of the model {model} is unknown here; cite it too, beside this one of COMET itself"
+        )
     elif model.startswith("embedded"):
         notice(
             f"{metric}: the embedded model is ctx-metrics' own and no COMET model; these are papers of what it is made of"

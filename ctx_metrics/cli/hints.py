@@ -13,6 +13,7 @@ COMET_SCORE = {
     "--disable_length_batching": "--disable_length_batching: not needed",
     "--print_cache_info": "--print_cache_info: not needed",
 }
+OF_BOTH = {"--ctx-names": "--names", "--ctx-no-text-checks": "--no-text-checks"}
 SACREBLEU = ("--paired-", "--confidence", "--ctx-seg-scores", "--slide-output", "--ctx-resample")  # how they begin
 SACREBLEU += ("--bleu-", "--chrf-", "--ter-", "--sentence-level", "--score-only", "--test-set")
 
@@ -29,6 +30,8 @@ def hints(words: Sequence[str]) -> str:
     for flag in dict.fromkeys(word.partition("=")[0] for word in words):
         if flag in COMET_SCORE:
             lines.append(f"  {COMET_SCORE[flag]}")
+        elif flag in OF_BOTH:
+            lines.append(f"  {flag}: {OF_BOTH[flag]} here")
         elif flag.startswith(SACREBLEU):
             lines.append(f"  {flag}: a flag of the sacrebleu command")
     if not words[0].startswith("-"):

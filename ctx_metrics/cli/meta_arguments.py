@@ -6,7 +6,7 @@ from os.path import expanduser
 
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, metric_name, positive, wanted_metrics
 from ..run.registry import MetricTable
-from .argument_types import add_text_arguments
+from .argument_types import add_text_arguments, output_file
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
 FORMATS = ("table", "json", "tsv", "latex", "markdown")
@@ -110,7 +110,7 @@ def check(args: Namespace, argv: Sequence[str]) -> None:
     if args.save_scores and not args.metrics:
         error("--save-scores saves what -m scores, and -m names no metric")
     if args.format is None:
-        args.format = ENDINGS.get((args.output or "").rpartition(".")[2], FORMATS[0])
+        args.format = ENDINGS.get((args.output or "").rpartition(".")[2].lower(), FORMATS[0])
 
 
 def _add_data(parser: ArgumentParser) -> None:
@@ -257,7 +257,7 @@ def _add_output(group) -> None:
     group.add_argument(
         "--format", choices=FORMATS, help="(Default: the ending of -o, if it is .json, .tsv, .tex or .md, else table)"
     )
-    group.add_argument("-o", "--output", type=expanduser, metavar="FILE", help="In place of the standard output.")
+    group.add_argument("-o", "--output", type=output_file, metavar="FILE", help="In place of the standard output (-).")
     group.add_argument("-w", "--width", type=decimals, metavar="N", help="Decimals. (Default: 3, tsv 6; JSON has all)")
     group.add_argument(
         "--plot",

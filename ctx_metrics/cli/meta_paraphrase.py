@@ -12,6 +12,7 @@ from os.path import expanduser
 from ..plugin.arguments import add_engine_arguments, add_metric_arguments, metric_name, positive, wanted_metrics
 from ..run.registry import MetricTable
 from ..writing import check_writable
+from .argument_types import output_file
 from .meta_arguments import ENDINGS, FORMATS, decimals, probability
 from .sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
@@ -76,7 +77,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     group.add_argument(
         "--format", choices=FORMATS, help="(Default: the ending of -o, if it is .json, .tsv, .tex or .md, else table)"
     )
-    group.add_argument("-o", "--output", type=expanduser, metavar="FILE", help="In place of the standard output.")
+    group.add_argument("-o", "--output", type=output_file, metavar="FILE", help="In place of the standard output (-).")
     group.add_argument("-w", "--width", type=decimals, metavar="N", help="Decimals. (Default: 3, tsv 6; JSON has all)")
     words = [word for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
     own = {name: add_metric_arguments(parser, name, table) for name in wanted_metrics(table.plugins, words)}
@@ -124,4 +125,4 @@ def _check(args: Namespace) -> None:
     if fault := unused_flag(args, {name: args.own[name] for name in FLAGS}):
         args.parser.error(fault)
     if args.format is None:
-        args.format = ENDINGS.get((args.output or "").rpartition(".")[2], FORMATS[0])
+        args.format = ENDINGS.get((args.output or "").rpartition(".")[2].lower(), FORMATS[0])

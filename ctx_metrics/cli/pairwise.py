@@ -20,7 +20,7 @@ from ..run.context import build, capabilities
 from ..run.streams import Segments, check_lengths, names_fault, system_names
 from ..writing import check_writable
 from . import output
-from .argument_types import add_text_arguments, seed
+from .argument_types import add_text_arguments, output_file, seed
 from .inputs import Inputs, check_context, inputs_of, language_pair, read_files
 from .meta_arguments import probability
 
@@ -75,6 +75,7 @@ def _add_inputs(group) -> None:
         "-t",
         "--translations",
         nargs="+",
+        action="extend",
         type=expanduser,
         dest="translations",
         required=True,
@@ -82,7 +83,11 @@ def _add_inputs(group) -> None:
         help="Each system's output, a file a system, at least two.",
     )
     group.add_argument(
-        "--names", nargs="+", metavar="NAME", help="The systems' names, in their order. (Default: the files')"
+        "--names",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="The systems' names, in their order. (Default: the files')",
     )
     group.add_argument(
         "-s", "--source", nargs=1, type=expanduser, metavar="FILE", help="Source segments, for models that read them."
@@ -132,7 +137,7 @@ def _add_output(group) -> None:
         "else table)",
     )
     group.add_argument(
-        "-o", "--output", type=expanduser, metavar="FILE", help="Write there in place of the standard output."
+        "-o", "--output", type=output_file, metavar="FILE", help="Write there in place of the standard output (-)."
     )
     group.add_argument(
         "-w",
@@ -157,7 +162,7 @@ def _check(args: Namespace) -> None:
     if args.names and (fault := names_fault(args.names, len(args.translations))):
         error(fault)
     if args.format is None:
-        ending = (args.output or "").rpartition(".")[2]
+        ending = (args.output or "").rpartition(".")[2].lower()
         args.format = ending if ending in FORMATS[1:] else FORMATS[0]
 
 

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..notices import notice
 from ..plugin.arguments import add_engine_arguments, positive
 from ..writing import check_writable, leftovers, remove_leftovers, write_whole
-from .argument_types import above_0, at_least_0, patience, seed
+from .argument_types import above_0, at_least_0, output_file, patience, seed
 
 if TYPE_CHECKING:
     from ..training.paraphrase import ParaphraseRecipe
@@ -157,7 +157,7 @@ def _add_score(parser: ArgumentParser) -> None:
         metavar="N",
         help="Tokens kept of a pair, at least 5 with BERT's three special ones. (Default: 128, or what the model can read)",
     )
-    parser.add_argument("-o", "--output", type=expanduser, metavar="FILE", help="In place of the standard output.")
+    parser.add_argument("-o", "--output", type=output_file, metavar="FILE", help="In place of the standard output (-).")
     parser.add_argument("-w", "--width", type=positive, default=6, metavar="N", help="Decimals. (Default: 6)")
 
 

@@ -19,7 +19,7 @@ class EngineOptions:
     device: str = "auto"
     dtype: str = "fp32"
     batch_tokens: Optional[int] = None
-    store_mb: int = 512
+    store_mb: int = 384
     quiet: bool = False
 
     @classmethod

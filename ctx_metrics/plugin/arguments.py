@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 
+from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
 from ..pseudo_references.options import add_pseudo_arguments
 from ..roundtrip.options import add_backtranslation_arguments
@@ -184,7 +185,7 @@ def add_engine_arguments(group) -> None:
     group.add_argument(
         "--ctx-store-mb",
         type=positive,
-        default=512,
+        default=EngineOptions.store_mb,
         metavar="N",
         help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)",
     )

@@ -274,6 +274,10 @@ class Run:
         if self.args.ctx_names:
             if fault := names_fault(self.args.ctx_names, len(self.systems)):
                 raise InputError(fault.replace("--names", "--ctx-names"))
+            if blank := [name for name in self.args.ctx_names if len(name.split()) > 1]:
+                raise InputError(
+                    f"--ctx-names: {blank[0]!r} holds a blank, which ends a name in score files; take _ for it"
+                )
             return self.args.ctx_names
         if not self.args.input:
             return [f"system{number}" for number in range(1, len(self.systems) + 1)]

@@ -12,7 +12,7 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import decode, read_text, split_lines
 from ..errors import CtxMetricsError, InputError, as_line
-from ..notices import notice
+from ..notices import counted, notice
 from . import files, output
 from .arguments import parser_class
 from ..run.context import capabilities
@@ -59,7 +59,7 @@ class CommandTable(dict):
                 run.document_ids()
             if run.targets:
                 run.names()
-            files.check(run.targets)
+            files.check(run)
             self._ours = run.build(run.chosen, references, run.systems) if run.chosen else {}
         if name in run.table.plugins:
             metric = self._prepared(name)
@@ -144,7 +144,7 @@ def _with_clear_lines(smart_open, run: Run):
     def wrapper(file, *args, encoding="utf-8", **options):
         if not run.active:
             return smart_open(file, *args, encoding=encoding, **options)
-        lines = split_lines(read_text(file, encoding))
+        lines = split_lines(read_text(file, encoding), file)
         if not lines:
             raise InputError(f"{file} is empty; it must hold one segment a line")
         if run.args.refs == [file] and run.args.num_refs > 1:
@@ -158,7 +158,8 @@ def _with_clear_lines(smart_open, run: Run):
 def _check_columns(name: str, columns: list[int], wanted: int, why: str) -> None:
     for number, found in enumerate(columns, 1):
         if found != wanted:
-            raise InputError(f"{name}, line {number}: {found} tab-separated columns, but {why.format(wanted)}")
+            there = counted(found, "tab-separated column", "tab-separated columns")
+            raise InputError(f"{name}, line {number}: {there}, but {why.format(wanted)}")
 
 
 def _remembering_rows(filter_subset, run: Run):

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..run.context import capabilities
 from ..run.streams import reference_name
 from ..scoring.scores import score_lines, scores, shown
-from ..writing import check_writable, write_whole
+from ..writing import check_not_input, check_writable, write_whole
 from .capture import Run
 
 if TYPE_CHECKING:
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score", "truncated")
 
 
-def check(targets: dict[str, str]) -> None:
-    """Raise InputError for a target (paths by flag) that cannot be written; makes nothing."""
-    for flag, path in targets.items():
+def check(run: Run) -> None:
+    """Raise InputError for a target of the run that cannot be written, or that it reads; makes nothing."""
+    for flag, path in run.targets.items():
         is_folder = flag == "--ctx-seg-scores"
+        if not is_folder:
+            given = {key: value for key, value in vars(run.args).items() if key != "slide_output"}
+            check_not_input(path, given, flag)
         if not is_folder and (not path or os.path.exists(path) and not os.path.isfile(path)):
             raise InputError(f"{flag} {path}: cannot write there: not the name of a file")
         check_writable(path, is_folder, flag)

@@ -80,12 +80,15 @@ def names_fault(names: Sequence[str], systems: int) -> str:
     """What is wrong with the names of --names for so many systems, in words; "" if nothing is.
 
     >>> names_fault(["A", "A"], 2), names_fault(["A", "B"], 2)
-    ('--names names two systems alike, or has an empty name', '')
+    ("--names names two systems 'A'", '')
     """
     if len(names) != systems:
         return f"--names has {counted(len(names), 'name', 'names')} for {counted(systems, 'system', 'systems')}"
-    if len({name.strip() for name in names} - {""}) < len(names):
-        return "--names names two systems alike, or has an empty name"
+    bare = [name.strip() for name in names]
+    if "" in bare:
+        return "--names has an empty name"
+    if twice := [name for name in bare if bare.count(name) > 1]:
+        return f"--names names two systems {twice[0]!r}"
     if any(set("\t\n\r") & set(name) for name in names):
         return "--names has a name with a tab or a line end"
     return ""
