@@ -64,7 +64,8 @@ def load_peer(folder: Path, gpus: int = 0):
 def load_ours(folder: Path, **options):
     """Our estimator, all systems in one call; `options` are those of EngineOptions."""
     from ctx_metrics.engine.options import EngineOptions
-    from ctx_metrics.models.estimator import Example, load_estimator
+    from ctx_metrics.models.estimator import Example
+    from ctx_metrics.models.load import load_estimator
 
     estimator = load_estimator(str(folder), EngineOptions(quiet=True, **options), spans=False)
 

@@ -24,16 +24,16 @@ import numpy as np
 import torch
 from tabulate import tabulate
 
-from ctx_metrics.meta.judged import JudgedSet
-from ctx_metrics.meta.readers.rankings import read_rankings
-from ctx_metrics.metrics.feature_specs import parse_features
-from ctx_metrics.models.pairwise_network import Shape, mean_probability
-from ctx_metrics.models.sentence_vectors import parse_source
-from ctx_metrics.training.comparisons import Comparisons, strict_tau
-from ctx_metrics.training.pairwise import Reader, Readings, fitted, prepared
-from ctx_metrics.training.pairwise_data import read_pair_sets
-from ctx_metrics.training.pairwise_recipe import MODERN, PAPER, PairwiseRecipe
-from ctx_metrics.training.pairwise_trainer import PairwiseTrainer
+from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.judgements.readers.rankings import read_rankings
+from ctx_metrics.features.specs import parse_features
+from ctx_metrics.models.pairwise.network import Shape, mean_probability
+from ctx_metrics.models.pairwise.sentence_vectors import parse_source
+from ctx_metrics.training.pairwise.comparisons import Comparisons, strict_tau
+from ctx_metrics.training.pairwise.learn import Reader, Readings, fitted, prepared
+from ctx_metrics.training.pairwise.data import read_pair_sets
+from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
+from ctx_metrics.training.pairwise.trainer import PairwiseTrainer
 
 FOLDS = 5
 FEATURES = ("4metrics", "bleucomp", "chrf", "bertr", "esim", "comet")

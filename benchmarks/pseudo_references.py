@@ -20,12 +20,12 @@ from typing import NamedTuple, Optional
 import numpy as np
 from tabulate import tabulate
 
-from ctx_metrics.meta.correlation import kendall, pearson
-from ctx_metrics.meta.judged import JudgedSet, is_human
-from ctx_metrics.meta.readers import read_judged
-from ctx_metrics.meta.taus import tau
+from ctx_metrics.meta.measures.correlation import kendall, pearson
+from ctx_metrics.judgements.judged import JudgedSet, is_human
+from ctx_metrics.judgements.readers import read_judged
+from ctx_metrics.meta.measures.taus import tau
 from ctx_metrics.run.streams import Segments
-from ctx_metrics.metrics.prsentbleu import PRSentBLEU
+from ctx_metrics.metrics.pseudo_reference import PRSentBLEU
 from ctx_metrics.pseudo_references.options import PseudoFilter
 
 ONLINE = re.compile(r"online-[AB]\b", re.IGNORECASE)

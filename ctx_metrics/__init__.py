@@ -3,26 +3,30 @@
 The public names below are resolved on first use, so that importing the package imports neither torch nor transformers.
 """
 
-import _ctx_metrics_startup
+import sys
 from importlib import import_module
+
+import _ctx_metrics_startup
+
+from .moved import MovedModules
 
 _HOMES = {
     "BERTR": "ctx_metrics.metrics.bertr",
     "BERTScore": "ctx_metrics.metrics.bertscore",
-    "BiLSTM": "ctx_metrics.metrics.bilstm",
-    "BiLSTMAtt": "ctx_metrics.metrics.bilstmatt",
-    "ESIM": "ctx_metrics.metrics.esim",
+    "BiLSTM": "ctx_metrics.metrics.learned",
+    "BiLSTMAtt": "ctx_metrics.metrics.learned",
+    "ESIM": "ctx_metrics.metrics.learned",
     "COMET": "ctx_metrics.metrics.comet",
     "DocCOMET": "ctx_metrics.metrics.doccomet",
     "SLIDE": "ctx_metrics.metrics.slide",
-    "RTTBLEU": "ctx_metrics.metrics.rttbleu",
-    "RTTSentBLEU": "ctx_metrics.metrics.rttsentbleu",
-    "RTTChrF": "ctx_metrics.metrics.rttchrf",
-    "RTTSBERT": "ctx_metrics.metrics.rttsbert",
-    "RTTBERTScore": "ctx_metrics.metrics.rttbertscore",
-    "PRSentBLEU": "ctx_metrics.metrics.prsentbleu",
-    "PRBLEU": "ctx_metrics.metrics.prbleu",
-    "PRChrF": "ctx_metrics.metrics.prchrf",
+    "RTTBLEU": "ctx_metrics.metrics.roundtrip",
+    "RTTSentBLEU": "ctx_metrics.metrics.roundtrip",
+    "RTTChrF": "ctx_metrics.metrics.roundtrip",
+    "RTTSBERT": "ctx_metrics.metrics.roundtrip",
+    "RTTBERTScore": "ctx_metrics.metrics.roundtrip",
+    "PRSentBLEU": "ctx_metrics.metrics.pseudo_reference",
+    "PRBLEU": "ctx_metrics.metrics.pseudo_reference",
+    "PRChrF": "ctx_metrics.metrics.pseudo_reference",
     "Pairwise": "ctx_metrics.metrics.pairwise",
     "NIST": "ctx_metrics.metrics.nist",
     "METEOR": "ctx_metrics.metrics.meteor",
@@ -30,8 +34,8 @@ _HOMES = {
     "Corpus": "ctx_metrics.corpus",
     "read_lines": "ctx_metrics.corpus",
     "release": "ctx_metrics.engine.loaded",
-    "DocumentPairedTest": "ctx_metrics.metrics.resample",
-    "resample_documents": "ctx_metrics.metrics.resample",
+    "DocumentPairedTest": "ctx_metrics.scoring.resample",
+    "resample_documents": "ctx_metrics.scoring.resample",
     "CtxMetricsError": "ctx_metrics.errors",
     "InputError": "ctx_metrics.errors",
     "ModelError": "ctx_metrics.errors",
@@ -52,4 +56,5 @@ def __dir__() -> list:
     return sorted([*globals(), *__all__])
 
 
+sys.meta_path.append(MovedModules())
 _ctx_metrics_startup.install()

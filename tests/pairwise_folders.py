@@ -8,13 +8,13 @@ from typing import Optional
 
 import torch
 
-from ctx_metrics.metrics.feature_specs import parse_features
-from ctx_metrics.metrics.features import feature_signatures
+from ctx_metrics.features.specs import parse_features
+from ctx_metrics.features import feature_signatures
 from ctx_metrics.models.hub import file_sha256, resolve
-from ctx_metrics.models.pairwise import MODEL_TYPE, PairwiseNumbers
-from ctx_metrics.models.pairwise_network import Shape
-from ctx_metrics.models.sentence_vectors import parse_source
-from ctx_metrics.models.trained import write_model
+from ctx_metrics.models.pairwise.model import MODEL_TYPE, PairwiseNumbers
+from ctx_metrics.models.pairwise.network import Shape
+from ctx_metrics.models.pairwise.sentence_vectors import parse_source
+from ctx_metrics.models.folder import write_model
 
 WIDTH = 384  # of the embedded encoder
 

@@ -6,8 +6,8 @@ from scipy.optimize import minimize
 from scipy.special import log_expit
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.bradley_terry import PRIOR, Ranking, rank, strengths
-from ctx_metrics.meta.clusters import ranks
+from ctx_metrics.meta.measures.bradley_terry import PRIOR, Ranking, rank, strengths
+from ctx_metrics.meta.inference.clusters import ranks
 
 NAN = float("nan")
 
@@ -154,7 +154,7 @@ def test_intervals_and_tests_resample_units(documents):
 
 def test_blocks_of_resamples_are_one_stream(monkeypatch):
     whole = rank(chances(3, 20), resamples=50)
-    monkeypatch.setattr("ctx_metrics.meta.bootstrap.BLOCK", 70)  # 3 resamples at once
+    monkeypatch.setattr("ctx_metrics.meta.inference.bootstrap.BLOCK", 70)  # 3 resamples at once
     assert rank(chances(3, 20), resamples=50).intervals == pytest.approx(whole.intervals, abs=1e-9)
 
 

@@ -13,7 +13,8 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import python, run
 
-from ctx_metrics.cli import SUBCOMMANDS, doctor
+from ctx_metrics.cli import SUBCOMMANDS
+from ctx_metrics.cli import doctor
 from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import estimator
@@ -301,7 +302,7 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):  # noqa: F811
         (target / "model.safetensors").write_bytes(b"x" * 2000)
         (target / "source").write_text(source)
 
-    monkeypatch.setitem(sys.modules, "ctx_metrics.models.convert", SimpleNamespace(convert=convert))
+    monkeypatch.setitem(sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=convert))
     folder = tmp_path / "new"
     done = ctx("convert", "owner/name", folder)
     assert (done.code, done.err) == (0, "")
@@ -310,7 +311,9 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):  # noqa: F811
 
 
 def test_convert_writes_into_the_home_folder(ctx, monkeypatch, tmp_path):  # noqa: F811
-    monkeypatch.setitem(sys.modules, "ctx_metrics.models.convert", SimpleNamespace(convert=lambda _, to: to.mkdir()))
+    monkeypatch.setitem(
+        sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=lambda _, to: to.mkdir())
+    )
     monkeypatch.setenv("HOME", str(tmp_path))
     assert ctx("convert", "owner/name", "~/new") == (0, "", "") and (tmp_path / "new").is_dir()
 
@@ -319,7 +322,7 @@ def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):  # noqa: F811
     def convert(source: str, target: Path) -> None:
         raise ModelError(f"no model\n{source}")
 
-    monkeypatch.setitem(sys.modules, "ctx_metrics.models.convert", SimpleNamespace(convert=convert))
+    monkeypatch.setitem(sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=convert))
     assert ctx("convert", "nowhere", tmp_path / "new") == (1, "", "ctx-metrics: error: no model nowhere\n")
 
 

@@ -20,7 +20,7 @@ from plugin_conftest import (
     sacrebleu,
 )
 
-from ctx_metrics.cli.inputs import column_names
+from ctx_metrics.cli.common.inputs import column_names
 from ctx_metrics.errors import InputError
 from ctx_metrics.run.streams import system_names
 

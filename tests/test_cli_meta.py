@@ -13,7 +13,7 @@ from disk_faults import refused
 from plugin_conftest import EXAMPLES, add_package, python, run
 from test_cli import COMMAND
 
-from ctx_metrics.cli.meta_arguments import PROTOCOLS
+from ctx_metrics.cli.meta.arguments import PROTOCOLS
 from ctx_metrics.meta import make_protocols, read_judged
 
 JUDGED, PREFERENCES = "judged.tsv", "preferences.tsv"
@@ -181,7 +181,7 @@ def test_score_files_of_one_metric_keep_their_references(ctx, tmp_path):  # noqa
 
 def test_two_metrics_of_one_name(ctx, tmp_path, monkeypatch):  # noqa: F811
     ctx("meta", JUDGED, "-m", "chrf", "--save-scores", tmp_path, *QUICK)
-    monkeypatch.setattr("ctx_metrics.cli.meta_data.score_set", lambda *_: pytest.fail("it is found before scoring"))
+    monkeypatch.setattr("ctx_metrics.cli.meta.data.score_set", lambda *_: pytest.fail("it is found before scoring"))
     done = ctx("meta", JUDGED, "-m", "chrf", "--scores", tmp_path)
     assert error(done) == "judged: two metrics are named chrf; leave one out, or rename its score files"
 
@@ -237,7 +237,7 @@ def test_language_pairs(ctx, tree, tmp_path):  # noqa: F811
 def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_path, monkeypatch):  # noqa: F811
     for pair in ("cs-en", "en-de"):
         write_tree(tmp_path / "wmt", pair)
-    monkeypatch.setattr("ctx_metrics.cli.meta_data.score_set", lambda *_: pytest.fail("cs-en must not be scored"))
+    monkeypatch.setattr("ctx_metrics.cli.meta.data.score_set", lambda *_: pytest.fail("cs-en must not be scored"))
     said = "bertr: the model reads English only, and the language is 'de'; name another with --bertr-model"
     assert error(ctx("meta", tmp_path / "wmt", "-m", "bertr")) == f"wmt.en-de: {said}"
     assert error(ctx("meta", tmp_path / "wmt", "-l", "en-de", "-m", "bertr")) == said
@@ -297,7 +297,7 @@ def test_figures(ctx, tmp_path, form):  # noqa: F811
 
 def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, monkeypatch):  # noqa: F811
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr("ctx_metrics.cli.meta_data.read_sets", lambda *_: pytest.fail("nothing must be read"))
+    monkeypatch.setattr("ctx_metrics.cli.meta.data.read_sets", lambda *_: pytest.fail("nothing must be read"))
     (tmp_path / "file").write_text("mine")
     for flag in ("--plot", "--save-scores"):
         assert f"{tmp_path / 'file'} is a file, and a folder must be there" in error(

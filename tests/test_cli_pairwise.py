@@ -11,7 +11,7 @@ from plugin_conftest import A, B, C, DOCIDS, NAMES, REF, SOURCE, lines_of
 
 from ctx_metrics import cli
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.meta.bradley_terry import rank
+from ctx_metrics.meta.measures.bradley_terry import rank
 from ctx_metrics.run.context import Capabilities
 
 THREE = ["pairwise", "rank", REF, "-i", A, B, C]

@@ -11,10 +11,10 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.hub import checkpoint_hash, file_sha256
-from ctx_metrics.models.paraphrase import ParaphraseClassifier
-from ctx_metrics.training import paraphrase
-from ctx_metrics.training.data import data_sha256
-from ctx_metrics.training.learn import STATE
+from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
+from ctx_metrics.training.paraphrase import learn as paraphrase
+from ctx_metrics.training.quality.data import data_sha256
+from ctx_metrics.training.quality.learn import STATE
 
 QUIET = EngineOptions(quiet=True)
 WORDS = "cat dog rain river city bird".split()

@@ -12,7 +12,7 @@ from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, RE
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import COMET, SLIDE
-from ctx_metrics.cli.output import number
+from ctx_metrics.cli.common.output import number
 
 THREE = ["-t", A, B, C, "-r", REF, "-l", "de-en"]
 IDS = lines_of(DOCIDS)

@@ -15,12 +15,13 @@ from plugin_conftest import environment, lines_of, python, run, sacrebleu
 from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
-from ctx_metrics.cli.train import known_languages, some_rows, target_languages
-from ctx_metrics.cli.train_arguments import KINDS, recipe_of
-from ctx_metrics.training import learn, trainer
-from ctx_metrics.training.data import data_sha256
-from ctx_metrics.training.examples import read_training_set
-from ctx_metrics.training.recipe import COMET, PAPER
+from ctx_metrics.cli.common.trainings import known_languages, target_languages
+from ctx_metrics.cli.train import some_rows
+from ctx_metrics.cli.train.arguments import KINDS, recipe_of
+from ctx_metrics.training.quality import learn, trainer
+from ctx_metrics.training.quality.data import data_sha256
+from ctx_metrics.training.quality.examples import read_training_set
+from ctx_metrics.training.quality.recipe import COMET, PAPER
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
@@ -166,7 +167,7 @@ def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     out = tmp_path / "out"
-    monkeypatch.setattr("ctx_metrics.training.examples.read_training_set", interrupted)
+    monkeypatch.setattr("ctx_metrics.training.quality.examples.read_training_set", interrupted)
     (out / "training-embeddings").mkdir(parents=True)
     (out / "training-embeddings" / "cache.json").write_text("{}")
     assert (train("bilstm").code, train("bilstm").err) == (130, "ctx-metrics: stopped\n")
@@ -195,7 +196,7 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monke
 
 
 def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("ctx_metrics.training.learn.learn", lambda *_: pytest.fail("it trains"))
+    monkeypatch.setattr("ctx_metrics.training.quality.learn.learn", lambda *_: pytest.fail("it trains"))
     (tmp_path / "file").write_text("x")
     for out in (tmp_path / "file", tmp_path / "file" / "model"):
         done = train("bilstm", out=out)
@@ -294,7 +295,7 @@ def test_a_cache_of_ones_own_is_kept(train, tmp_path):
 
 
 def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
-    from ctx_metrics.training import development, examples
+    from ctx_metrics.training.quality import development, examples
 
     said = {}
 

@@ -10,15 +10,15 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from conftest import WORDS
 
-from ctx_metrics.cli.train_pairwise import say_poor, say_unfinished
+from ctx_metrics.cli.train.pairwise import say_poor, say_unfinished
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.models.pairwise import MODEL_TYPE
-from ctx_metrics.training import pairwise, pairwise_trainer
-from ctx_metrics.training.data import data_sha256
-from ctx_metrics.training.pairwise import Architecture, Trained
-from ctx_metrics.training.pairwise_data import read_pair_sets, split_by_segment
-from ctx_metrics.training.pairwise_recipe import MODERN, PAPER, PairwiseRecipe
-from ctx_metrics.training.pairwise_trainer import Check
+from ctx_metrics.models.pairwise.model import MODEL_TYPE
+from ctx_metrics.training.pairwise import learn as pairwise, trainer as pairwise_trainer
+from ctx_metrics.training.quality.data import data_sha256
+from ctx_metrics.training.pairwise.learn import Architecture, Trained
+from ctx_metrics.training.pairwise.data import read_pair_sets, split_by_segment
+from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
+from ctx_metrics.training.pairwise.trainer import Check
 
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
 CHECKS = [Check("logistic", 1, 0.7, 0.5), Check("kendall", 1, 0.6, 0.25)]

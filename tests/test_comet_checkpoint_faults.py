@@ -12,7 +12,8 @@ from comet_checkpoints import RECIPES, build
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
-from ctx_metrics.models.estimator import Example, load_estimator
+from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.load import load_estimator
 
 EXAMPLE = Example("the cat sat", "a cat sat", "the old cat")
 

@@ -14,8 +14,9 @@ from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF, SOURCE, lines_of, ru
 
 from ctx_metrics import COMET, SLIDE, DocCOMET
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.models.convert import convert
-from ctx_metrics.models.estimator import Example, load_estimator
+from ctx_metrics.models.comet.convert import convert
+from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.load import load_estimator
 
 INPUTS = {
     "regression": "mt+src+ref",
@@ -101,7 +102,7 @@ RUNS = PAIRED | {
 FAILING = {"too long", "too long windows", "no spans"} | {name for name in RUNS if name.endswith(" without source")}
 
 SETUP = """
-import ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet, ctx_metrics.metrics.resample, ctx_metrics.models.comet
+import ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet, ctx_metrics.scoring.resample, ctx_metrics.models.comet.model
 from ctx_metrics.models import comet_checkpoint
 from sacrebleu.sacrebleu import main
 load = comet_checkpoint.load_file

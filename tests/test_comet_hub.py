@@ -17,7 +17,7 @@ from comet_checkpoints import RECIPES, build
 from hub_server import COMMITS, Handler
 from plugin_conftest import EXAMPLES, REF, SOURCE, A, run_forked
 
-from ctx_metrics.models.convert import convert
+from ctx_metrics.models.comet.convert import convert
 
 FILES = {  # by repository; those of the encoder hold weights that nobody reads
     "own/encoder": {"pytorch_model.bin": b"weights", "model.safetensors": b"weights", "README.md": b"text"},
@@ -82,7 +82,7 @@ def repositories(tmp_path_factory) -> dict[str, dict[str, bytes]]:
 
 
 SETUP = """
-import ctx_metrics.metrics.comet, ctx_metrics.models.comet
+import ctx_metrics.metrics.comet, ctx_metrics.models.comet.model
 from sacrebleu.sacrebleu import main
 assert "huggingface_hub" not in sys.modules  # it reads its settings when imported
 """

@@ -11,8 +11,9 @@ from safetensors.torch import load_file, save_file
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.models.convert import convert
-from ctx_metrics.models.estimator import Example, load_estimator
+from ctx_metrics.models.comet.convert import convert
+from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.load import load_estimator
 
 
 def estimates(folder, spans=False):

@@ -20,7 +20,7 @@ from ctx_metrics import InputError, read_lines
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.run.context import capabilities
 from ctx_metrics.run.streams import named
-from ctx_metrics.metrics.resample import DocumentPairedTest, resample_documents
+from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
 from ctx_metrics.pseudo_references.options import PseudoFilter
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -225,7 +225,7 @@ def test_without_pseudo_references_gold_alone(pseudo, caplog):
     plain = metric.corpus_score(SYSTEMS["b"], None)
     assert "no pseudo-references" in caplog.text and "pseudo:0" in str(metric.get_signature())
     if pseudo == "prsentbleu":
-        from ctx_metrics.metrics.sentence_bleu import SentenceBLEU
+        from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
 
         other = SentenceBLEU([REFERENCES])
     else:
@@ -240,7 +240,7 @@ def test_kept_pseudo_references_are_further_references(pseudo):
         [REFERENCES], target_lang="en", pseudo_references=[SYSTEMS["a"]], pseudo_filter=every
     ).corpus_score(SYSTEMS["b"], None)
     if pseudo == "prsentbleu":
-        from ctx_metrics.metrics.sentence_bleu import SentenceBLEU
+        from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
 
         other = SentenceBLEU([REFERENCES, SYSTEMS["a"]])
     else:

@@ -6,7 +6,8 @@ from pairwise_folders import write_pairwise
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
-from ctx_metrics.models.estimator import EMBEDDED_FOLDER, load_estimator
+from ctx_metrics.models.estimator import EMBEDDED_FOLDER
+from ctx_metrics.models.load import load_estimator
 
 
 def test_embedded_is_the_default():

@@ -13,9 +13,9 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from ctx_metrics import BERTR, COMET
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.metrics.base import ContextMetric, SystemResult
-from ctx_metrics.metrics.bleu_components import COMPONENTS, BLEUComponents
-from ctx_metrics.metrics.features import Feature, feature_scores, feature_settings, feature_signatures, parse_features
+from ctx_metrics.scoring.base import ContextMetric, SystemResult
+from ctx_metrics.features.bleu_components import COMPONENTS, BLEUComponents
+from ctx_metrics.features import Feature, feature_scores, feature_settings, feature_signatures, parse_features
 from ctx_metrics.run.context import Capabilities
 
 WORDS = "the cat sat on a mat , and then it went . Dogs Rain".split()
@@ -312,7 +312,7 @@ def test_an_option_with_which_the_metric_cannot_score(monkeypatch):
     def broken(*texts):
         raise KeyError("of ours")
 
-    monkeypatch.setattr("ctx_metrics.metrics.features.scores", broken)
+    monkeypatch.setattr("ctx_metrics.features.scores", broken)
     with pytest.raises(KeyError):  # without options it is no mistake of the user's
         feature_scores(parse_features(["chrf"]), [["a"]], [["a"]])
 

@@ -28,14 +28,14 @@ from sacrebleu.metrics import BLEU, TER
 
 from ctx_metrics import COMET, SLIDE
 from ctx_metrics.corpus import document_ranges
-from ctx_metrics.metrics.base import ScoredWindow, SystemResult
+from ctx_metrics.scoring.base import ScoredWindow, SystemResult
 from ctx_metrics.models.estimator import ErrorSpan, Estimate
 from ctx_metrics.plugin import files
 from ctx_metrics.run.streams import reference_name
 from ctx_metrics.windows import Window
 
 SETUP = """
-import ctx_metrics.metrics.comet, ctx_metrics.metrics.slide, ctx_metrics.metrics.resample, ctx_metrics.models.regressor
+import ctx_metrics.metrics.comet, ctx_metrics.metrics.slide, ctx_metrics.scoring.resample, ctx_metrics.models.learned.regressor
 from sacrebleu.sacrebleu import main
 """
 BODY = (

@@ -17,7 +17,7 @@ from sacrebleu.significance import PairedTest
 from ctx_metrics import InputError, read_lines, release
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
-from ctx_metrics.models.learned import Shape
+from ctx_metrics.models.learned.networks import Shape
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LEARNED = ("bilstm", "bilstmatt", "esim")

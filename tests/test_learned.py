@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pad_packed_sequence
 
-from ctx_metrics.models.learned import NETWORKS, POOLINGS, ScalarMix, Shape, attended, linear, token_mask
+from ctx_metrics.models.learned.networks import NETWORKS, POOLINGS, ScalarMix, Shape, attended, linear, token_mask
 
 KINDS = list(NETWORKS)
 SMALL = dict(layers=3, width=5, hidden=4, projection=3, feedforward=6)

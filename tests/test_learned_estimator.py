@@ -10,12 +10,12 @@ from ctx_metrics import BERTR, SLIDE, release
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.readout import SEGMENT, WINDOW
-from ctx_metrics.metrics.bilstm import BiLSTM
-from ctx_metrics.metrics.bilstmatt import BiLSTMAtt
-from ctx_metrics.metrics.esim import ESIM
+from ctx_metrics.metrics.learned import BiLSTM
+from ctx_metrics.metrics.learned import BiLSTMAtt
+from ctx_metrics.metrics.learned import ESIM
 from ctx_metrics.models.estimator import Example
-from ctx_metrics.models.learned import NETWORKS, LearnedNetwork, Shape
-from ctx_metrics.models.learned_estimator import LearnedEstimator, load_learned
+from ctx_metrics.models.learned.networks import NETWORKS, LearnedNetwork, Shape
+from ctx_metrics.models.learned.estimator import LearnedEstimator, load_learned
 
 KINDS = list(NETWORKS)
 METRICS = {"bilstm": BiLSTM, "bilstmatt": BiLSTMAtt, "esim": ESIM}
@@ -133,7 +133,7 @@ def test_readout(tmp_path, tiny_bert, learned):
 def test_neither_batches_nor_order_change_a_value(learned, kind, monkeypatch):
     base = values(learned(kind), EXAMPLES)
     for seed, (tokens, pairs) in enumerate([(1, 1), (12, 2), (40, 3), (5000, 128)]):
-        monkeypatch.setattr("ctx_metrics.models.learned_estimator.PAIRS_A_BATCH", pairs)
+        monkeypatch.setattr("ctx_metrics.models.learned.estimator.PAIRS_A_BATCH", pairs)
         estimator = learned(kind, EngineOptions(batch_tokens=tokens, store_mb=0 if seed % 2 else 1, quiet=True))
         order = list(range(len(EXAMPLES)))
         random.Random(seed).shuffle(order)

@@ -13,9 +13,9 @@ from sacrebleu.significance import PairedTest
 
 from ctx_metrics import InputError
 from ctx_metrics.errors import ModelError
-from ctx_metrics.metrics.bilstm import BiLSTM
-from ctx_metrics.metrics.bilstmatt import BiLSTMAtt
-from ctx_metrics.metrics.esim import ESIM
+from ctx_metrics.metrics.learned import BiLSTM
+from ctx_metrics.metrics.learned import BiLSTMAtt
+from ctx_metrics.metrics.learned import ESIM
 from ctx_metrics.models.estimator import Example
 
 CLASSES = {"bilstm": BiLSTM, "bilstmatt": BiLSTMAtt, "esim": ESIM}
@@ -177,7 +177,7 @@ def test_english_models(make, kind, caplog):
 
 
 def test_the_embedded_model_refuses_another_language(kind, monkeypatch, folders):
-    from ctx_metrics.models import learned_estimator
+    from ctx_metrics.models.learned import estimator as learned_estimator
 
     load = learned_estimator.load_learned
     monkeypatch.setattr(
@@ -295,7 +295,7 @@ RUNS = {
 }
 FAILING = {"no source", "long", "wrong kind", "no model"}
 SETUP = """
-import ctx_metrics.metrics.slide, ctx_metrics.metrics.bertr, ctx_metrics.metrics.esim, ctx_metrics.models.learned_estimator
+import ctx_metrics.metrics.slide, ctx_metrics.metrics.bertr, ctx_metrics.metrics.learned, ctx_metrics.models.learned.estimator
 from ctx_metrics.engine.forward import PackedEncoder
 from sacrebleu.sacrebleu import main
 forward = PackedEncoder.__call__

@@ -13,7 +13,7 @@ from sacrebleu.metrics import METRICS
 from sacrebleu.significance import PairedTest
 
 from ctx_metrics import InputError, read_lines
-from ctx_metrics.metrics.resample import DocumentPairedTest, resample_documents
+from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LARGEST = {"nist": math.inf, "meteor": 100}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ctx_metrics.meta import bootstrap
-from ctx_metrics.meta.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
+from ctx_metrics.meta.inference import bootstrap
+from ctx_metrics.meta.inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 
 NAN = float("nan")
 

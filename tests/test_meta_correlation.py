@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.correlation import group_coefficients, grouped, kendall, mad_outliers, pearson, spearman
+from ctx_metrics.meta.measures.correlation import group_coefficients, grouped, kendall, mad_outliers, pearson, spearman
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")

@@ -7,9 +7,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from ctx_metrics.meta import soft_pairwise
-from ctx_metrics.meta.pairwise import pair_agreements, system_accuracy
-from ctx_metrics.meta.soft_pairwise import SoftPairwise, p_values, soft_pairwise_accuracy
+from ctx_metrics.meta.measures import soft_pairwise
+from ctx_metrics.meta.measures.pairwise import pair_agreements, system_accuracy
+from ctx_metrics.meta.measures.soft_pairwise import SoftPairwise, p_values, soft_pairwise_accuracy
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")

@@ -16,7 +16,7 @@ from ctx_metrics import BERTR, SLIDE, InputError
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.meta.evaluation import Significance
 from ctx_metrics.meta.paraphrase import auc, paraphrase_check
-from ctx_metrics.meta.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
+from ctx_metrics.judgements.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
 from ctx_metrics.meta.scoring import MetricSettings
 
 PAWS = 'id\tsentence1\tsentence2\tlabel\n1\tDogs bite men .\tMen bite dogs .\t0\n2\tHe ran .\t"He" ran .\t1\n'

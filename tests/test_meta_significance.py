@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ctx_metrics.meta.significance import pairwise_permutation, perm_both, williams
+from ctx_metrics.meta.inference.significance import pairwise_permutation, perm_both, williams
 
 NAN = float("nan")
 

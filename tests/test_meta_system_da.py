@@ -5,9 +5,9 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from ctx_metrics import InputError
-from ctx_metrics.meta.correlation import mad_outliers, pearson
-from ctx_metrics.meta.readers import read_judged
-from ctx_metrics.training.embedded import unpacked
+from ctx_metrics.meta.measures.correlation import mad_outliers, pearson
+from ctx_metrics.judgements.readers import read_judged
+from embedded_regressor import unpacked
 
 
 @pytest.fixture

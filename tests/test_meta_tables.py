@@ -8,7 +8,7 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.report import Agreement, Report
-from ctx_metrics.meta.tables import FORMS, WIDTH, render
+from ctx_metrics.meta.output.tables import FORMS, WIDTH, render
 
 NAN = math.nan
 

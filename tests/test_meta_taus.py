@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.taus import preference_parts, preferences_from_scores, tau
+from ctx_metrics.meta.measures.taus import preference_parts, preferences_from_scores, tau
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")

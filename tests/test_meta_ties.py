@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta import ties
-from ctx_metrics.meta.dominance import first_within, prefix_counts
-from ctx_metrics.meta.ties import PairCounts, calibrate, group_accuracies, pair_counts, pair_credits, tie_accuracy
+from ctx_metrics.meta.measures import ties
+from ctx_metrics.meta.measures.dominance import first_within, prefix_counts
+from ctx_metrics.meta.measures.ties import (
+    PairCounts,
+    calibrate,
+    group_accuracies,
+    pair_counts,
+    pair_credits,
+    tie_accuracy,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")

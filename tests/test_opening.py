@@ -20,11 +20,12 @@ from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.opening import JSON_LIMIT, file_sha256, opening
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import CtxMetricsError, InputError, ModelError
-from ctx_metrics.models.estimator import Example, load_estimator
+from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.load import load_estimator
 from ctx_metrics.models.hub import resolve
-from ctx_metrics.models.paraphrase import ParaphraseClassifier
-from ctx_metrics.models.sentence import shared_sentence_encoder
-from ctx_metrics.models.sentence_folder import resolve_sentence_model
+from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
+from ctx_metrics.models.sentence.encoder import shared_sentence_encoder
+from ctx_metrics.models.sentence.folder import resolve_sentence_model
 from ctx_metrics.models.translation import TranslationModel, resolve_translation
 
 QUIET = EngineOptions(device="cpu", quiet=True)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judged import JudgedSet
-from ctx_metrics.meta.readers import read_judged
-from ctx_metrics.meta.taus import preferences_from_scores
-from ctx_metrics.training.pairwise_data import (
+from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.judgements.readers import read_judged
+from ctx_metrics.meta.measures.taus import preferences_from_scores
+from ctx_metrics.training.pairwise.data import (
     count_pairs,
     read_pair_sets,
     say_shared,
@@ -77,7 +77,7 @@ def test_a_pair_with_an_output_that_is_not_there(put, monkeypatch, caplog):
     path = put("x.tsv", "better|worse|ref", "a|b|r")
     judged = preferences(rows=((0, 0, 1), (1, 0, 1)))
     judged.hypotheses[0][1] = None
-    monkeypatch.setattr("ctx_metrics.training.pairwise_data.read_judged", lambda *_, **__: [judged])
+    monkeypatch.setattr("ctx_metrics.training.pairwise.data.read_judged", lambda *_, **__: [judged])
     assert read_pair_sets([path]).counts[path] == {"rows": 2, "kept": 1, "without an output": 1}
 
 
@@ -259,7 +259,7 @@ def test_a_path_without_a_pair(put, lines, says):
 
 def test_scores_of_systems_alone(put, monkeypatch):
     judged = JudgedSet("toy", ["A", "B"], 1, [["a"], ["b"]], [["r"]], system_scores=np.array([1.0, 2]))
-    monkeypatch.setattr("ctx_metrics.training.pairwise_data.read_judged", lambda *_, **__: [judged])
+    monkeypatch.setattr("ctx_metrics.training.pairwise.data.read_judged", lambda *_, **__: [judged])
     with pytest.raises(InputError, match="toy: has scores of systems alone"):
         read_pairs([put("any.tsv")])
 

@@ -13,16 +13,16 @@ from safetensors.numpy import load_file
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.meta.judged import JudgedSet
-from ctx_metrics.metrics.feature_specs import parse_features
-from ctx_metrics.metrics.features import feature_scores
+from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.features.specs import parse_features
+from ctx_metrics.features import feature_scores
 from ctx_metrics.models.hub import file_sha256
-from ctx_metrics.models.pairwise import PairwiseModel
-from ctx_metrics.models.pairwise_network import Shape
-from ctx_metrics.models.sentence_vectors import SentenceVectors, parse_source
-from ctx_metrics.training import pairwise, pairwise_trainer
-from ctx_metrics.training.comparisons import strict_tau
-from ctx_metrics.training.pairwise import (
+from ctx_metrics.models.pairwise.model import PairwiseModel
+from ctx_metrics.models.pairwise.network import Shape
+from ctx_metrics.models.pairwise.sentence_vectors import SentenceVectors, parse_source
+from ctx_metrics.training.pairwise import learn as pairwise, trainer as pairwise_trainer
+from ctx_metrics.training.pairwise.comparisons import strict_tau
+from ctx_metrics.training.pairwise.learn import (
     STATE,
     Architecture,
     Reader,
@@ -35,7 +35,7 @@ from ctx_metrics.training.pairwise import (
     one_thread,
     prepared,
 )
-from ctx_metrics.training.pairwise_recipe import MODERN, PairwiseRecipe
+from ctx_metrics.training.pairwise.recipe import MODERN, PairwiseRecipe
 
 NAN = float("nan")
 RECIPE = replace(MODERN, epochs=4, batch=8, learning_rate=0.05)

@@ -10,8 +10,8 @@ from safetensors.numpy import load_file, save_file
 
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models.hub import file_sha256
-from ctx_metrics.models.pairwise import PairwiseModel
-from ctx_metrics.models.sentence_vectors import SentenceVectors, parse_source
+from ctx_metrics.models.pairwise.model import PairwiseModel
+from ctx_metrics.models.pairwise.sentence_vectors import SentenceVectors, parse_source
 
 TEXTS = ["The cat sat on the mat.", "A cat sat on a mat.", "Cats sit.", "It rained all day in the town."]
 VECTORS = ("encoder@0:5", "encoder@3")

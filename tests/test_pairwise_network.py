@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.models.pairwise_network import PairwiseNetwork, Shape, mean_probability, probability
-from ctx_metrics.training.pairwise_costs import kendall_cost, logistic_cost
+from ctx_metrics.models.pairwise.network import PairwiseNetwork, Shape, mean_probability, probability
+from ctx_metrics.training.pairwise.costs import kendall_cost, logistic_cost
 
 SHAPES = [
     Shape(vectors, features, hidden, tied, antisymmetric)

@@ -1,7 +1,7 @@
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.training.pairwise_recipe import COSTS, MODERN, PAPER, RECIPES, PairwiseRecipe
+from ctx_metrics.training.pairwise.recipe import COSTS, MODERN, PAPER, RECIPES, PairwiseRecipe
 
 
 def test_the_papers_recipe():

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.models.pairwise_network import PairwiseNetwork, Shape, mean_probability
-from ctx_metrics.training import pairwise_trainer
-from ctx_metrics.training.comparisons import Comparisons
-from ctx_metrics.training.pairwise_costs import kendall_cost, logistic_cost
-from ctx_metrics.training.pairwise_recipe import PairwiseRecipe
-from ctx_metrics.training.pairwise_trainer import Check, PairwiseTrainer, margins
+from ctx_metrics.models.pairwise.network import PairwiseNetwork, Shape, mean_probability
+from ctx_metrics.training.pairwise import trainer as pairwise_trainer
+from ctx_metrics.training.pairwise.comparisons import Comparisons
+from ctx_metrics.training.pairwise.costs import kendall_cost, logistic_cost
+from ctx_metrics.training.pairwise.recipe import PairwiseRecipe
+from ctx_metrics.training.pairwise.trainer import Check, PairwiseTrainer, margins
 
 SMALL = PairwiseRecipe(batch=10, epochs=3)
 SHAPE = Shape(vectors=6, features=2, hidden=3)

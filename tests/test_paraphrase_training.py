@@ -14,15 +14,15 @@ from torch import nn
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.models.adapted_classifier import new_classifier
-from ctx_metrics.models.low_rank import LowRankLinear, learned, merge
-from ctx_metrics.models.pair_classifier import new_pair_classifier
-from ctx_metrics.models.paraphrase import ParaphraseClassifier
-from ctx_metrics.models.sequence_classifier import load_tokenizer
-from ctx_metrics.training import paraphrase
-from ctx_metrics.training.paraphrase import ADAPTED, WHOLE, figures, learn
-from ctx_metrics.training.paraphrase_data import LabelledPairs, joined, read_labelled, split
-from ctx_metrics.training.paraphrase_output import write_model
+from ctx_metrics.models.paraphrase.adapted import new_classifier
+from ctx_metrics.models.paraphrase.low_rank import LowRankLinear, learned, merge
+from ctx_metrics.models.paraphrase.pair import new_pair_classifier
+from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
+from ctx_metrics.models.paraphrase.sequence_classifier import load_tokenizer
+from ctx_metrics.training.paraphrase import learn as paraphrase
+from ctx_metrics.training.paraphrase.learn import ADAPTED, WHOLE, figures, learn
+from ctx_metrics.training.paraphrase.data import LabelledPairs, joined, read_labelled, split
+from ctx_metrics.training.paraphrase.folder import write_model
 
 QUIET = EngineOptions(quiet=True)
 SMALL = replace(ADAPTED, rank=4, learning_rate=3e-3, epochs=2, batch=8)
@@ -79,7 +79,7 @@ def test_what_is_trained_of_an_adapted_classifier(tiny_bert):
 def test_an_encoder_without_linear_layers_cannot_be_adapted(tmp_path, tiny_bert, monkeypatch):
     with pytest.raises(InputError, match="rank 49 is more than the encoder's width, 48; choose a lower one"):
         new_classifier(tiny_bert, 49)
-    monkeypatch.setattr("ctx_metrics.models.adapted_classifier.adapt", lambda network, rank: 0)
+    monkeypatch.setattr("ctx_metrics.models.paraphrase.adapted.adapt", lambda network, rank: 0)
     with pytest.raises(InputError, match="no linear layers that could be adapted; train it whole with --rank 0"):
         new_classifier(tiny_bert, 2)
 

@@ -9,7 +9,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
 from ctx_metrics import DocumentPairedTest, InputError, read_lines, resample_documents
-from ctx_metrics.metrics.base import ContextMetric, SystemResult
+from ctx_metrics.scoring.base import ContextMetric, SystemResult
 from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF
 
 REFERENCES, IDS = ([read_lines(str(EXAMPLES / REF))], read_lines(str(EXAMPLES / DOCIDS)))

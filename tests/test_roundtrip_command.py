@@ -8,7 +8,7 @@ import time
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.roundtrip.backtranslator import back_translator
+from ctx_metrics.roundtrip.translate import back_translator
 from ctx_metrics.roundtrip.command import CommandTranslator
 from ctx_metrics.roundtrip.options import BackTranslation
 

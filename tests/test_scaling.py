@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.models import scaling
-from ctx_metrics.models.scaling import fit_min_max, fit_pca, project, scale
+from ctx_metrics.models.pairwise import scaling
+from ctx_metrics.models.pairwise.scaling import fit_min_max, fit_pca, project, scale
 
 
 def drawn(n, width, seed=3):

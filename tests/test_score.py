@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.base import Score, Signature
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.metrics.base import ContextMetric, ContextScore, ContextSignature, SystemResult, signature_value
+from ctx_metrics.scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult, signature_value
 from ctx_metrics.notices import logger
 from ctx_metrics.run.context import Capabilities
 

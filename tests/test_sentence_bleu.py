@@ -8,7 +8,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.metrics.sentence_bleu import SentenceBLEU, moses_sentence_bleu
+from ctx_metrics.scoring.sentence_bleu import SentenceBLEU, moses_sentence_bleu
 
 # What Moses' sentence-bleu gives, worked by hand: m/h are matches and n-grams of each order, each with one added.
 GOLDEN = [
@@ -136,7 +136,7 @@ def test_references_are_those_of_each_corpus():
 
 
 def test_reference_ngrams_are_made_once(monkeypatch):
-    from ctx_metrics.metrics import sentence_bleu
+    from ctx_metrics.scoring import sentence_bleu
 
     made = []
     inner = sentence_bleu.pooled_references
@@ -158,7 +158,7 @@ def test_a_tokenizer_that_cannot_be_loaded(monkeypatch):
     def missing(*args, **options):
         raise RuntimeError("\nIt needs more.\n\n    pip install it\n")
 
-    monkeypatch.setattr("ctx_metrics.metrics.sentence_bleu.BLEU.__init__", missing)
+    monkeypatch.setattr("ctx_metrics.scoring.sentence_bleu.BLEU.__init__", missing)
     with pytest.raises(InputError) as error:
         SentenceBLEU(tokenize="ja-mecab")
     assert str(error.value) == "sentencebleu: the tokenizer ja-mecab cannot be loaded: It needs more. pip install it"
@@ -184,5 +184,5 @@ def test_pickled_metric_scores_on():
 
 
 def test_bleu_needs_no_torch():
-    code = "import sys, ctx_metrics.metrics.sentence_bleu as m; m.SentenceBLEU(); assert 'torch' not in sys.modules"
+    code = "import sys, ctx_metrics.scoring.sentence_bleu as m; m.SentenceBLEU(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,7 +10,7 @@ from ctx_metrics.engine.encoder import shared_encoder
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.models import hub
-from ctx_metrics.models.sentence_vectors import SentenceVectors, VectorSource, parse_source
+from ctx_metrics.models.pairwise.sentence_vectors import SentenceVectors, VectorSource, parse_source
 
 TEXTS = ["the old cat sat", "a dog", "", "birds sing slow songs in light rain", "a dog", " ", "the river ran fast home"]
 GLOVE = "the 3 4\ncat 0 2\nThe 0 -5\nnothing 0 0\n"

@@ -16,13 +16,14 @@ from pairwise_folders import write_pairwise
 from ctx_metrics import COMET, SLIDE
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.metrics.bilstm import BiLSTM
-from ctx_metrics.metrics.esim import ESIM
-from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example, load_estimator
+from ctx_metrics.metrics.learned import BiLSTM
+from ctx_metrics.metrics.learned import ESIM
+from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
+from ctx_metrics.models.load import load_estimator
 from ctx_metrics.models.hub import file_sha256
-from ctx_metrics.models.learned_estimator import kind_of, load_learned
-from ctx_metrics.models.regressor import CONFIG_KIND, AlignmentRegressor
-from ctx_metrics.models.trained import FIELDS, load_weights, read_config, write_model
+from ctx_metrics.models.learned.estimator import kind_of, load_learned
+from ctx_metrics.models.learned.regressor import CONFIG_KIND, AlignmentRegressor
+from ctx_metrics.models.folder import FIELDS, load_weights, read_config, write_model
 
 QUIET = EngineOptions(quiet=True)
 EXAMPLE = Example("the cat sat", "a cat sat on the mat", "the old cat")
@@ -456,7 +457,7 @@ def test_a_model_of_the_hub(folder, monkeypatch, tmp_path):
     snapshot = folder.rename(tmp_path / "0123456789abcdef0123456789abcdef01234567")
     asked = []
     monkeypatch.setattr(
-        "ctx_metrics.models.learned_estimator.hub_folder",
+        "ctx_metrics.models.learned.estimator.hub_folder",
         lambda name, kind: asked.append(name) or ("owner/name", snapshot),
     )
     estimator = load_learned("esim", "owner/name@v1", QUIET)
@@ -467,7 +468,7 @@ def test_a_model_of_the_hub(folder, monkeypatch, tmp_path):
 
 
 def test_embedded_is_the_kinds_own_folder(tmp_path, tiny_bert, monkeypatch):
-    monkeypatch.setattr("ctx_metrics.models.learned_estimator.EMBEDDED_FOLDER", tmp_path / "embedded" / "regressor")
+    monkeypatch.setattr("ctx_metrics.models.learned.estimator.EMBEDDED_FOLDER", tmp_path / "embedded" / "regressor")
     for kind in ("bilstm", "esim"):
         write_learned(tmp_path / "embedded" / kind, kind, tiny_bert)
     for name in (None, "embedded"):

@@ -5,13 +5,13 @@ from scipy.stats import pearsonr
 
 from ctx_metrics import BERTR, COMET
 from ctx_metrics.meta.evaluation import Significance, evaluate
-from ctx_metrics.meta.judged import JudgedSet
+from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, score_set
-from ctx_metrics.models.regressor import predict
-from ctx_metrics.training.data import judgements
-from ctx_metrics.training.embedded import DA15_PAIRS, document_windows, read_da_year
-from ctx_metrics.training.fit import Recipe, fit
+from ctx_metrics.models.learned.regressor import predict
+from ctx_metrics.training.quality.data import judgements
+from embedded_regressor import DA15_PAIRS, document_windows, read_da_year
+from embedded_fit import Recipe, fit
 
 
 def test_judgements_and_windows():

@@ -22,10 +22,10 @@ from training_cache_conftest import (
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.errors import ModelError
-from ctx_metrics.training import cache as module
-from ctx_metrics.training import cache_plan
-from ctx_metrics.training.cache import EmbeddingCache
-from ctx_metrics.training.cache_plan import groups
+from ctx_metrics.training.kept import token_states as module
+from ctx_metrics.training.kept import plan as cache_plan
+from ctx_metrics.training.kept.token_states import EmbeddingCache
+from ctx_metrics.training.kept.plan import groups
 
 
 @pytest.mark.parametrize("on_disk", [True, False])

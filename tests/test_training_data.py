@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judged import JudgedSet
-from ctx_metrics.training.data import (
+from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.training.quality.data import (
     Judgement,
     averaged,
     check_inputs,

@@ -6,8 +6,8 @@ import pytest
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.training.development import read_development
-from ctx_metrics.training.embedded import DA15_PAIRS
+from ctx_metrics.training.quality.development import read_development
+from embedded_regressor import DA15_PAIRS
 
 
 @pytest.fixture

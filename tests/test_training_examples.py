@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.training.embedded import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
-from ctx_metrics.training.examples import FLAT, read_training_set, standardised
+from embedded_regressor import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
+from ctx_metrics.training.quality.examples import FLAT, read_training_set, standardised
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_real_post_edits(shared_data):
 
 @pytest.mark.slow
 def test_targets_of_the_embedded_model(shared_data, da):
-    """The training set that the shipped comet was fitted to, which training.embedded reads by itself."""
+    """The training set that the shipped comet was fitted to, which embedded_regressor reads by itself."""
     rows, targets, _ = training_set(shared_data)
     mqm = [str(shared_data / "wmt20_21_mqm" / f"{name}.tsv.xz") for name in MQM_FILES]
     found = read_training_set(

@@ -12,17 +12,17 @@ from ctx_metrics.cli.train import some_rows
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.meta.scoring import MetricSettings
-from ctx_metrics.models.learned_estimator import LearnedEstimator
+from ctx_metrics.models.learned.estimator import LearnedEstimator
 from ctx_metrics.models.estimator import Example
-from ctx_metrics.models.regressor import AlignmentRegressor
-from ctx_metrics.training import learn as learn_module
-from ctx_metrics.training.cache import EmbeddingCache
-from ctx_metrics.training.development import read_development
-from ctx_metrics.training.examples import read_training_set
-from ctx_metrics.training.learn import STATE, Architecture, digest, learn
-from ctx_metrics.training.recipe import COMET, Recipe
-from ctx_metrics.training.teacher import taught
-from ctx_metrics.training.trainer import Trainer
+from ctx_metrics.models.learned.regressor import AlignmentRegressor
+from ctx_metrics.training.quality import learn as learn_module
+from ctx_metrics.training.kept.token_states import EmbeddingCache
+from ctx_metrics.training.quality.development import read_development
+from ctx_metrics.training.quality.examples import read_training_set
+from ctx_metrics.training.quality.learn import STATE, Architecture, digest, learn
+from ctx_metrics.training.quality.recipe import COMET, Recipe
+from ctx_metrics.training.quality.teacher import taught
+from ctx_metrics.training.quality.trainer import Trainer
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 RECIPE = Recipe(learning_rate=5e-3, epochs=2, batch=8, patience=None)
@@ -230,7 +230,7 @@ def test_a_teacher_s_scores_are_kept_and_read_again(tmp_path, monkeypatch, caplo
     teacher, known, kept = MetricSettings("chrf", CHRF), {"a": (None, None)}, tmp_path / "kept.npz"
     first, signature = taught(training, teacher, known, engine=QUIET, kept=kept)
     plain, _ = taught(training, teacher, known, engine=QUIET)
-    monkeypatch.setattr("ctx_metrics.training.teacher.score_set", lambda *_: pytest.fail("it is scored again"))
+    monkeypatch.setattr("ctx_metrics.training.quality.teacher.score_set", lambda *_: pytest.fail("it is scored again"))
     again, same = taught(training, teacher, known, engine=QUIET, kept=kept)
     assert first.targets.tolist() == plain.targets.tolist() == again.targets.tolist() and same == signature
     assert f"the teacher's scores are read from {kept}" in caplog.text

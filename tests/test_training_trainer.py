@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from torch import nn
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.models.learned import NETWORKS, Shape
-from ctx_metrics.training import trainer as trainer_module
+from ctx_metrics.models.learned.networks import NETWORKS, Shape
+from ctx_metrics.training.quality import trainer as trainer_module
 from ctx_metrics.training.batches import epoch_batches
-from ctx_metrics.training.examples import TrainingSet
-from ctx_metrics.training.inputs import PairInputs
+from ctx_metrics.training.quality.examples import TrainingSet
+from ctx_metrics.training.quality.inputs import PairInputs
 from ctx_metrics.training.interruption import deferred
-from ctx_metrics.training.losses import pairwise_hinge, squared_error
-from ctx_metrics.training.recipe import Recipe
-from ctx_metrics.training.trainer import Trainer
+from ctx_metrics.training.quality.losses import pairwise_hinge, squared_error
+from ctx_metrics.training.quality.recipe import Recipe
+from ctx_metrics.training.quality.trainer import Trainer
 
 ROWS, WIDTH = 26, 6
 

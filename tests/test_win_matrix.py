@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.colors import to_rgba  # noqa: E402
 
 from ctx_metrics.meta import plots  # noqa: E402
-from ctx_metrics.meta.bradley_terry import Ranking, rank  # noqa: E402
+from ctx_metrics.meta.measures.bradley_terry import Ranking, rank  # noqa: E402
 from ctx_metrics.meta.plots.figure import BLUE, VERMILION  # noqa: E402
 from ctx_metrics.meta.plots.win_matrix import short_names, win_matrix  # noqa: E402
 

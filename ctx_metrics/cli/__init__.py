@@ -16,7 +16,7 @@ from typing import Optional
 from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries
 from ..writing import check_not_input
-from .hints import hints
+from .score.hints import hints
 
 # a module each, - being _ in its name
 SUBCOMMANDS = {

@@ -17,7 +17,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
-    from ..models.convert import convert
+    from ..models.comet.convert import convert
 
     folder = Path(args.folder)
     convert(args.model, folder)

@@ -170,7 +170,7 @@ def embedded() -> Iterator[Finding]:
     try:
         from ..models.estimator import EMBEDDED_FOLDER
         from ..models.hub import EMBEDDED, file_sha256, resolve
-        from ..models.trained import WEIGHTS, read_config
+        from ..models.folder import WEIGHTS, read_config
     except Exception as error:  # as above
         yield Finding("models", "", f"cannot be imported: {error}", "mend the versions above")
         return

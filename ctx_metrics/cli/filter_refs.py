@@ -38,9 +38,9 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    from ..plugin.arguments import add_engine_arguments
+    from ..run.flags import add_engine_arguments
     from ..pseudo_references.options import add_pseudo_arguments
-    from .inputs import language_pair
+    from .common.inputs import language_pair
 
     parser.usage, parser.epilog = USAGE, EXAMPLES
     group = parser.add_argument_group("inputs")
@@ -141,7 +141,7 @@ def file_names(paths: Sequence[str], form: str) -> list[str]:
 
 def filtered(selection: "Selection", number: int, lines: Sequence[str], form: str) -> str:
     """The text of one pseudo-reference system's file."""
-    from .output import as_json
+    from .common.output import as_json
 
     kept = selection.streams[number]
     if form == "text":
@@ -158,7 +158,7 @@ def filtered(selection: "Selection", number: int, lines: Sequence[str], form: st
 
 def scores(selection: "Selection") -> str:
     """The table of all scores: a line a segment and system; kept is 1 or 0, a score that was not asked for is empty."""
-    from .output import tsv
+    from .common.output import tsv
 
     rows = [
         (segment + 1, name, of_system[segment], int(stream[segment] is not None))
@@ -172,7 +172,7 @@ def report(
     selection: "Selection", systems: "Sequence[Segments]", shares: Sequence[Sequence[float]], guard: Optional[float]
 ) -> str:
     """What the command prints: lines kept and dropped, and with systems under test the guard's shares, in per cent."""
-    from .output import table
+    from .common.output import table
 
     counts = [[*map(str, row)] for row in zip(selection.names, selection.kept, selection.dropped)]
     tables = [table(["Pseudo-references", "Kept", "Dropped"], counts)]

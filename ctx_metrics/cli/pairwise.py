@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import notice
-from ..plugin.arguments import add_engine_arguments, positive
+from ..run.flags import add_engine_arguments
+from ..run.flag_types import positive
 from ..run.context import build, capabilities
 from ..run.streams import Segments, check_lengths, names_fault, system_names
 from ..writing import check_writable
-from . import output
-from .argument_types import add_text_arguments, output_file, seed
-from .inputs import Inputs, check_context, inputs_of, language_pair, read_files
-from .meta_arguments import probability
+from .common import output
+from ..run.flag_types import add_text_arguments, output_file, seed
+from .common.inputs import Inputs, check_context, inputs_of, language_pair, read_files
+from ..run.flag_types import probability
 
 if TYPE_CHECKING:
-    from ..meta.bradley_terry import Ranking
+    from ..meta.measures.bradley_terry import Ranking
 
 FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o
 NAME = 8  # letters of a name at the head of a column
@@ -167,10 +168,10 @@ def _check(args: Namespace) -> None:
 
 
 def _rank(args: Namespace) -> int:
-    from ..meta.bradley_terry import rank
-    from ..meta.serialize import one_line
+    from ..meta.measures.bradley_terry import rank
+    from ..meta.output.serialize import one_line
     from ..metrics.pairwise import Pairwise
-    from ..metrics.resample import say_few_documents
+    from ..scoring.resample import say_few_documents
 
     _check(args)
     check_writable(args.output)
@@ -274,9 +275,9 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Nam
 
 def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
     """The ranking, the matrix, what they mean, and the signature."""
-    from ..meta.bradley_terry import PRIOR
+    from ..meta.measures.bradley_terry import PRIOR
     from ..meta.plots.win_matrix import short_names
-    from ..meta.tables import WIDTH
+    from ..meta.output.tables import WIDTH
 
     decimals = output.DECIMALS["table"] if args.width is None else args.width
     order, level = ranking.order, f"{100 * ranking.confidence:g} %"

@@ -4,22 +4,24 @@ A classifier gives the chance that two sentences say the same. The metrics prsen
 pseudo-references that it calls paraphrases of the reference.
 """
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from math import isnan
-from os.path import expanduser, isfile
+from os.path import expanduser
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, Optional
 
+from ..run.flag_types import file_or_share, rank
 from ..errors import InputError
 from ..notices import notice
-from ..plugin.arguments import add_engine_arguments, positive
+from ..run.flags import add_engine_arguments
+from ..run.flag_types import positive
 from ..writing import check_writable, leftovers, remove_leftovers, write_whole
-from .argument_types import above_0, at_least_0, output_file, patience, seed
+from ..run.flag_types import above_0, at_least_0, output_file, patience, seed
 
 if TYPE_CHECKING:
-    from ..training.paraphrase import ParaphraseRecipe
-    from ..training.paraphrase_data import LabelledPairs
+    from ..training.paraphrase.learn import ParaphraseRecipe
+    from ..training.paraphrase.data import LabelledPairs
 
 EPILOG = """\
 examples:
@@ -56,29 +58,6 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(args: Namespace) -> int:
     return args.run_command(args)
-
-
-def file_or_share(text: str) -> Union[str, float]:
-    """A file's name, or a number above 0 and below 1.
-
-    >>> file_or_share("0.1"), file_or_share("dev.tsv")
-    (0.1, 'dev.tsv')
-    """
-    path = expanduser(text)
-    if isfile(path):
-        return path
-    try:
-        share = float(text)
-    except ValueError:
-        return path
-    if not 0 < share < 1:
-        raise ArgumentTypeError(f"{text} is no file, and no share above 0 and below 1")
-    return share
-
-
-def rank(text: str) -> int:
-    """0, or a number above it."""
-    return 0 if text == "0" else positive(text)
 
 
 def _add_train(parser: ArgumentParser) -> None:
@@ -171,7 +150,7 @@ def recipe_of(args: Namespace) -> "ParaphraseRecipe":
     """The usual recipe for the rank, with what the command line says in its place."""
     from dataclasses import fields, replace
 
-    from ..training.paraphrase import ADAPTED, WHOLE, ParaphraseRecipe
+    from ..training.paraphrase.learn import ADAPTED, WHOLE, ParaphraseRecipe
 
     names = [field.name for field in fields(ParaphraseRecipe)]
     given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
@@ -183,7 +162,7 @@ def recipe_of(args: Namespace) -> "ParaphraseRecipe":
 
 
 def _train(args: Namespace) -> int:
-    from .train import say_stopped
+    from .common.trainings import say_stopped
 
     _check_out(Path(args.out), args.overwrite)
     try:
@@ -195,13 +174,13 @@ def _train(args: Namespace) -> int:
 def _learn(args: Namespace) -> int:
     from ..language import guard_english
     from ..training.card import Source
-    from ..training.data import data_sha256
-    from ..training.learn import STATE
-    from ..training.paraphrase import learn
-    from ..training.paraphrase_data import joined, read_labelled, split
-    from ..training.paraphrase_output import CARD, card, write_model
-    from . import output
-    from .train import name_of
+    from ..training.quality.data import data_sha256
+    from ..training.quality.learn import STATE
+    from ..training.paraphrase.learn import learn
+    from ..training.paraphrase.data import joined, read_labelled, split
+    from ..training.paraphrase.folder import CARD, card, write_model
+    from .common import output
+    from .common.trainings import name_of
 
     out, recipe = Path(args.out), recipe_of(args)
     read = {path: read_labelled(path) for path in args.train}
@@ -249,7 +228,7 @@ def _learn(args: Namespace) -> int:
 
 def _check_out(out: Path, overwrite: bool) -> None:
     """Raise InputError, before anything is read, where --out holds something else than a stopped training; makes nothing."""
-    from ..training.learn import STATE
+    from ..training.quality.learn import STATE
 
     check_writable(str(out), folder=True)
     there = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
@@ -261,9 +240,9 @@ def _check_out(out: Path, overwrite: bool) -> None:
 
 def _score(args: Namespace) -> int:
     from ..language import guard_english
-    from ..meta.readers.sentence_pairs import say_empty
-    from ..models.paraphrase import MAX_LENGTH, ParaphraseClassifier
-    from . import output
+    from ..judgements.readers.sentence_pairs import say_empty
+    from ..models.paraphrase.classifier import MAX_LENGTH, ParaphraseClassifier
+    from .common import output
 
     if len(args.pairs) > 2:
         args.command_parser.error("name one file of pairs, or two of sentences")
@@ -280,7 +259,7 @@ def _score(args: Namespace) -> int:
     found = classifier.probabilities(pairs)
     output.write("".join(f"{value:.{args.width}f}\n" for value in found), args.output)
     if labelled is not None:
-        from ..training.paraphrase import figures
+        from ..training.paraphrase.learn import figures
 
         values = figures(found, labelled.labels).items()
         said = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
@@ -294,9 +273,9 @@ def _score(args: Namespace) -> int:
 def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], Optional[LabelledPairs]]":
     """The pairs of one file, with their labels where it has them, or of two."""
     from ..corpus import read_lines
-    from ..meta.readers.rows import header_of, read_rows
-    from ..meta.readers.sentence_pairs import UnknownLayout
-    from ..training.paraphrase_data import read_labelled
+    from ..judgements.readers.rows import header_of, read_rows
+    from ..judgements.readers.sentence_pairs import UnknownLayout
+    from ..training.paraphrase.data import read_labelled
 
     if len(paths) == 2:
         first, second = map(read_lines, paths)

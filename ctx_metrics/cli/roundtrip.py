@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..notices import counted, notice
 from ..roundtrip.options import BackTranslation, add_backtranslation_arguments, checked_spec
 from ..writing import check_writable, write_whole
-from .inputs import language_pair
+from .common.inputs import language_pair
 
 INTERRUPTED = 130
 USAGE = "%(prog)s -t FILE [FILE ...] --rtt-bt hf:MODEL|cmd:COMMAND [-l PAIR] [-s FILE] [-o DIR] [flags]"
@@ -31,7 +31,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    from ..plugin.arguments import add_engine_arguments
+    from ..run.flags import add_engine_arguments
 
     parser.usage, parser.epilog = USAGE, EPILOG
     group = parser.add_argument_group("texts")
@@ -128,7 +128,7 @@ def _translate(args: Namespace, options: BackTranslation, engine, targets: list[
     from ..roundtrip.guards import guards, other_languages, same_engine
     from ..roundtrip.translate import round_trips
     from ..run.streams import system_names
-    from .output import table
+    from .common.output import table
 
     names = system_names(args.translations)
     systems = [read_lines(path, args.encoding) for path in args.translations]

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..errors import InputError
 from ..notices import counted, notice, progress
-from .bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
-from .clusters import ranks
-from .judged import JudgedSet, MetricScores
+from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
+from .inference.clusters import ranks
+from ..judgements.judged import JudgedSet, MetricScores
 from .protocols import Measurement, Protocol, TieAccuracy
 from .report import Agreement, Report
-from .significance import pairwise_permutation, perm_both, williams
+from .inference.significance import pairwise_permutation, perm_both, williams
 
 TESTS = {
     "perm-both": "PERM-BOTH permutation test",

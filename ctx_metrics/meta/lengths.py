@@ -7,7 +7,7 @@ from typing import Optional
 import numpy as np
 
 from ..corpus import document_ranges
-from .judged import JudgedSet, MetricScores, row_means
+from ..judgements.judged import JudgedSet, MetricScores, row_means
 from .protocols import Protocol
 
 

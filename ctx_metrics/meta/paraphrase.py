@@ -15,9 +15,9 @@ from ..errors import InputError
 from ..notices import notice
 from ..run.context import capabilities
 from .evaluation import Significance, evaluate
-from .judged import MetricScores
+from ..judgements.judged import MetricScores
 from .protocols import CORRELATIONS, Measurement, Protocol, SegmentCorrelation
-from .readers.sentence_pairs import PairSet
+from ..judgements.readers.sentence_pairs import PairSet
 from .report import Report
 from .scoring import MetricSettings, build_metric, lacking, score_set
 

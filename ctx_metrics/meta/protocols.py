@@ -11,9 +11,9 @@ from typing import Any, Optional
 
 import numpy as np
 
-from . import correlation, pairwise, soft_pairwise, taus, ties
-from .bootstrap import ratio
-from .judged import JudgedSet, MetricScores
+from .measures import correlation, pairwise, soft_pairwise, taus, ties
+from .inference.bootstrap import ratio
+from ..judgements.judged import JudgedSet, MetricScores
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 SPARSE = 0.5  # the share of judged outputs below which tests swap these alone

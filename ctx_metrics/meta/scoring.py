@@ -13,8 +13,8 @@ from ..notices import counted, notice, progress
 from ..run.context import Context, build, capabilities
 from ..run.streams import Segments, named
 from ..scoring.scores import of_parts, scores
-from .judged import JudgedSet, MetricScores
-from .score_files import read_kept, write_score_files
+from ..judgements.judged import JudgedSet, MetricScores
+from ..judgements.score_files import read_kept, write_score_files
 
 
 class MetricSettings(NamedTuple):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from ..run.context import Stream
-from .base import ContextScore, ContextSignature
-from .token_matching import (
+from ..scoring.base import ContextScore, ContextSignature
+from ..scoring.token_matching import (
     Layers,
     Matching,
     TokenMatchingMetric,

@@ -8,8 +8,8 @@ import numpy as np
 from ..errors import InputError
 from ..notices import notice
 from ..run.context import Stream
-from .base import ContextScore, ContextSignature
-from .token_matching import (
+from ..scoring.base import ContextScore, ContextSignature
+from ..scoring.token_matching import (
     Layers,
     Matching,
     TokenMatchingMetric,

@@ -7,8 +7,8 @@ from ..corpus import Corpus
 from ..models.hub import EMBEDDED
 from ..notices import notice
 from ..run.context import Stream
-from .base import ContextScore, ContextSignature, SystemResult
-from .estimated import EstimatorMetric, add_reading_arguments
+from ..scoring.base import ContextScore, ContextSignature, SystemResult
+from ..scoring.estimated import EstimatorMetric, add_reading_arguments
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -70,7 +70,7 @@ class COMET(EstimatorMetric):
 
     @staticmethod
     def _load_estimator(**load: Any) -> "Estimator":
-        from ..models.estimator import load_estimator
+        from ..models.load import load_estimator
 
         return load_estimator(**load)
 

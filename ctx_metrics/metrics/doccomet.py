@@ -10,9 +10,9 @@ from ..models.estimator import Example
 from ..notices import notice
 from ..run.context import Stream
 from ..windows import Window
-from .base import ContextScore, ContextSignature, SystemResult
+from ..scoring.base import ContextScore, ContextSignature, SystemResult
 from .comet import COMET, add_model_arguments
-from .windowed import score_windows
+from ..scoring.windowed import score_windows
 
 CONTEXT = 2
 

@@ -1,11 +1,11 @@
-"""What the metrics `bilstm`, `bilstmatt` and `esim` share (Mathur, Baldwin and Cohn 2019, section 3.2)."""
+"""BiLSTM, BiLSTM with attention and ESIM: trained metrics (Mathur, Baldwin and Cohn 2019, section 3.2)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 from ..run.context import Stream
-from .base import ContextScore, ContextSignature
-from .estimated import EstimatorMetric, add_reading_arguments
+from ..scoring.base import ContextScore, ContextSignature
+from ..scoring.estimated import EstimatorMetric, add_reading_arguments
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -52,7 +52,7 @@ class LearnedMetric(EstimatorMetric):
 
     @staticmethod
     def _load_estimator(**load: Any) -> "Estimator":
-        from ..models.learned_estimator import load_learned
+        from ..models.learned.estimator import load_learned
 
         return load_learned(**load)
 
@@ -68,3 +68,27 @@ class LearnedMetric(EstimatorMetric):
             "(Default: embedded, English only)",
         )
         add_reading_arguments(group, name)
+
+
+class BiLSTM(LearnedMetric):
+    """BiLSTM states of both texts, pooled and compared as vectors. Takes what LearnedMetric takes."""
+
+    NAME = "BiLSTM"
+
+
+class BiLSTMAtt(LearnedMetric):
+    """BiLSTM states of both texts, replaced by what they attend to in the other one, pooled and compared.
+
+    Takes what LearnedMetric takes.
+    """
+
+    NAME = "BiLSTMAtt"
+
+
+class ESIM(LearnedMetric):
+    """Attention between the two texts, and a second BiLSTM over what it compares (Chen et al. 2017).
+
+    Takes what LearnedMetric takes.
+    """
+
+    NAME = "ESIM"

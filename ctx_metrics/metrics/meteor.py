@@ -9,9 +9,9 @@ from ..corpus import Corpus
 from ..errors import InputError
 from ..notices import notice
 from ..run.context import Capabilities, Stream
-from .base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
-from .segment_counts import counted_result
-from .tokenization import Words, add_tokenize_argument, tokenizer_for
+from ..scoring.base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
+from ..scoring.segment_counts import counted_result
+from ..scoring.tokenization import Words, add_tokenize_argument, tokenizer_for
 
 ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
 STEMMING = ("auto", "porter", "none")

@@ -9,9 +9,9 @@ from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..notices import notice
 from ..run.context import Capabilities, Stream
-from .base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
-from .segment_counts import counted_result
-from .tokenization import Words, add_tokenization_arguments, tokenizer_for
+from ..scoring.base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
+from ..scoring.segment_counts import counted_result
+from ..scoring.tokenization import Words, add_tokenization_arguments, tokenizer_for
 
 MAX_ORDER = 5
 BETA = math.log(0.5) / math.log(1.5) ** 2

@@ -12,12 +12,12 @@ from ..errors import InputError, ModelError
 from ..language import guard_english
 from ..notices import counted, place
 from ..run.context import Capabilities, Stream
-from .base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
-from .feature_specs import Feature, parse_features
-from .features import FeatureSettings, feature_scores, feature_settings
+from ..scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
+from ..features.specs import Feature, parse_features
+from ..features import FeatureSettings, feature_scores, feature_settings
 
 if TYPE_CHECKING:
-    from ..models.pairwise import Outputs
+    from ..models.pairwise.model import Outputs
 
 
 class PairwiseScore(ContextScore):
@@ -66,7 +66,7 @@ class Pairwise(ContextMetric):
         **context: Any,
     ):
         super().__init__(references, systems=systems, **context)
-        from ..models.pairwise import PairwiseModel
+        from ..models.pairwise.model import PairwiseModel
 
         if against and baseline:
             raise InputError(

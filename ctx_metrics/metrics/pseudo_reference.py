@@ -1,9 +1,10 @@
-"""What the pseudo-reference metrics share (Yoshimura et al. 2019): outputs of other systems as references beside the gold
-ones, where a filter accepts them."""
+"""The pseudo-reference metrics (Yoshimura et al. 2019): outputs of other systems as references beside the gold ones, where a
+filter accepts them."""
 
 from collections.abc import Sequence
 from typing import Any, Optional
 
+from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
@@ -11,7 +12,9 @@ from ..errors import InputError
 from ..notices import counted, notice
 from ..pseudo_references.options import PseudoFilter
 from ..run.context import Capabilities, Stream
-from .derived import DerivedMetric, Texts
+from ..scoring.derived import DerivedMetric, Texts
+from ..scoring.sentence_bleu import SentenceBLEU
+from ..scoring.tokenization import add_chrf_arguments, add_tokenization_arguments, tokenizer_for
 
 
 class PseudoReferenceMetric(DerivedMetric):
@@ -104,3 +107,77 @@ class PseudoReferenceMetric(DerivedMetric):
             found = select(corpus.references, self.pseudo, self.filter, **self._filter_arguments)
             self._selected = (corpus.references, found)
         return self._selected[1]
+
+
+class PRBLEU(PseudoReferenceMetric):
+    """sacrebleu's corpus BLEU against the gold references and the kept pseudo-references together, in [0, 100].
+
+    references          the gold references; always kept
+    context             as PseudoReferenceMetric takes it
+    tokenize            one of BLEU's tokenizers; default by the target language, 13a
+    lowercase           whether case is ignored
+
+    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
+    """
+
+    NAME = "PRBLEU"
+    _INNER: type[Metric] = BLEU
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Stream]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        *,
+        tokenize: Optional[str] = None,
+        lowercase: bool = False,
+        **context: Any,
+    ):
+        inner = self._INNER(lowercase=lowercase, tokenize=tokenizer_for(tokenize, context.get("target_lang")))
+        super().__init__(inner, references, systems=systems, **context)
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --NAME-* of the sacrebleu command."""
+        add_tokenization_arguments(group, cls.NAME.lower(), "the target language")
+
+
+class PRSentBLEU(PRBLEU):
+    """100 times the mean of Moses' sentence BLEU against the gold references and the kept pseudo-references together.
+
+    Takes what PRBLEU takes.
+    """
+
+    NAME = "PRSentBLEU"
+    _INNER = SentenceBLEU
+
+
+class PRChrF(PseudoReferenceMetric):
+    """sacrebleu's corpus chrF, each segment against the best of its gold references and kept pseudo-references, in [0, 100].
+
+    references          the gold references; always kept
+    context             as PseudoReferenceMetric takes it
+    char_order, word_order, beta    chrF's
+
+    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
+    """
+
+    NAME = "PRChrF"
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Stream]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        *,
+        char_order: int = 6,
+        word_order: int = 0,
+        beta: int = 2,
+        **context: Any,
+    ):
+        inner = CHRF(char_order=char_order, word_order=word_order, beta=beta)
+        super().__init__(inner, references, systems=systems, **context)
+        self.settings["beta"] = beta
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --prchrf-* of the sacrebleu command."""
+        add_chrf_arguments(group, "prchrf")

@@ -1,17 +1,25 @@
-"""What the round-trip metrics share (Moon, Cho and Park 2020): the source against what comes back when an output is
-translated into the source language again."""
+"""The round-trip metrics (Moon, Cho and Park 2020): the source against what comes back when an output is translated into the
+source language again."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Optional
 
+from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
+from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice
 from ..run.context import Capabilities, Stream
-from .base import digest
-from .derived import DerivedMetric, Texts
+from ..scoring.base import digest
+from ..scoring.derived import DerivedMetric, Texts
+from ..scoring.segment_mean import SegmentMean
+from ..scoring.sentence_bleu import SentenceBLEU
+from ..scoring.sentence_cosine import SentenceCosine
+from ..scoring.tokenization import add_chrf_arguments, add_tokenization_arguments, tokenizer_for
+from .bertscore import BERTScore, Layers, add_model_arguments
 
 
 class RoundTripMetric(DerivedMetric):
@@ -116,3 +124,178 @@ class RoundTripMetric(DerivedMetric):
                 f"{self.NAME.lower()}: the round trip has {len(roundtrip)} segments, the system {len(corpus)}"
             )
         return Texts(roundtrip, [corpus.sources], *guards(corpus.sources, corpus.hypotheses, roundtrip))
+
+
+class RTTBLEU(RoundTripMetric):
+    """sacrebleu's corpus BLEU with the round trip as hypothesis and the source as reference, in [0, 100].
+
+    tokenize         one of BLEU's tokenizers; default by the source's language, 13a
+    lowercase        whether case is ignored
+    context          as RoundTripMetric takes it
+
+    Raises InputError where sources or round trips are missing, or their numbers differ.
+    """
+
+    NAME = "RTTBLEU"
+    _INNER: type[Metric] = BLEU
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Stream]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        *,
+        tokenize: Optional[str] = None,
+        lowercase: bool = False,
+        **context: Any,
+    ):
+        inner = self._INNER(lowercase=lowercase, tokenize=tokenizer_for(tokenize, context.get("source_lang")))
+        super().__init__(inner, references, systems=systems, **context)
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --NAME-* of the sacrebleu command."""
+        add_tokenization_arguments(group, cls.NAME.lower(), "the source's language")
+
+
+class RTTSentBLEU(RTTBLEU):
+    """100 times the mean of Moses' sentence BLEU with the round trip as hypothesis and the source as reference.
+
+    Takes what RTTBLEU takes. The paper names smoothed sentence BLEU and not which smoothing; this is the one of WMT's
+    SentBLEU baseline.
+    """
+
+    NAME = "RTTSentBLEU"
+    _INNER = SentenceBLEU
+
+
+class RTTChrF(RoundTripMetric):
+    """chrF with the round trip as hypothesis and the source as reference, in [0, 100].
+
+    average          the mean of the segments' chrF in place of sacrebleu's corpus statistics
+    char_order, word_order, beta    chrF's; word_order 2 is chrF++, beta 3 is WMT19's
+    context          as RoundTripMetric takes it
+
+    Raises InputError where sources or round trips are missing, or their numbers differ.
+    """
+
+    NAME = "RTTChrF"
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Stream]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        *,
+        average: bool = False,
+        char_order: int = 6,
+        word_order: int = 0,
+        beta: int = 2,
+        **context: Any,
+    ):
+        chrf = CHRF(char_order=char_order, word_order=word_order, beta=beta)
+        inner = SegmentMean(chrf) if average else chrf
+        super().__init__(inner, references, systems=systems, **context)
+        self.settings |= {"beta": beta, "average": "segments" if average else "corpus"}
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --rttchrf-* of the sacrebleu command."""
+        group.add_argument(
+            "--rttchrf-average",
+            action="store_true",
+            help="The mean of the segments' chrF, as the paper has it, in place of sacrebleu's corpus statistics.",
+        )
+        add_chrf_arguments(group, "rttchrf")
+
+
+class RTTSBERT(RoundTripMetric):
+    """100 times the mean cosine of the sentence embeddings of round trip and source, in [-100, 100].
+
+    model            "embedded" (the default, English), a folder or a hub name[@revision] of sentence-transformers
+    context          as RoundTripMetric takes it, and engine
+
+    Raises InputError where sources or round trips are missing or their numbers differ, ModelError for a model that cannot be
+    used, ResourceError for a device that is missing or too small.
+    """
+
+    NAME = "RTTSBERT"
+    capabilities = replace(
+        RoundTripMetric.capabilities,
+        reads=RoundTripMetric.capabilities.reads | {"engine"},
+        flags=("--rtt-sbert-",),
+    )
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Stream]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        *,
+        model: Optional[str] = None,
+        **context: Any,
+    ):
+        inner = SentenceCosine(
+            target_lang=context.get("source_lang"),
+            model=model,
+            engine=context.get("engine", EngineOptions()),
+            flag="--rtt-sbert",
+        )
+        super().__init__(inner, references, systems=systems, **context)
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flag --rtt-sbert-model of the sacrebleu command."""
+        group.add_argument(
+            "--rtt-sbert-model",
+            dest="rttsbert_model",
+            default=None,
+            metavar="MODEL",
+            help="A sentence-transformers folder or hub name[@revision]. (Default: embedded, English only)",
+        )
+
+
+class _OfRoundTrip(BERTScore):
+    NAME = "RTTBERTScore"  # for messages
+
+
+class RTTBERTScore(RoundTripMetric):
+    """100 times the mean BERTScore F1 with the round trip as hypothesis and the source as reference, in [-100, 100].
+
+    model            "embedded" (the default, English), paper, a folder or a hub name[@revision]
+    layers           as BERTScore takes them
+    idf              weights from the source segments: plus-one (bert_score's, the default), paper, or none
+    context          as RoundTripMetric takes it, and engine
+
+    Raises InputError where sources or round trips are missing or their numbers differ, ModelError for a model that cannot be
+    used, ResourceError for a device that is missing or too small.
+    """
+
+    NAME = "RTTBERTScore"
+    capabilities = replace(
+        RoundTripMetric.capabilities,
+        reads=RoundTripMetric.capabilities.reads | {"engine"},
+        flags=("--rtt-bertscore-",),
+    )
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Stream]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        *,
+        model: Optional[str] = None,
+        layers: Layers = None,
+        idf: str = "plus-one",
+        **context: Any,
+    ):
+        inner = _OfRoundTrip(
+            target_lang=context.get("source_lang"),
+            engine=context.get("engine", EngineOptions()),
+            model=model,
+            layers=layers,
+            idf=idf,
+            flag="--rtt-bertscore",
+        )
+        super().__init__(inner, references, systems=systems, **context)
+
+    @classmethod
+    def add_arguments(cls, group) -> None:
+        """The flags --rtt-bertscore-* of the sacrebleu command."""
+        add_model_arguments(group, "rttbertscore", "--rtt-bertscore", idf="plus-one")

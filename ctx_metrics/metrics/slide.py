@@ -9,9 +9,9 @@ from ..errors import InputError
 from ..notices import counted, notice, place
 from ..run.context import Stream
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
-from .base import ContextScore, ContextSignature, SystemResult
+from ..scoring.base import ContextScore, ContextSignature, SystemResult
 from .comet import COMET, add_model_arguments
-from .windowed import read_texts, score_windows, window_examples
+from ..scoring.windowed import read_texts, score_windows, window_examples
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator

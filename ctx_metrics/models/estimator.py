@@ -1,14 +1,11 @@
 """The one interface through which `comet`, `slide` and later metrics see a learned model of translation quality."""
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from ..engine.options import EngineOptions
-from ..errors import ModelError
-from .hub import EMBEDDED, ResolvedModel
+from .hub import ResolvedModel
 
 EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "regressor"
 
@@ -105,55 +102,3 @@ class Estimator(ABC):
             "dtype": self.dtype,
             "maxlen": self.max_length,
         }
-
-
-def load_estimator(
-    name: Optional[str],
-    options: EngineOptions,
-    inputs: Optional[str] = None,
-    spans: bool = False,
-    context: bool = False,
-) -> Estimator:
-    """The estimator of a name: None or "embedded", the folder of any model that `ctx-metrics train` wrote, or a COMET
-    checkpoint (folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub).
-
-    inputs     texts that a COMET model shall read, where it leaves a choice: "mt+src", "mt+ref", "mt+src+ref"
-    spans      whether it shall mark error spans
-    context    whether only what follows a text's last but one separator is pooled (DocCOMET)
-    Raises ModelError for what cannot be loaded, or not used in that way.
-    """
-    from .comet_checkpoint import is_comet, no_model
-    from .learned_estimator import LearnedEstimator, kind_of
-    from .regressor import CONFIG_KIND, AlignmentRegressor
-    from .trained import read_config
-
-    if name == "":
-        raise ModelError(
-            "the name of the model is empty; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub"
-        )
-    folder = EMBEDDED_FOLDER if name in (None, EMBEDDED) else Path(os.path.expanduser(name))
-    if folder.suffix == ".ckpt" or not folder.is_dir() or is_comet(folder):
-        from .comet import load_comet
-
-        return load_comet(str(name), options, inputs, spans, context)
-    if not (folder / "config.json").exists():
-        raise ModelError(no_model(folder))
-    config = read_config(folder)
-    if config.get("model_type") == CONFIG_KIND:
-        estimator: Estimator = AlignmentRegressor(folder, options)
-    elif kind_of(config):
-        estimator = LearnedEstimator(folder, options)
-    elif config.get("model_type") == "ctx-pairwise":
-        raise ModelError(f"{name} is a pairwise model: use -m pairwise --pairwise-model {name}")
-    else:
-        raise ModelError(
-            f"{name} is no quality model: it is no COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), "
-            "and its config.json names no model_type that `ctx-metrics train` writes"
-        )
-    other = inputs not in (None, estimator.inputs)
-    for what, wanted in (("error spans", spans), ("document context", context), (f"inputs {inputs}", other)):
-        if wanted:
-            raise ModelError(
-                f"{estimator.model.name} reads {estimator.inputs} and knows no {what}; name a COMET checkpoint"
-            )
-    return estimator

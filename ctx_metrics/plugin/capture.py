@@ -188,7 +188,7 @@ class Run:
 
     def _round_trips(self, context: Context) -> tuple[Optional[list[Sequence[str]]], Optional[str]]:
         """The systems' round trips, from the files of --roundtrip or made by --rtt-bt, and what made them; None without."""
-        from ..metrics.base import digest
+        from ..scoring.base import digest
 
         args, systems = self.args, context.systems
         check_roundtrips(args, len(self.systems))

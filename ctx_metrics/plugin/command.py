@@ -95,7 +95,7 @@ def _resample_documents(metric: Metric, doc_ids: Sequence[str]) -> None:
     """Let the run's intervals and its paired test, which main() imports by name, resample documents."""
     from sacrebleu import significance
 
-    from ..metrics.resample import DocumentPairedTest, resample_documents
+    from ..scoring.resample import DocumentPairedTest, resample_documents
 
     resample_documents(metric, doc_ids)
     significance.PairedTest = DocumentPairedTest

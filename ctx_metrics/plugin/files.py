@@ -17,7 +17,7 @@ from ..writing import check_not_input, check_writable, write_whole
 from .capture import Run
 
 if TYPE_CHECKING:
-    from ..metrics.base import ScoredWindow, SystemResult
+    from ..scoring.base import ScoredWindow, SystemResult
 
 SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score", "truncated")
 

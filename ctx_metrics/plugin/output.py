@@ -35,7 +35,7 @@ def short_at_the_margin(print_single_results, run: Run):
     def wrapper(results, args):
         if args.format != "text" or args.score_only or not run.chosen or len(results) == 1:
             return print_single_results(results, args)
-        from ..metrics.base import ContextMetric  # not above: every start of sacrebleu would import it
+        from ..scoring.base import ContextMetric  # not above: every start of sacrebleu would import it
 
         metrics = [run.metrics[name] for name in sorted(run.metrics)]  # as sacrebleu sorts the results
         if not any(isinstance(metric, ContextMetric) for metric in metrics):

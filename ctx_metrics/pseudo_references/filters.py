@@ -73,7 +73,7 @@ class ParaphraseFilter(ReferenceFilter):
 
     def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: Optional[str]):
         super().__init__(options, target_lang, "--pseudo-model", options.model in (None, "embedded"))
-        from ..models.paraphrase import shared_classifier
+        from ..models.paraphrase.classifier import shared_classifier
 
         self._classifier = shared_classifier(options.model, engine)
 

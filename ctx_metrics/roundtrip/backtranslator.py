@@ -2,12 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..engine.options import EngineOptions
 
 if TYPE_CHECKING:
-    from .options import BackTranslation
+    pass
 
 
 class Translation(NamedTuple):
@@ -42,25 +41,3 @@ class BackTranslator(ABC):
 
         Raises InputError, ModelError or ResourceError where it cannot give them.
         """
-
-
-def back_translator(
-    options: "BackTranslation",
-    source_lang: Optional[str] = None,
-    target_lang: Optional[str] = None,
-    engine: EngineOptions = EngineOptions(),
-) -> BackTranslator:
-    """The back-translator that the options name.
-
-    source_lang, target_lang    of the run, such as "en" and "de"; outputs are translated from target_lang into source_lang
-    engine                      device, number format and batch size of a model
-
-    Raises ModelError for a model that cannot be used, and InputError where its languages are not clear.
-    """
-    if options.is_command:
-        from .command import CommandTranslator
-
-        return CommandTranslator(options)
-    from .seq2seq import Seq2SeqTranslator
-
-    return Seq2SeqTranslator(options, source_lang, target_lang, engine)

@@ -119,7 +119,7 @@ def checked_label(text: str) -> str:
 
 def add_backtranslation_arguments(group) -> None:
     """Add the flags --rtt-* of the back-translation step to a group of an argparse parser."""
-    from ..plugin.arguments import positive  # not above: that module takes this function
+    from ..run.flag_types import positive  # not above: that module takes this function
 
     group.add_argument(
         "--rtt-bt",
@@ -174,3 +174,16 @@ def add_backtranslation_arguments(group) -> None:
         help="What a command may take for these lines before it is ended. "
         f"(Default: {LINE_SECONDS} a line, {START_SECONDS} at least)",
     )
+
+
+def add_roundtrip_arguments(group) -> None:
+    """The flags --roundtrip and --rtt-*: where the round trips of a run's systems come from."""
+    group.add_argument(
+        "--roundtrip",
+        nargs="+",
+        type=os.path.expanduser,
+        default=None,
+        metavar="FILE",
+        help="Each system's output translated back into the source language, a file a system in the order of the systems.",
+    )
+    add_backtranslation_arguments(group)

@@ -9,7 +9,7 @@ from tqdm import tqdm
 from ..corpus import Corpus
 from ..engine.options import EngineOptions
 from ..notices import counted, notice
-from .backtranslator import Translation, back_translator
+from .backtranslator import BackTranslator, Translation
 from .cache import TranslationCache
 from .options import BATCH_LINES, BackTranslation
 
@@ -57,6 +57,28 @@ def round_trips(
             raise KeyboardInterrupt(_kept(cache, lines, options)) from None
     _say_cuts([known[line] for line in lines])
     return [[known[line].text if line else "" for line in stream] for stream in streams], translator.name
+
+
+def back_translator(
+    options: BackTranslation,
+    source_lang: Optional[str] = None,
+    target_lang: Optional[str] = None,
+    engine: EngineOptions = EngineOptions(),
+) -> BackTranslator:
+    """The back-translator that the options name.
+
+    source_lang, target_lang    of the run, such as "en" and "de"; outputs are translated from target_lang into source_lang
+    engine                      device, number format and batch size of a model
+
+    Raises ModelError for a model that cannot be used, and InputError where its languages are not clear.
+    """
+    if options.is_command:
+        from .command import CommandTranslator
+
+        return CommandTranslator(options)
+    from .seq2seq import Seq2SeqTranslator
+
+    return Seq2SeqTranslator(options, source_lang, target_lang, engine)
 
 
 def _one_line(text: str) -> str:

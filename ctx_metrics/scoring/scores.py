@@ -11,7 +11,7 @@ from ..corpus import document_ranges
 from .finite import check_finite
 
 if TYPE_CHECKING:
-    from ..metrics.base import SystemResult
+    from .base import SystemResult
 
 
 class Scores(NamedTuple):

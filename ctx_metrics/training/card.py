@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple, Optional
 
-from ..meta.readers.rows import language_pair
-from .trainer import Check
+from ..judgements.readers.rows import language_pair
+from .quality.trainer import Check
 
 TITLES = {"bilstm": "BiLSTM", "bilstmatt": "BiLSTM with attention", "esim": "ESIM", "comet": "alignment regressor"}
 METRICS = {"pearson": "Pearson's r", "darr": "tau (DARR)"}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..report import Agreement
-from ..serialize import NOTHING, capital, fixed, seen_somewhere
+from ..output.serialize import NOTHING, capital, fixed, seen_somewhere
 from .figure import BLUE, COLUMN, GREY, LETTER, SKY, label, new_figure, style, title
 
 if TYPE_CHECKING:

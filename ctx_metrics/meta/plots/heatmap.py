@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
-from ..serialize import fixed
+from ..output.serialize import fixed
 from .figure import COLUMN, VERMILION, label, new_figure, style
 from .figure import title as title_of
 

@@ -3,8 +3,22 @@
 from typing import TYPE_CHECKING
 
 from ..lengths import LengthCurves
-from ..serialize import capital
-from .figure import BLACK, BLUE, COLUMN, GREEN, LETTER, ORANGE, PURPLE, SKY, VERMILION, label, new_figure, style, title
+from ..output.serialize import capital
+from .figure import (
+    BLACK,
+    BLUE,
+    COLUMN,
+    GREEN,
+    LETTER,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    label,
+    new_figure,
+    style,
+    title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

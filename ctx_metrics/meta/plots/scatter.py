@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...notices import counted
-from ..serialize import fixed
+from ..output.serialize import fixed
 from .figure import BLUE, COLUMN, LETTER, PAGE, VERMILION, label, new_figure, style
 from .labels import place_labels
 

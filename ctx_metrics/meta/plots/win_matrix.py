@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
-from ..bradley_terry import Ranking
+from ..measures.bradley_terry import Ranking
 from .figure import BLUE, LETTER, SKY, VERMILION, label, new_figure, style
 from .figure import title as title_of
 

@@ -1,0 +1,1 @@
+"""What the subcommands share: inputs, output, trainings."""

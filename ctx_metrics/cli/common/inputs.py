@@ -1,0 +1,246 @@
+"""What `ctx-metrics score` reads: files, columns of the standard input, sacrebleu's test sets."""
+
+import argparse
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Optional
+
+from ...corpus import BOM, decode, document_ranges, read_lines
+from ...engine.options import EngineOptions
+from ...errors import InputError
+from ...notices import counted, notice
+from ...pseudo_references.options import PseudoFilter
+from ...run.context import Context
+from ...run.streams import (
+    Segments,
+    check_lengths,
+    check_roundtrips,
+    file_segments,
+    named,
+    names_fault,
+    system_names,
+    test_set_lines,
+)
+from ...text_checks import check_texts, unescape
+
+STDIN = "the standard input"
+ROLES = ("src", "mt", "ref", "doc")
+FILES = ("rtt", "pseudo")
+
+
+class Column(NamedTuple):
+    """A column of the standard input: what it holds (src, mt, ref or doc), and the system's name for mt."""
+
+    role: str
+    system: str = ""
+
+
+@dataclass
+class Inputs:
+    """What one run scores.
+
+    names      each system's name in the output
+    context    the systems and all that is known beside them; all its streams have the same length
+    """
+
+    names: list[str]
+    context: Context
+
+
+def read_inputs(args: Namespace) -> Inputs:
+    """Read all that `ctx-metrics score` names; raises InputError naming the file and line that cannot be used."""
+    streams: dict[str, list[Segments]] = {}
+    if args.dataset:
+        _add_test_set(streams, *args.dataset)
+    read_files(
+        streams,
+        args.encoding,
+        src=args.source,
+        ref=args.references,
+        doc=args.docids,
+        rtt=args.roundtrip,
+        pseudo=args.pseudo_refs,
+    )
+    if args.translations in (None, ["-"]):
+        names = _add_columns(streams, args.columns, args.encoding)
+    else:
+        names = system_names(args.translations)
+        read_files(streams, args.encoding, mt=args.translations)
+    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
+    if args.unescape:
+        _unescape(streams)
+    inputs = inputs_of(
+        streams,
+        args.names or names,
+        args.language_pair,
+        roundtrips=streams.get("rtt"),
+        backtranslator=args.rtt_bt_name,
+        pseudo_references=streams.get("pseudo"),
+        pseudo_filter=PseudoFilter.from_args(args),
+        engine=EngineOptions.from_args(args),
+    )
+    check_roundtrips(args, len(streams["mt"]))
+    if inputs.context.doc_ids is None and "document" in args.levels:
+        raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
+    if not args.no_text_checks:
+        check_context(inputs.context)
+    return inputs
+
+
+def read_files(streams: dict[str, list[Segments]], encoding: str, **paths: Optional[Sequence[str]]) -> None:
+    """Add the lines of files to the streams, by role; a role without files is left as it is."""
+    for role, of_role in paths.items():
+        if of_role:
+            streams[role] = [file_segments(path, encoding) for path in of_role]
+
+
+def _unescape(streams: dict[str, list[Segments]]) -> None:
+    """Replace HTML entities in all streams but document ids."""
+    roles = [role for role in streams if role != "doc"]
+    unescaped = iter(unescape([stream for role in roles for stream in streams[role]]))
+    for role in roles:
+        streams[role] = [next(unescaped) for _ in streams[role]]
+
+
+def check_context(context: Context) -> None:
+    """Print what looks odd in the texts of a context that inputs_of made."""
+    check_texts(context.systems, context.references, context.sources)
+
+
+def inputs_of(
+    streams: dict[str, list[Segments]],
+    names: list[str],
+    language_pair: Optional[tuple[str, str]],
+    **more: Any,
+) -> Inputs:
+    """The inputs of streams (by role: mt, ref, src, doc and others) and of what `more` a Context holds.
+
+    Raises InputError for a document id that returns, and for another number of names than of systems.
+    """
+    if fault := names_fault(names, len(streams["mt"])):
+        raise InputError(fault)
+    [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
+    if doc_ids is not None:
+        document_ranges(doc_ids, doc_ids.name)
+    source_lang, target_lang = language_pair or (None, None)
+    context = Context(
+        references=streams.get("ref", []),
+        systems=streams["mt"],
+        sources=sources,
+        doc_ids=doc_ids,
+        source_lang=source_lang,
+        target_lang=target_lang,
+        **more,
+    )
+    return Inputs(names, context)
+
+
+def column_names(text: str) -> list[Column]:
+    """The columns that --columns names, for argparse.
+
+    >>> column_names("src,mt:big,mt:small,ref")[1:3]
+    [Column(role='mt', system='big'), Column(role='mt', system='small')]
+    """
+    columns = []
+    for word in text.split(","):
+        role, _, system = word.strip().partition(":")
+        if role not in ROLES or (system and role != "mt"):
+            raise argparse.ArgumentTypeError(f"{word!r} is none of src, mt, mt:NAME, ref, doc")
+        columns.append(Column(role, system or ("stdin" if role == "mt" else "")))
+    if not any(column.role == "mt" for column in columns):
+        raise argparse.ArgumentTypeError(f"{text!r} has no column mt")
+    for column in columns:
+        if column.role != "ref" and columns.count(column) > 1:
+            hint = "; name the systems: mt:NAME" if column.role == "mt" else ""
+            raise argparse.ArgumentTypeError(f"{text!r} has two columns {column.role}{hint}")
+    return columns
+
+
+def dataset(text: str) -> tuple[str, str]:
+    """A test set and its language pair from TESTSET:LANGPAIR, for argparse."""
+    name, _, pair = text.rpartition(":")
+    if not name or not pair:
+        raise argparse.ArgumentTypeError(f"{text!r} is not TESTSET:LANGPAIR, such as wmt20:de-en")
+    return name, pair
+
+
+def language_pair(text: str) -> tuple[str, str]:
+    """Source and target language from a pair such as de-en, for argparse."""
+    source, _, target = text.partition("-")
+    if not source or not target:
+        raise argparse.ArgumentTypeError(f"{text!r} is no language pair such as de-en")
+    return source, target
+
+
+def _add_test_set(streams: dict[str, list[Segments]], names: str, pair: str) -> None:
+    """Sources, references and document ids of sacrebleu's test sets (several with commas), which it may download."""
+    from sacrebleu.dataset import DATASETS
+
+    for name in names.split(","):
+        if name not in DATASETS:
+            raise InputError(f"-d: sacrebleu has no test set {name!r}; `sacrebleu --list` shows those it has")
+        if pair not in DATASETS[name].langpairs:
+            pairs = ", ".join(sorted(DATASETS[name].langpairs))
+            raise InputError(f"-d: test set {name} has no language pair {pair!r}; it has {pairs}")
+    fetch = " && ".join(f"sacrebleu --download {name} -l {pair}" for name in names.split(","))
+    try:
+        of_sets = [DATASETS[name].get_reference_files(pair) for name in names.split(",")]
+        others = {"src": test_set_lines(names, pair, "src"), "doc": test_set_lines(names, pair, "docid")}
+    except OSError as error:
+        raise InputError(
+            f"-d: test set {names} is not there, and cannot be fetched ({type(error).__name__}: {error}); "
+            f"fetch it once where there is a network: {fetch}"
+        ) from error
+    if len({len(paths) for paths in of_sets}) > 1:
+        raise InputError(f"-d: the test sets {names} have different numbers of references")
+    for k, paths in enumerate(zip(*of_sets), 1):
+        lines = [line for path in paths for line in read_lines(path)]
+        streams.setdefault("ref", []).append(named(lines, f"reference {k} of {names}"))
+    for role, lines in others.items():
+        if lines is not None:
+            streams[role] = [named(lines, f"{role} of {names}")]
+
+
+def _add_columns(streams: dict[str, list[Segments]], columns: Optional[list[Column]], encoding: str) -> list[str]:
+    """Read the columns of the standard input; returns the systems' names.
+
+    Raises InputError naming the line that has another number of columns.
+    """
+    text = decode(sys.stdin.buffer.read(), STDIN, encoding)
+    if text.startswith(BOM):
+        text = text[1:]
+        notice(f"{STDIN}: dropped the byte-order mark at its start")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        raise InputError(f"{STDIN} is empty; give the translations there, or name their files with -t")
+    rows = [[cell.rstrip() for cell in line.split("\t")] for line in lines]
+    if columns is None:
+        columns = _default_columns(len(rows[0]), "src" in streams)
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(columns):
+            found = counted(len(row), "tab-separated column", "tab-separated columns")
+            roles = ",".join(column.role for column in columns)
+            raise InputError(f"{STDIN}, line {number}: {found}, but {len(columns)} are expected ({roles})")
+    given = {role: of_role[0].name for role, of_role in streams.items()}
+    for number, (column, cells) in enumerate(zip(columns, zip(*rows)), 1):
+        if column.role in given:
+            raise InputError(
+                f"{STDIN} has a column {column.role}, but {given[column.role]} is given too; leave one out"
+            )
+        where = STDIN if len(columns) == 1 else f"column {number} of {STDIN}"
+        streams.setdefault(column.role, []).append(named(cells, where))
+    return [column.system for column in columns if column.role == "mt"]
+
+
+def _default_columns(number: int, with_source: bool) -> list[Column]:
+    """mt; src and mt (mt and ref where the source is given otherwise); src, mt and ref."""
+    words = {1: "mt", 2: "mt,ref" if with_source else "src,mt", 3: "src,mt,ref"}
+    if number not in words:
+        raise InputError(
+            f"{STDIN} has {number} tab-separated columns; say what they are, such as --columns src,mt,ref,doc"
+        )
+    return column_names(words[number])

@@ -1,0 +1,48 @@
+"""Score translations with any metrics: neural ones, and sacrebleu's own BLEU, chrF and TER.
+
+Prints a table of the systems, or segment, document and system scores as TSV or JSON. Scores are on sacrebleu's scale,
+x100; a COMET model's .8523 is printed as 85.2.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+
+from ...notices import notice
+from ...run.registry import metric_table
+from ...writing import check_writable
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    from . import arguments
+
+    arguments.add_arguments(parser, argv, metric_table())
+    parser.set_defaults(argv=list(argv))
+
+
+def run(args: Namespace) -> int:
+    from ...scoring.scores import all_scores
+    from . import arguments, scoring
+    from ..common import inputs, output
+
+    arguments.check(args, args.argv)
+    check_writable(args.output)
+    read = inputs.read_inputs(args)
+    if args.slide_grid is not None:
+        from . import grid
+
+        text, signatures = grid.render_grid(read, args)
+    else:
+        metrics = scoring.build_metrics(read, args)
+        context = read.context
+        found = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
+        reports = {
+            name: scoring.report(name, metric, of_metric, read.names, context.doc_ids, args)
+            for (name, metric), of_metric in zip(metrics.items(), found)
+        }
+        text = output.render(reports, args.format, args.width, args.scale)
+        signatures = [(report.title, report.signature) for report in reports.values()]
+    if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them
+        for title, signature in signatures:
+            notice(f"{title}|{signature}")
+    output.write(text, args.output)
+    return 0

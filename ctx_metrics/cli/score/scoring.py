@@ -1,0 +1,153 @@
+"""Makes the metrics of one run and collects what they say as records."""
+
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Optional
+
+from sacrebleu.metrics.base import Metric
+
+from ...corpus import document_ranges
+from ...errors import InputError
+from ...scoring.base import ContextMetric, SystemResult
+from ...notices import notice
+from ...run.context import Context, build_all, capabilities, made_round_trips
+from ...run.streams import file_segments, named
+from ...scoring.scores import Scores
+from ...text_checks import unescaped
+from ..common.inputs import Inputs
+
+
+@dataclass(frozen=True)
+class Record:
+    """One score.
+
+    level       segment, document or system
+    document    the id, None where it is unknown or of a whole system
+    segment     1-based, None for documents and systems
+    score       on the scale that is printed; NaN where nothing was scored
+    details     for JSON: parts and error_spans of segments, signature and counts of systems
+    """
+
+    level: str
+    system: str
+    document: Optional[str]
+    segment: Optional[int]
+    metric: str
+    score: float
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class MetricReport:
+    """All that one metric says of a run; `title` is its name in a table."""
+
+    title: str
+    signature: str
+    records: list[Record]
+
+
+def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
+    """Make all metrics before the first one scores, so that what they share is computed once.
+
+    Raises InputError if one needs a reference and none is given; a notice names the inputs that none of them reads.
+    """
+    context = _with_round_trips(inputs.context, args)
+    chosen = [(args.table[name.upper()], _settings(name, args)) for name in args.metrics]
+    for name, (cls, _) in zip(args.metrics, chosen):
+        if not context.references and not issubclass(cls, ContextMetric):
+            raise InputError(f"{name}: needs a reference: give -r FILE")
+    metrics = dict(zip(args.metrics, build_all(chosen, context)))
+    read = {name: capabilities(metric) for name, metric in metrics.items()}
+    for name, can in read.items():
+        if not context.references and can.references and not can.estimator:  # an estimator says so itself
+            raise InputError(f"{name}: needs a reference: give -r FILE")
+    given = {
+        "sources": None if args.dataset else context.sources,
+        "doc_ids": context.doc_ids if args.docids and args.levels == ["system"] else None,
+        "roundtrips": inputs.context.roundtrips,
+        "pseudo_references": context.pseudo_references,
+    }
+    for key, words, pronoun in (
+        ("sources", "the source is", "it"),
+        ("doc_ids", "document ids are", "them"),
+        ("roundtrips", "round trips are", "them"),
+        ("pseudo_references", "pseudo-references are", "them"),
+    ):
+        if given[key] is not None and not any(key in can.reads for can in read.values()):
+            notice(f"{words} given, and none of the metrics reads {pronoun} ({', '.join(metrics)})")
+    return metrics
+
+
+def report(
+    name: str,
+    metric: Metric,
+    found: Sequence[Scores],
+    systems: Sequence[str],
+    doc_ids: Optional[Sequence[str]],
+    args: Namespace,
+) -> MetricReport:
+    """One metric's scores of all systems, by name, on the levels that are asked for."""
+    records = []
+    signature = printed_signature(metric, args.scale)
+    starts = [start for start, _ in document_ranges(doc_ids or [])]
+    for system, of_system in zip(systems, found):
+        result = of_system.result
+        if "segment" in args.levels:
+            details = _details(result, args.scale) if result else {}
+            for i, value in enumerate(of_system.segments):
+                document, value = doc_ids[i] if doc_ids else None, value * args.scale / 100
+                records.append(Record("segment", system, document, i + 1, name, value, details.get(i, {})))
+        for start, value in zip(starts, of_system.documents):
+            records.append(Record("document", system, doc_ids[start], None, name, value * args.scale / 100))
+        if "system" in args.levels:
+            details = {"signature": signature, **({"counts": result.counts} if result else {})}
+            records.append(Record("system", system, None, None, name, of_system.system * args.scale / 100, details))
+    return MetricReport(found[0].title, signature, records)
+
+
+def _with_round_trips(context: Context, args: Namespace) -> Context:
+    """The context with the round trips that --rtt-bt makes, once for all metrics, if one of them reads them."""
+    if not args.rtt_bt or not any(
+        "roundtrips" in capabilities(args.table[name.upper()]).reads for name in args.metrics
+    ):
+        return context
+    roundtrips, backtranslator = made_round_trips(context, args)
+    return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
+
+
+def _settings(name: str, args: Namespace) -> dict[str, Any]:
+    """What a metric's own flags say; of those that name files of lines, the lines."""
+    settings = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
+    for key in capabilities(args.table[name.upper()]).line_files:
+        if settings.get(key):
+            streams = [file_segments(path, args.encoding) for path in settings[key]]
+            if args.unescape:
+                streams = [named([unescaped(line) for line in stream], stream.name) for stream in streams]
+            settings[key] = streams
+    return settings
+
+
+def printed_signature(metric: Metric, scale: int) -> str:
+    """The metric's signature; with --scale 1 it says so, whatever the metric."""
+    signature = metric.get_signature()
+    if scale != 100:
+        signature.info["scale"] = scale
+    return str(signature.format())
+
+
+def _details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
+    """What a learned model gives beside the score of each segment that it read by itself, and in no other window."""
+    reads = Counter(i for scored in result.windows for i in range(scored.window.start, scored.window.end))
+    details: dict[int, dict[str, Any]] = {}
+    for scored in result.windows:
+        (start, end, _), estimate = scored.window, scored.estimate
+        if estimate is None or end - start > 1 or reads[start] > 1:
+            continue
+        of_segment = details.setdefault(start, {})
+        if estimate.parts:
+            of_segment["parts"] = {part: value * scale for part, value in estimate.parts.items()}
+        if estimate.spans is not None:
+            of_segment["error_spans"] = [span._asdict() for span in estimate.spans]
+    return details

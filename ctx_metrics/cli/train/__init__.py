@@ -1,0 +1,254 @@
+"""Train a metric on human judgements of your own, or on WMT's.
+
+Learns from judged outputs with their references or sources, keeps the weights that agree best with people on development
+data, and writes a folder that `sacrebleu -m NETWORK --NETWORK-model FOLDER` loads.
+"""
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional
+
+from ..common.trainings import (
+    CARD,
+    CHECKS,
+    CURVE,
+    EMBEDDINGS,
+    Languages,
+    can_plot,
+    known_languages,
+    name_of,
+    run_resumable,
+    target_languages,
+)
+
+from ...notices import counted, notice
+from ...writing import check_writable, write_whole
+
+if TYPE_CHECKING:
+    from ...engine.options import EngineOptions
+    from ...training.quality.development import DevelopmentSet
+    from ...training.quality.examples import TrainingSet
+    from ...training.quality.learn import Trained
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    if argv[:1] == ["pairwise"]:
+        from . import pairwise as train_pairwise
+
+        return train_pairwise.add_arguments(parser, argv)
+    from ...run.registry import metric_table
+    from .arguments import add_arguments
+
+    add_arguments(parser, argv, metric_table())
+    parser.set_defaults(argv=list(argv))
+
+
+def run(args: Namespace) -> int:
+    if args.network == "pairwise":
+        from . import pairwise as train_pairwise
+
+        return train_pairwise.run(args)
+    from . import arguments as train_arguments
+
+    train_arguments.check(args)
+    return run_resumable(args, _train)
+
+
+def _train(args: Namespace) -> int:
+    import shutil
+
+    from ...engine.options import EngineOptions
+    from ...training.card import Source, card
+    from ...training.quality.data import data_sha256, split_weight
+    from ...training.quality.development import read_development
+    from ...training.quality.examples import read_training_set
+    from ...training.quality.learn import STATE, Architecture, learn
+    from ..common.output import as_json
+    from .arguments import recipe_of
+
+    if args.teacher_scores and not os.path.exists(args.teacher_scores):
+        check_writable(args.teacher_scores)
+    out, plot = Path(args.out), not args.no_plot and can_plot()
+    engine = EngineOptions.from_args(args)
+    recipe = recipe_of(args)
+    data = dict(pairs=args.language_pair, human=args.human, reference=args.reference, score=args.score_column)
+    data["text_checks"] = not args.no_text_checks
+    training = read_training_set(
+        args.train, args.inputs, args.normalise, args.average, not args.no_mqm_root, scored=not args.teacher, **data
+    )
+    development = read_development(args.dev, args.dev_metric, args.inputs, args.dev_threshold or 0.0, **data)
+    say_shared(training, development)
+    known = known_languages([*training.datasets, *(part.name for part in development.parts)], args.language_pair)
+    if args.encoder in (None, "embedded"):
+        guard(args, training, known)
+    if args.rows is not None:
+        training = some_rows(training, args.rows, recipe.seed)
+    teacher = ""
+    if args.teacher:
+        training, teacher = _taught(args, training, known, engine)
+    sources = {
+        "train": [Source(name_of(p), data_sha256(p), w, training.counts[p]) for p, w in map(split_weight, args.train)],
+        "development": [Source(name_of(p), data_sha256(p), None, development.counts[p]) for p in args.dev],
+    }
+    notes = {
+        "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},
+        "targets": {"normalise": args.normalise, "average": args.average, "penalties_rooted": training.rooted},
+    }
+    if teacher:
+        notes["targets"] = {"teacher": teacher}
+    architecture = Architecture(
+        args.network,
+        args.encoder or "embedded",
+        args.inputs,
+        args.layers,
+        args.max_length,
+        args.hidden,
+        args.projection,
+        args.feedforward,
+        args.pooling or "both",
+        args.dropout,
+    )
+    embeddings = out / EMBEDDINGS
+    if args.restart:
+        (out / STATE).unlink(missing_ok=True)
+        shutil.rmtree(embeddings, ignore_errors=True)
+    trained = learn(
+        architecture,
+        recipe,
+        training,
+        development,
+        out,
+        Path(args.cache) if args.cache else embeddings,
+        args.cache_mb,
+        _first_weights(args),
+        engine,
+        args.languages or target_languages(args.encoder, known),
+        notes,
+    )
+    shutil.rmtree(embeddings, ignore_errors=True)
+    write_whole(str(out / CHECKS), as_json([vars(check) for check in trained.checks], "jsonl", None))
+    text = card(
+        name_of(args.out),
+        args.network,
+        trained.config,
+        trained.checks,
+        sources["train"],
+        sources["development"],
+        args.argv,
+    )
+    write_whole(str(out / CARD), text)
+    (out / CURVE).unlink(missing_ok=True)
+    if plot:
+        _draw(trained, out)
+    print(summary(args, trained, plot, learned_from(training, development)))
+    if trained.config["development"]["score"] <= 0:
+        notice("the best check agrees with people no better than chance: this model has learned nothing of use")
+    return 0
+
+
+def guard(args: Namespace, training: "TrainingSet", known: Languages) -> None:
+    """Stop, or warn, before the embedded encoder reads another language than English."""
+    from ...language import guard_english
+
+    asked = args.encoder is not None
+    sides = {"mt+ref": [1], "mt+src": [0, 1]}[args.inputs]
+    languages = {pair[side] for pair in known.values() for side in sides} - {None}
+    for language in sorted(languages):
+        guard_english(f"train {args.network}", "--encoder", asked, language, ())
+    for name, pair in known.items():
+        rows = [row for row, dataset in enumerate(training.datasets) if dataset == name]
+        if None in pair:
+            guard_english("", "", asked, None, [training.partners[row] for row in rows])
+            guard_english("", "", asked, None, [training.hypotheses[row] for row in rows])
+
+
+def some_rows(training: "TrainingSet", rows: int, seed: int) -> "TrainingSet":
+    """A random part of the rows, which a larger one of the same seed holds; all, and said, if there are no more."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    if rows >= len(training):
+        notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are taken")
+        return training
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
+    columns = {
+        name: [getattr(training, name)[row] for row in chosen]
+        for name in ("hypotheses", "partners", "groups", "datasets")
+    }
+    return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **columns)
+
+
+def say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
+    """Say if pairs of texts are in both sets: the development score then tells what was learned by heart."""
+    trained = set(zip(training.hypotheses, training.partners))
+    pairs = list(zip(development.hypotheses, development.partners))
+    if shared := sum(pair in trained for pair in pairs):
+        notice(
+            f"{shared} of {len(pairs)} development outputs are in the training data too: their score flatters the model"
+        )
+
+
+def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
+    """What the command prints in the end."""
+    from ...training.card import METRICS, use
+    from ..common.output import table
+
+    development = trained.config["development"]
+    number = next(k for k, check in enumerate(trained.checks) if check.step == development["step"])
+    best = trained.checks[number]
+    rows = [[name, f"{score:.4f}"] for name, score in development["sets"].items()]
+    if len(rows) > 1:
+        rows.append(["mean", f"{best.score:.4f}"])
+    files = ["model.safetensors", "config.json", CARD, CHECKS, *[CURVE] * plot]
+    return "\n".join(
+        [
+            table(["Development set", METRICS[development["metric"]]], rows),
+            read,
+            f"Best check: {number + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
+            f"Model: {args.out} ({', '.join(files)})",
+            *(f"Use: {line}" for line in use(args.network, args.out, args.inputs)),
+        ]
+    )
+
+
+def learned_from(training: "TrainingSet", development: "DevelopmentSet") -> str:
+    """How much was read, in a line."""
+    rows, segments = len(training), len(set(training.groups))
+    outputs, sets = len(development.hypotheses), len(development.parts)
+    return (
+        f"Learned from {counted(rows, 'row', 'rows')} of {counted(segments, 'segment', 'segments')}; "
+        f"chosen on {counted(outputs, 'output', 'outputs')} of {counted(sets, 'data set', 'data sets')}"
+    )
+
+
+def _first_weights(args: Namespace) -> Optional[Path]:
+    """The folder that --init names, which for "embedded" is that of the network's embedded model."""
+    from ...models.estimator import EMBEDDED_FOLDER
+
+    if args.init == "embedded":
+        return EMBEDDED_FOLDER if args.network == "comet" else EMBEDDED_FOLDER.parent / args.network
+    return Path(args.init) if args.init else None
+
+
+def _draw(trained: "Trained", out: Path) -> None:
+    from ...meta import plots
+    from ...training.curve import learning_curve
+
+    development = trained.config["development"]
+    best = next(k for k, check in enumerate(trained.checks) if check.step == development["step"])
+    plots.save(learning_curve(trained.checks, best, development["metric"], name_of(out)), str(out / CURVE))
+
+
+def _taught(
+    args: Namespace, training: "TrainingSet", known: Languages, engine: "EngineOptions"
+) -> "tuple[TrainingSet, str]":
+    from ...meta.scoring import MetricSettings
+    from ...training.quality.teacher import taught
+
+    own = {flag.removeprefix(f"{args.teacher}_"): getattr(args, flag) for flag in args.teacher_flags}
+    settings = MetricSettings(args.teacher, args.table[args.teacher.upper()], own)
+    kept = Path(args.teacher_scores) if args.teacher_scores else None
+    return taught(training, settings, known, args.inputs, engine, kept)

@@ -1,0 +1,231 @@
+"""Train the metric pairwise: which of two outputs is the better one?
+
+Learns from pairs of a better and a worse output, made of human judgements, keeps the weights of the epoch that agrees best
+with people on other pairs, and writes a folder that `sacrebleu -m pairwise --pairwise-model FOLDER` and
+`ctx-metrics pairwise rank --model FOLDER` load.
+"""
+
+import os
+import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...errors import CtxMetricsError
+from ...notices import counted, notice
+from ...writing import write_whole
+from ..common import trainings
+
+if TYPE_CHECKING:
+    from ...judgements.judged import JudgedSet
+    from ...training.card import Source
+    from ...training.pairwise.learn import Trained
+    from ...training.pairwise.trainer import Check
+
+
+class Data(NamedTuple):
+    """What is learned from: the sets of both sides and their sources; `drawn` says how the development pairs were drawn from
+    the training data, "" if they were not."""
+
+    training: "list[JudgedSet]"
+    development: "list[JudgedSet]"
+    sources: "dict[str, list[Source]]"
+    drawn: str
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    from . import pairwise_arguments as train_pairwise_arguments
+
+    parser.description = __doc__
+    train_pairwise_arguments.add_arguments(parser)
+    parser.set_defaults(argv=list(argv))
+
+
+def run(args: Namespace) -> int:
+    from . import pairwise_arguments as train_pairwise_arguments
+
+    train_pairwise_arguments.check(args)
+    return trainings.run_resumable(args, _train)
+
+
+def _train(args: Namespace) -> int:
+    from ...engine.options import EngineOptions
+    from ...training.quality.data import data_sha256
+    from ...training.quality.learn import STATE
+    from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
+    from ...training.pairwise.card import best_check, card
+    from ..common.output import as_json
+    from .pairwise_arguments import recipe_of, specs
+
+    out, plot = Path(args.out), not args.no_plot and trainings.can_plot()
+    engine = EngineOptions.from_args(args)
+    recipe = recipe_of(args)
+    architecture = Architecture(
+        specs(args.features, DEFAULT_FEATURES),
+        specs(args.vectors, DEFAULT_VECTORS),
+        args.encoder or "embedded",
+        args.hidden,
+        args.tied,
+        args.antisymmetric,
+    )
+    data = _read(args, recipe.seed)
+    languages = _languages(args, data)
+    notes = {"data": {side: [each.as_json() for each in of_side] for side, of_side in data.sources.items()}}
+    if args.outputs:  # what rankings say nothing of
+        texts = {
+            name: path for name in ("outputs", "reference") if (path := getattr(args, name)) and os.path.exists(path)
+        }
+        notes["data"] |= {n: {"name": trainings.name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
+    features = out / trainings.EMBEDDINGS
+    if args.restart:
+        (out / STATE).unlink(missing_ok=True)
+        shutil.rmtree(features, ignore_errors=True)
+    cache = Path(args.cache) if args.cache else features
+    with _taken_back([features, out, *out.parents]):
+        trained = learn(
+            architecture,
+            recipe,
+            data.training,
+            data.development,
+            out,
+            cache,
+            languages=languages,
+            engine=engine,
+            notes=notes,
+        )
+    shutil.rmtree(features, ignore_errors=True)
+    write_whole(str(out / trainings.CHECKS), as_json([vars(check) for check in trained.checks], "jsonl", None))
+    text = card(
+        trainings.name_of(args.out),
+        architecture,
+        recipe,
+        trained,
+        data.sources["train"],
+        data.sources["development"],
+        data.drawn,
+        args.argv,
+    )
+    write_whole(str(out / trainings.CARD), text)
+    (out / trainings.CURVE).unlink(missing_ok=True)
+    best = best_check(trained.checks)
+    if plot:
+        from ...meta import plots
+        from ...training.curve import pairwise_curve
+
+        plots.save(pairwise_curve(trained.checks, best, trainings.name_of(args.out)), str(out / trainings.CURVE))
+    print(summary(args, trained, data, plot))
+    say_poor(trained.checks[best].tau, trained.feature_taus)
+    say_unfinished(trained.checks, recipe.epochs)
+    return 0
+
+
+@contextmanager
+def _taken_back(folders: Sequence[Path]) -> Iterator[None]:
+    """Inside, an error that the user can mend leaves none of these folders behind, the innermost first, unless it was there
+    before or holds the state of a training."""
+    made = [folder for folder in folders if not folder.exists()]
+    try:
+        yield
+    except CtxMetricsError:
+        if made[:1] == folders[:1]:
+            shutil.rmtree(made[0], ignore_errors=True)
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def say_poor(tau: float, feature_taus: dict[str, float]) -> None:
+    """Say if the model agrees with people no better than chance, or than one of the numbers that it reads."""
+    best = max(feature_taus, key=lambda name: feature_taus[name], default=None)
+    if tau <= 0:
+        notice("the best epoch agrees with people no better than chance: this model has learned nothing of use")
+    elif best is not None and feature_taus[best] >= tau:
+        notice(f"{best} alone agrees with people no worse than this model: tau {feature_taus[best]:.4f}, and {tau:.4f}")
+
+
+def say_unfinished(checks: "Sequence[Check]", epochs: int) -> None:
+    """Say if the last epoch is better than all before it, and no more were allowed."""
+    *before, last = checks
+    if last.epoch == epochs and all(check.tau < last.tau for check in before):
+        notice(f"the last epoch is the best: training was still improving; allow more than --epochs {epochs}")
+
+
+def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
+    """What the command prints in the end: the tau of the model and of each feature alone, and where the model is."""
+    from ...training.pairwise.card import best_check, use
+    from ...training.pairwise.data import count_pairs
+    from ..common.output import number, table
+
+    best = trained.checks[number_of_best := best_check(trained.checks)]
+    taus = {"pairwise": best.tau, **trained.feature_taus}
+    learned, chosen = (
+        f"{counted(pairs, 'pair', 'pairs')} of {counted(segments, 'segment', 'segments')}"
+        for pairs, segments in map(count_pairs, (data.training, data.development))
+    )
+    files = ["model.safetensors", "config.json", trainings.CARD, trainings.CHECKS, *[trainings.CURVE] * plot]
+    return "\n".join(
+        [
+            table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),
+            "Tau counts a pair that is not told apart as wrong.",
+            f"Learned from {learned}; chosen on {chosen}",
+            f"Best epoch: {number_of_best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
+            f"Model: {args.out} ({', '.join(files)})",
+            *(f"Use: {line}" for line in use(args.out)),
+        ]
+    )
+
+
+def _read(args: Namespace, seed: int) -> Data:
+    from ...training.card import Source
+    from ...training.quality.data import data_sha256
+    from ...training.pairwise.data import count_pairs, read_pair_sets, say_shared, split_by_segment
+
+    options = dict(
+        pairs=args.language_pair,
+        human=args.human,
+        reference=args.reference,
+        score=args.score_column,
+        outputs=args.outputs,
+        threshold=args.threshold,
+        text_checks=not args.no_text_checks,
+    )
+
+    def sources(counts: dict[str, dict[str, int]]) -> "list[Source]":
+        return [Source(trainings.name_of(path), data_sha256(path), None, count) for path, count in counts.items()]
+
+    training = read_pair_sets(args.train, **options)
+    [share, *more] = args.dev
+    if not more and isinstance(share, float):
+        left, held = split_by_segment(training.sets, share, seed)
+        (pairs, _), (whole, _) = count_pairs(held), count_pairs(training.sets)
+        drawn = (
+            f"{pairs:,} of the {whole:,} pairs are for development alone: a share of {share:g} of the source sentences, "
+            "drawn by the seed. No source sentence and no reference is on both sides."
+        )
+        return Data(left, held, {"train": sources(training.counts), "development": []}, drawn)
+    development = read_pair_sets(args.dev, **options)
+    say_shared(training.sets, development.sets)
+    of_both = {"train": sources(training.counts), "development": sources(development.counts)}
+    return Data(training.sets, development.sets, of_both, "")
+
+
+def _languages(args: Namespace, data: Data) -> "list[str] | None":
+    """What the model is for; stops, or warns, before the embedded encoder reads another language than English."""
+    from ...language import guard_english
+    from .pairwise_arguments import reads_encoder
+
+    sets = [*data.training, *data.development]
+    known = {judged.name: (judged.source_lang, judged.target_lang) for judged in sets}
+    if not reads_encoder(args):
+        return trainings.target_languages("none", known)
+    if args.encoder in (None, "embedded"):
+        asked = args.encoder is not None
+        for language in sorted({target for _, target in known.values() if target}):
+            guard_english("train pairwise", "--encoder", asked, language, ())
+        for judged in sets:
+            if judged.target_lang is None:
+                guard_english("", "", asked, None, judged.references[0])
+    return trainings.target_languages(args.encoder, known)

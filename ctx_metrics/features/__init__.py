@@ -1,0 +1,224 @@
+"""Other metrics' scores of single outputs, as features of a pairwise metric (Guzman et al. 2015, section 3)."""
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple, Optional
+
+import numpy as np
+from sacrebleu.metrics.base import Metric, Signature
+
+from ..engine.options import EngineOptions
+from ..errors import CtxMetricsError, InputError
+from ..notices import logger, notice
+from ..run.context import Context, build, capabilities
+from ..run.streams import Segments
+from ..scoring.scores import of_parts, scores
+from .bleu_components import BLEUComponents
+from .specs import Feature, metric_class
+from .specs import parse_features as parse_features
+
+# Of a signature: what does not belong to a metric's settings.
+NO_SETTINGS = frozenset([*Signature({"num_refs": 1}).info, "ctx", "torch", "tokenizers", "nltk", "dtype"])
+
+
+def feature_scores(
+    features: Sequence[Feature],
+    systems: Sequence[Sequence[Optional[str]]],
+    references: Sequence[Sequence[Optional[str]]],
+    sources: Optional[Sequence[str]] = None,
+    source_lang: Optional[str] = None,
+    target_lang: Optional[str] = None,
+    engine: EngineOptions = EngineOptions(),
+) -> np.ndarray:
+    """The features of each system's output for each segment, as the metrics give them: float64 [systems, segments, columns].
+
+    A score is that of a single segment, on its metric's scale; nothing changes its sign where less is better. NaN where
+    the output or every one of its references is None, or the metric has no score. All distinct outputs (with their
+    references and source) are scored once, in one pass of each metric, with the information weights of a metric that has
+    such (NIST) from `references` as they stand. Notices of the metrics then count distinct outputs; what several metrics
+    say alike is said once, and what they say of empty texts is not.
+
+    systems       each system's N outputs
+    references    streams of N references
+    sources       N sources, for metrics that read them
+
+    Raises InputError for streams of different lengths, and what a metric raises that cannot score these texts.
+
+    >>> outputs = [["It rains.", "We left."], ["It pours.", None]]
+    >>> feature_scores(parse_features(["chrf"]), outputs, [["It rains.", "We go."]]).round(1).tolist()
+    [[[100.0], [15.7]], [[15.2], [nan]]]
+    """
+    streams = {
+        **{f"system {number}": stream for number, stream in enumerate(systems, 1)},
+        **{f"reference stream {number}": stream for number, stream in enumerate(references, 1)},
+        **({} if sources is None else {"sources": sources}),
+    }
+    lengths = {name: len(stream) for name, stream in streams.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"features: the texts differ in number: {', '.join(f'{n} {k}' for n, k in lengths.items())}")
+    segments = next(iter(lengths.values()), 0)
+    columns = [len(feature.columns) for feature in features]
+    found = np.full((len(systems), segments, sum(columns)), np.nan)
+
+    rows: dict[tuple, int] = {}  # of (output, its references, its source)
+    places = []
+    for segment in range(segments):
+        beside = tuple(stream[segment] for stream in references), None if sources is None else sources[segment]
+        if all(text is None for text in beside[0]):
+            continue
+        for system, outputs in enumerate(systems):
+            if outputs[segment] is not None:
+                places.append((system, segment, rows.setdefault((outputs[segment], *beside), len(rows))))
+    if not rows or not features:
+        return found
+
+    outputs = Segments(output for output, _, _ in rows)
+    context = Context(
+        references=[list(stream) for stream in zip(*(of_row for _, of_row, _ in rows))],
+        info_references=[list(stream) for stream in references],
+        sources=None if sources is None else [source for _, _, source in rows],
+        systems=[outputs],
+        source_lang=source_lang,
+        target_lang=target_lang,
+        engine=engine,
+    )
+    with _as_features():
+        # all are made before the first one scores, so that what they share is computed once
+        metrics = [_made(feature, context) for feature in features]
+        values = np.concatenate([_values(*each, outputs) for each in zip(features, metrics)], axis=1)
+    system, segment, row = np.array(places).T
+    found[system, segment] = values[row]
+    return found
+
+
+class FeatureSettings(NamedTuple):
+    """What a feature's values depend on.
+
+    signature      its spec, and its metric's settings without versions and number format
+    reads_source   whether they depend on the source
+    """
+
+    signature: str
+    reads_source: bool
+
+
+def feature_signatures(
+    features: Sequence[Feature],
+    source_lang: Optional[str] = None,
+    target_lang: Optional[str] = None,
+    engine: EngineOptions = EngineOptions(),
+) -> list[str]:
+    """The signatures alone of feature_settings.
+
+    A trained model keeps them, and can tell by them whether it would be given other numbers than it was trained on.
+
+    >>> feature_signatures(parse_features(["chrf:beta=3"]))
+    ['chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no']
+    """
+    return [each.signature for each in feature_settings(features, source_lang, target_lang, engine)]
+
+
+def feature_settings(
+    features: Sequence[Feature],
+    source_lang: Optional[str] = None,
+    target_lang: Optional[str] = None,
+    engine: EngineOptions = EngineOptions(),
+) -> list[FeatureSettings]:
+    """What each feature's values depend on; raises what a metric raises that cannot be made."""
+    context = Context(source_lang=source_lang, target_lang=target_lang, engine=engine)
+    found = []
+    with _as_features():
+        for feature in features:
+            metric = _made(feature, context)
+            metric.num_refs = 1  # without which there is no signature
+            settings = str(of_parts(metric).get_signature().format()).split("|")
+            kept = [setting for setting in settings if setting.partition(":")[0] not in NO_SETTINGS]
+            found.append(FeatureSettings("|".join([feature.spec, *kept]), "sources" in capabilities(metric).reads))
+    return found
+
+
+def _made(feature: Feature, context: Context) -> Metric:
+    """A feature's metric with its options and with what it reads of the context."""
+    cls = metric_class(feature.name)
+    # sacrebleu's own metrics keep the n-grams of each row's references: of rows with the same ones they can be shared
+    order, shares = [], cls._cache_references is Metric._cache_references and context.references is not None
+    if shares:
+        of_rows = list(zip(*context.references))
+        distinct = {texts: number for number, texts in enumerate(dict.fromkeys(of_rows))}
+        order = [distinct[texts] for texts in of_rows]
+        context = replace(context, references=[list(stream) for stream in zip(*distinct)])
+    try:
+        metric = build(cls, context, dict(feature.options))
+    except CtxMetricsError as error:
+        raise _in_own_words(feature, error) from error
+    except Exception as error:  # another package's code, which checks its options as it likes
+        raise InputError(
+            f"feature {feature.spec}: the metric cannot be made with these options: {type(error).__name__}: {error}"
+        ) from error
+    if shares:
+        metric._ref_cache = [metric._ref_cache[number] for number in order]
+    return metric
+
+
+def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
+    """A metric's numbers of each output, float64 [outputs, columns]."""
+    if isinstance(metric, BLEUComponents):
+        return metric.components(outputs)
+    try:
+        return np.array(scores(metric, outputs).segments, np.float64)[:, None]
+    except CtxMetricsError as error:
+        raise _in_own_words(feature, error) from error
+    except Exception as error:  # sacrebleu's chrF takes char_order=0, and fails here
+        if not feature.options:
+            raise
+        raise InputError(
+            f"feature {feature.spec}: the metric cannot score with these options: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _in_own_words(feature: Feature, error: CtxMetricsError) -> CtxMetricsError:
+    """The error, with the metric's own flags as settings of the feature."""
+    flags = rf"--{feature.name}-([a-z-]+)"
+    return type(error)(re.sub(flags, rf"--features {feature.name}:\1=...", str(error)))
+
+
+class _OfFeatures(logging.Filter):
+    """Holds metrics' notices back and gathers which metrics say the same.
+
+    Places are taken out of them: they are among the distinct outputs, and would mislead. Those of empty texts are left out.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self._said: dict[str, list[str]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        message = re.sub(r" \(segment [\d, .]+\)", "", record.getMessage())
+        if not re.search(r"\bempty (hypothes|reference)", message):
+            name, colon, text = message.partition(": ")
+            names = self._said.setdefault(text if colon else name, [])
+            names += [name] * (bool(colon) and name not in names)
+        return False
+
+    def lines(self) -> list[str]:
+        return [
+            ": ".join(["features", *([", ".join(names)] if names else []), text]) for text, names in self._said.items()
+        ]
+
+
+@contextmanager
+def _as_features() -> Iterator[None]:
+    """Within it, notices are held back; after it they are said as those of features."""
+    own = _OfFeatures()
+    logger.filters.insert(0, own)  # before the one that lets each distinct message through once
+    try:
+        yield
+    finally:
+        logger.removeFilter(own)
+        for line in own.lines():
+            notice(line)

@@ -1,0 +1,1 @@
+"""People's judgements of translations: read from every published layout, as arrays."""

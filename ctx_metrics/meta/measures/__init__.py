@@ -1,0 +1,1 @@
+"""The measures of agreement, functions of arrays."""

@@ -1,0 +1,210 @@
+"""Ranks systems that were compared in pairs: Bradley-Terry strengths, with bootstrap intervals and significance clusters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.special import expit
+
+from ...errors import InputError
+from ..inference.bootstrap import interval, p_not_better, resampled_sums
+from ..inference.clusters import ranks
+
+PRIOR = 0.5  # games that `rank` adds to each pair of systems
+TOLERANCE = 1e-10
+MOST_STEPS = 1000  # of Newton's method, which takes about 10
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How S systems rank, in the order in which they were given.
+
+    strengths      float64 (S,): Bradley-Terry log-strengths, with mean 0
+    intervals      float64 (S, 2): bootstrap intervals of the strengths at `confidence`; NaN where there is one unit only
+    win_shares     float64 (S,) in [0, 1]: the mean chance of beating another system, over all segments and other systems
+    win_matrix     float64 (S, S) in [0, 1]: [i, j] is the mean chance that i beats j; NaN on the diagonal and for two
+                   systems without a scored segment in common
+    p_values       float64 (S, S): one-sided, that i is no stronger than j; NaN on the diagonal and with one unit only
+    ranks          from 1; systems of one rank are in one significance cluster
+    segments       how many were scored
+    units, unit    what is resampled, and how many there are: "segments" or "documents"
+    resamples, confidence    of the bootstrap
+    """
+
+    strengths: np.ndarray
+    intervals: np.ndarray
+    win_shares: np.ndarray
+    win_matrix: np.ndarray
+    p_values: np.ndarray
+    ranks: list[int]
+    segments: int
+    units: int
+    unit: str
+    resamples: int
+    confidence: float
+
+    @property
+    def order(self) -> list[int]:
+        """The systems from the strongest; equal ones stay as they were given."""
+        return [int(i) for i in np.argsort(-self.strengths, kind="stable")]
+
+    def better(self, i: int, j: int) -> bool:
+        """Whether system i is significantly stronger than system j: p of at most 1 - confidence."""
+        return _significant(self.p_values[i, j], self.confidence)
+
+
+def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
+    """Bradley-Terry log-strengths (Bradley and Terry 1952) from counts of wins: float64 (..., S), with mean 0.
+
+    wins     (..., S, S): [i, j] is how often i beat j, at least 0; chances of winning may be summed in place of whole
+             games. The diagonal is ignored. Each leading index is a problem of its own
+    prior    games added to each pair of systems, half of them won by either
+
+    The model says that i beats j with probability 1 / (1 + exp(t_j - t_i)). The strengths t maximise
+
+        sum over i != j of w_ij log(1 / (1 + exp(t_j - t_i))),    w_ij = wins[i, j] + prior / 2
+
+    A finite maximum exists if and only if each system has beaten each other one, directly or through others that it beat
+    (Ford 1957); with a prior above 0 that holds, and a system that always wins stays finite. Found by Newton's method to
+    1e-10. A step is shortened by log(1 + r) / r, r being the largest minus the smallest change of the whole step, with
+    which each step is known to climb (the logistic loss is self-concordant, Bach 2010).
+
+    Raises InputError for negative or NaN counts, for fewer than 2 systems, and where no finite maximum exists.
+
+    Of two systems, t_1 - t_2 is the log of the odds; here log(3 / 1), and half a game more gives log(3.25 / 1.25):
+
+    >>> first, second = strengths([[0, 3], [1, 0]])
+    >>> bool(abs(first - second - np.log(3)) < 1e-9), bool(abs(first + second) < 1e-9)
+    (True, True)
+    >>> first, second = strengths([[0, 3], [1, 0]], prior=0.5)
+    >>> bool(abs(first - second - np.log(3.25 / 1.25)) < 1e-9)
+    True
+    """
+    wins = np.asarray(wins, dtype=np.float64)
+    size = wins.shape[-1]
+    if size < 2:
+        raise InputError("strengths are of at least 2 systems")
+    apart = ~np.eye(size, dtype=bool)
+    wins = np.where(apart, wins + prior / 2, 0.0)
+    if not (wins >= 0).all():
+        raise InputError("counts of wins are numbers of at least 0")
+    if not _beat_one_another(wins).all():
+        raise InputError("no finite strengths: a group of systems has never lost to the others; add a prior")
+    games = wins + wins.swapaxes(-1, -2)
+    found = np.zeros(wins.shape[:-1])
+    for _ in range(MOST_STEPS):
+        ahead = expit(found[..., :, None] - found[..., None, :])
+        behind = ahead.swapaxes(-1, -2)
+        lost = wins * behind  # as a difference from games * ahead it would cancel out for one who nearly always wins
+        gradient = (lost - lost.swapaxes(-1, -2)).sum(axis=-1)
+        curvature = games * ahead * behind
+        sums = curvature.sum(axis=-1)
+        # strengths are known up to a constant: filling that direction makes the matrix regular and keeps their mean
+        laplacian = sums[..., None] * np.eye(size) - curvature + sums.mean(axis=-1)[..., None, None] / size
+        step = np.linalg.solve(laplacian, gradient[..., None])[..., 0]
+        spread = np.ptp(step, axis=-1, keepdims=True)
+        found += step * np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
+        if spread.size == 0 or spread.max() < TOLERANCE:
+            return found - found.mean(axis=-1, keepdims=True)
+    raise InputError("no finite strengths within reach: a system hardly ever loses; add a prior")
+
+
+def rank(
+    probabilities: np.ndarray,
+    groups: Optional[Sequence[str]] = None,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Ranking:
+    """Rank systems by the Bradley-Terry strengths of their summed chances of winning.
+
+    probabilities    float64 (S, S, N): [i, j, n] is the chance that i's output for segment n is better than j's; NaN where
+                     it was not scored; the diagonal is ignored
+    groups           N document ids: whole documents are resampled, whose segments are alike; None: segments are
+
+    Each pair of systems gets PRIOR games of which either wins half, so that a system that always wins stays finite, with
+    a strength over the other of two of at most log((N + .25) / .25). Where every pair has the same number of segments,
+    strengths and win shares order the systems alike.
+
+    Units are drawn with replacement, as many as there are, and the strengths computed anew (Efron 1979). System i is
+    significantly stronger than j where p of a tie or less among the resamples (p_not_better, one-sided) is at most
+    1 - confidence; the ranks are clusters by that (clusters.ranks). The chances of one pair are no independent games, but
+    nothing here takes them for such: what varies is found by resampling alone.
+
+    Raises InputError for fewer than 2 systems, arrays of other shapes, and a system of which no segment was scored.
+
+    Three segments, won with chances of .9, .9 and .6: 2.4 wins to .6, a share of .8, and with a quarter of a game more for
+    either odds of 2.65 to .85:
+
+    >>> chances = np.full((2, 2, 3), 0.5)
+    >>> chances[0, 1], chances[1, 0] = [0.9, 0.9, 0.6], [0.1, 0.1, 0.4]
+    >>> ranking = rank(chances)
+    >>> ranking.win_shares.round(9).tolist(), ranking.ranks
+    ([0.8, 0.2], [1, 2])
+    >>> bool(abs(ranking.strengths[0] - ranking.strengths[1] - np.log(2.65 / 0.85)) < 1e-9)
+    True
+    """
+    size = len(probabilities)
+    if size < 2:
+        raise InputError("a ranking is of at least 2 systems")
+    chances = np.array(probabilities, dtype=np.float64)
+    if chances.ndim != 3 or chances.shape[1] != size:
+        raise InputError(f"chances are an array [systems, systems, segments], and this one is of shape {chances.shape}")
+    if groups is not None and len(groups) != chances.shape[2]:
+        raise InputError(f"there are {len(groups)} document ids for {chances.shape[2]} segments")
+    chances[np.arange(size), np.arange(size)] = np.nan
+    scored = np.flatnonzero(~np.isnan(chances).all(axis=(0, 1)))
+    chances = chances[..., scored]
+    there = ~np.isnan(chances)
+    games = there.sum(axis=-1)
+    if lacking := np.flatnonzero(games.sum(axis=1) == 0).tolist():
+        raise InputError(f"system {lacking[0] + 1}: none of its segments is scored; leave it out")
+    segments = len(scored)
+    of_segments = np.where(there, chances, 0.0).reshape(size * size, segments).T
+    if groups is None:
+        of_units = of_segments
+    else:
+        kept = [groups[segment] for segment in scored]
+        numbers = {group: number for number, group in enumerate(dict.fromkeys(kept))}
+        places = ([numbers[group] for group in kept], range(segments))
+        of_units = csr_matrix((np.ones(segments), places), shape=(len(numbers), segments)) @ of_segments
+    wins = of_segments.sum(axis=0).reshape(size, size)
+    found = strengths(wins, PRIOR)
+    intervals, p_values = np.full((size, 2), np.nan), np.full((size, size), np.nan)
+    if len(of_units) > 1:  # every resample of one unit is that unit
+        drawn = strengths(resampled_sums(of_units, resamples, seed).reshape(-1, size, size), PRIOR)
+        intervals = np.array([interval(of_system, confidence) for of_system in drawn.T])
+        for i in range(size):
+            for j in range(size):
+                if i != j:  # equal systems' strengths are equal but for rounding
+                    p_values[i, j] = p_not_better(np.round(drawn[:, i] - drawn[:, j], 9), np.zeros(resamples))
+    with np.errstate(invalid="ignore"):
+        win_matrix = np.where(games > 0, wins / games, np.nan)
+    return Ranking(
+        found,
+        intervals,
+        wins.sum(axis=1) / games.sum(axis=1),
+        win_matrix,
+        p_values,
+        ranks(found, lambda i, j: _significant(p_values[i, j], confidence)),
+        segments,
+        len(of_units),
+        "segments" if groups is None else "documents",
+        resamples,
+        confidence,
+    )
+
+
+def _significant(p: float, confidence: float) -> bool:
+    return bool(p <= 1 - confidence + 1e-12)  # 1 - .9 is less than .1
+
+
+def _beat_one_another(wins: np.ndarray) -> np.ndarray:
+    """Whether each system reaches each other one along "has beaten": bool, of the leading shape."""
+    size = wins.shape[-1]
+    reached = (wins > 0) | np.eye(size, dtype=bool)
+    for _ in range(int(np.ceil(np.log2(size)))):  # paths of up to twice as many games each time
+        reached = reached.astype(np.float32) @ reached.astype(np.float32) > 0
+    return reached.all(axis=(-1, -2))

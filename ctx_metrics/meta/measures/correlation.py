@@ -1,0 +1,219 @@
+"""Pearson, Spearman and Kendall correlation of human and metric scores: of single lists, and of many groups at once."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import kendalltau, rankdata
+
+from ...errors import InputError
+
+AVERAGES = ("none", "item", "system")
+OUTLIER = 2.5  # robust standard deviations from the median (Mathur et al. 2020)
+
+
+def pearson(human: np.ndarray, metric: np.ndarray) -> float:
+    """Pearson's r of two 1-D arrays of finite scores, from -1 to 1; pairs with a NaN are left out.
+
+    r = sum (h - mean h)(m - mean m) / sqrt(sum (h - mean h)^2 sum (m - mean m)^2). NaN for fewer than 2 pairs, or where
+    one side is constant; exactly 1 or -1 for 2 pairs.
+
+    Deviations below are (-1, 0, 1) and (-2, 1, 1), so r = 3 / sqrt(2 * 6) = .866.
+
+    >>> round(pearson(np.array([1.0, 2, 3]), np.array([0.0, 3, 3])), 3)
+    0.866
+    """
+    return _single(human, metric, "pearson")
+
+
+def spearman(human: np.ndarray, metric: np.ndarray) -> float:
+    """Spearman's rho of two 1-D arrays: Pearson's r of the ranks, equal scores sharing their mean rank. NaN as for pearson.
+
+    Ranks below are (1, 2, 3) and (1, 2.5, 2.5), deviations (-1, 0, 1) and (-1, .5, .5): 1.5 / sqrt(2 * 1.5) = .866.
+
+    >>> round(spearman(np.array([1.0, 2, 30]), np.array([0.0, 3, 3])), 3)
+    0.866
+    """
+    return _single(human, metric, "spearman")
+
+
+def kendall(human: np.ndarray, metric: np.ndarray) -> float:
+    """Kendall's tau-b of two 1-D arrays. NaN as for pearson.
+
+    tau_b = (C - D) / sqrt((pairs not tied by people) (pairs not tied by the metric)), of C concordant and D discordant
+    pairs (Kendall 1945).
+
+    Below 2 pairs are concordant, 1 is tied by the metric: 2 / sqrt(3 * 2) = .816.
+
+    >>> round(kendall(np.array([1.0, 2, 3]), np.array([0.0, 3, 3])), 3)
+    0.816
+    """
+    return _single(human, metric, "kendall")
+
+
+def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average: str) -> np.ndarray:
+    """A coefficient of each group of outputs: float64 (G,), NaN for a group that has none. Their mean is the caller's.
+
+    human, metric    float64 (S, N), systems by segments, NaN where an output is not judged or not scored
+    kind             pearson, spearman or kendall
+    average          none: one group of all outputs; item: one of each segment, over systems (G = N); system: one of each
+                     system, over segments (G = S)
+
+    Raises InputError for another kind or average.
+
+    >>> human, metric = np.array([[1.0, 2], [2, 2], [3, np.nan]]), np.array([[0.0, 1], [3, 2], [3, 3]])
+    >>> group_coefficients(human, metric, "pearson", "item").round(3).tolist()
+    [0.866, nan]
+    """
+    if kind not in KINDS:
+        raise InputError(f"correlation: {kind!r} is none of {', '.join(KINDS)}")
+    return KINDS[kind](*grouped(human, metric, average))
+
+
+def moments(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    """What each segment's outputs add to Pearson's r of all outputs together: float64 (N, 6), number, sums, sums of squares
+    and of products, of scores that are shifted and scaled to mean 0 and standard deviation 1.
+
+    human, metric    float64 (S, N), NaN where an output is not judged or not scored
+    """
+    there = ~(np.isnan(human) | np.isnan(metric))
+    h, m = (_centred(scores, there) for scores in (human, metric))
+    return np.stack([there, h, m, h * h, m * m, h * m]).sum(axis=1).T
+
+
+def of_moments(sums: np.ndarray) -> np.ndarray:
+    """Pearson's r of sums of moments, (...,) of (..., 6); NaN for fewer than 2 outputs, or where one side is constant.
+
+    >>> human, metric = np.array([[1.0, 2], [3, np.nan]]), np.array([[0.0, 3], [3, 5]])
+    >>> round(float(of_moments(moments(human, metric).sum(axis=0))), 3)
+    0.866
+    """
+    number, human, metric, humans, metrics, products = np.moveaxis(sums, -1, 0)
+    variances = [number * squares - total**2 for squares, total in ((humans, human), (metrics, metric))]
+    product = np.sqrt(np.prod([np.maximum(each, 0) for each in variances], axis=0))
+    varies = [each > 1e-10 * number * squares for each, squares in zip(variances, (humans, metrics))]  # beyond rounding
+    defined = (number > 1) & np.all(varies, axis=0)
+    found = np.divide(number * products - human * metric, product, out=np.full(product.shape, np.nan), where=defined)
+    return np.clip(found, -1, 1)
+
+
+def _centred(scores: np.ndarray, there: np.ndarray) -> np.ndarray:
+    known = scores[there]
+    centred = np.zeros(scores.shape)
+    if known.size and known.min() < known.max():
+        centred[there] = (known - known.mean()) / known.std()
+    return centred
+
+
+def mad_outliers(scores: np.ndarray) -> np.ndarray:
+    """The systems that are far from the rest in people's scores: bool (S,), False where a score is NaN.
+
+    |h - median| / (1.4826 MAD) > 2.5, where MAD is the median of |h - median| (Mathur et al. 2020, Tangled up in BLEU;
+    used at WMT19 and after). Where MAD is 0 there are none.
+
+    The median below is 3, deviations are (2, 1, 0, 1, 7), so MAD is 1 and only 7 / 1.4826 = 4.7 is above 2.5.
+
+    >>> mad_outliers(np.array([1.0, 2, 3, 4, -4])).tolist()
+    [False, False, False, False, True]
+    """
+    known = scores[~np.isnan(scores)]
+    if not len(known):
+        return np.zeros(len(scores), dtype=bool)
+    deviation = np.abs(scores - np.median(known))
+    mad = np.median(deviation[~np.isnan(deviation)])
+    return deviation > OUTLIER * 1.4826 * mad if mad > 0 else np.zeros(len(scores), dtype=bool)
+
+
+def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.ndarray, np.ndarray]:
+    """Human and metric scores with a row for each group, float64 (G, K), both NaN where one of them is.
+
+    Raises InputError for an average that is none of none, item, system.
+
+    >>> human, metric = grouped(np.array([[1.0, 2], [3, 4]]), np.array([[5.0, np.nan], [7, 8]]), "item")
+    >>> human.tolist(), metric.tolist()
+    ([[1.0, 3.0], [nan, 4.0]], [[5.0, 7.0], [nan, 8.0]])
+    """
+    if average not in AVERAGES:
+        raise InputError(f"average: {average!r} is none of {', '.join(AVERAGES)}")
+    missing = np.isnan(human) | np.isnan(metric)
+    human, metric = np.where(missing, np.nan, human), np.where(missing, np.nan, metric)
+    if average == "none":
+        return human.reshape(1, -1), metric.reshape(1, -1)
+    return (human.T, metric.T) if average == "item" else (human, metric)
+
+
+def _single(human: np.ndarray, metric: np.ndarray, kind: str) -> float:
+    return float(group_coefficients(human, metric, kind, "none")[0])
+
+
+def _pearson_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    count = (~np.isnan(human)).sum(axis=1)
+    product = np.clip((_unit(human, count) * _unit(metric, count)).sum(axis=1), -1, 1)
+    two = count == 2
+    if two.any():
+        same = np.argmax(_filled(human[two]), axis=1) == np.argmax(_filled(metric[two]), axis=1)
+        product[two] = np.where(same, 1, -1)
+    return np.where(_varies(human) & _varies(metric), product, np.nan)
+
+
+def _spearman_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    return _pearson_rows(_ranks(human), _ranks(metric))
+
+
+def _kendall_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    groups, members = human.shape
+    if groups <= members:  # loop over what is fewer
+        tau = np.full(groups, np.nan)
+        for row in np.flatnonzero(_varies(human) & _varies(metric)):
+            there = ~np.isnan(human[row])
+            tau[row] = kendalltau(human[row, there], metric[row, there])[0]
+        return tau
+    human, metric = human.T, metric.T
+    balance, in_human, in_metric = np.zeros((3, groups), dtype=np.int64)
+    for i in range(members - 1):
+        of_human, of_metric = _signs(human, i), _signs(metric, i)  # 0 also where a score is NaN
+        balance += (of_human * of_metric).sum(axis=0)
+        in_human += np.count_nonzero(of_human, axis=0)
+        in_metric += np.count_nonzero(of_metric, axis=0)
+    defined = (in_human > 0) & (in_metric > 0)
+    tau = balance / np.sqrt(np.maximum(in_human, 1)) / np.sqrt(np.maximum(in_metric, 1))
+    return np.where(defined, np.clip(tau, -1, 1), np.nan)
+
+
+KINDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "pearson": _pearson_rows,
+    "spearman": _spearman_rows,
+    "kendall": _kendall_rows,
+}
+
+
+def _signs(scores: np.ndarray, i: int) -> np.ndarray:
+    """int8: 1, 0 or -1 as each later member is above, equal to or below member i."""
+    return (scores[i + 1 :] > scores[i]).view(np.int8) - (scores[i + 1 :] < scores[i]).view(np.int8)
+
+
+def _unit(rows: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Each row's deviations from its mean, scaled to length 1; 0 where NaN, and all 0 where there is no deviation."""
+    there = ~np.isnan(rows)
+    mean = np.where(there, rows, 0).sum(axis=1) / np.maximum(count, 1)
+    deviation = np.where(there, rows - mean[:, None], 0)
+    largest = np.abs(deviation).max(axis=1, initial=0)
+    deviation /= np.where(largest > 0, largest, 1)[:, None]  # before squaring: squares of tiny scores are 0
+    length = np.sqrt((deviation**2).sum(axis=1))
+    return deviation / np.where(length > 0, length, 1)[:, None]
+
+
+def _varies(rows: np.ndarray) -> np.ndarray:
+    """bool (G,): whether a row has two different scores. Rounding makes even the variance of equal ones more than 0."""
+    low = np.where(np.isnan(rows), np.inf, rows).min(axis=1, initial=np.inf)
+    return low < _filled(rows).max(axis=1, initial=-np.inf)
+
+
+def _filled(rows: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(rows), -np.inf, rows)
+
+
+def _ranks(rows: np.ndarray) -> np.ndarray:
+    missing = np.isnan(rows)
+    if not rows.size:
+        return rows
+    return np.where(missing, np.nan, rankdata(np.where(missing, np.inf, rows), axis=1))  # inf: ranked after the others

@@ -1,0 +1,105 @@
+"""Writes a Report for programs: TSV, one line a value, and JSON, which has everything."""
+
+import json
+import math
+from typing import Any, Optional
+
+from ..report import Agreement, Report
+
+COLUMNS = ("protocol", "metric", "set", "value", "low", "high", "rank", "n", "seen")
+NOTHING = "-"
+
+
+def fixed(value: float, decimals: int) -> str:
+    """A number as papers print it, without the zero before the point; "-" for NaN.
+
+    >>> fixed(0.6154, 3), fixed(-0.25, 2), fixed(1.0, 3), fixed(-0.0001, 3), fixed(float("nan"), 3)
+    ('.615', '-.25', '1.000', '.000', '-')
+    """
+    if math.isnan(value):
+        return NOTHING
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def seen_somewhere(agreement: Agreement, metric: str) -> bool:
+    """Whether the metric was trained on one of the sets, so that its overall value says little too."""
+    return any((metric, name) in agreement.seen for name in agreement.sets)
+
+
+def capital(title: str) -> str:
+    """A title as it stands at the head of something: "soft accuracy" becomes "Soft accuracy"."""
+    return title[:1].upper() + title[1:]
+
+
+def one_line(name: str) -> str:
+    """A name without tabs and line ends."""
+    return " ".join(name.split())
+
+
+def as_tsv(report: Report, decimals: int) -> str:
+    """One line a protocol, metric and set, and one for "overall", with the interval and the rank; NaN is empty."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, str):
+            return one_line(value)
+        return "" if value is None or math.isnan(value) else f"{value:.{decimals}f}"
+
+    lines = [COLUMNS]
+    for each in report.agreements:
+        for m, metric in enumerate(each.metrics):
+            for k, name in enumerate(each.sets):
+                seen = "yes" if (metric, name) in each.seen else "no"
+                cells = [each.protocol, metric, name, each.values[m, k], None, None, None, str(each.sizes[k]), seen]
+                lines.append([text(cell) for cell in cells])
+            low, high = (None, None) if each.intervals is None else each.intervals[m]
+            rank = str(each.ranks[m]) if each.ranks is not None and each.ranks[m] else None
+            seen = "yes" if seen_somewhere(each, metric) else "no"
+            cells = [each.protocol, metric, "overall", each.overall[m], low, high, rank, str(sum(each.sizes)), seen]
+            lines.append([text(cell) for cell in cells])
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def as_json(report: Report, decimals: Optional[int]) -> str:
+    """Everything, in the report's order; what is not finite is null. decimals None: all that there are."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): plain(each) for key, each in value.items()}
+        if isinstance(value, (set, frozenset)):
+            value = sorted(value)
+        if isinstance(value, (list, tuple)):
+            return [plain(each) for each in value]
+        if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+            return plain(value.tolist())
+        if isinstance(value, float):
+            return None if not math.isfinite(value) else value if decimals is None else round(value, decimals)
+        return value
+
+    agreements = []
+    for each in report.agreements:
+        fields = ("protocol", "title", "level", "unit", "overall_is", "test")
+        metrics = [
+            {
+                "metric": metric,
+                "overall": each.overall[m],
+                "interval": None if each.intervals is None else each.intervals[m],
+                "rank": None if each.ranks is None else each.ranks[m] or None,
+                "values": dict(zip(each.sets, each.values[m])),
+                "seen": [name for name in each.sets if (metric, name) in each.seen],
+                "details": each.details.get(metric, {}),
+            }
+            for m, metric in enumerate(each.metrics)
+        ]
+        agreements.append(
+            {
+                **{field: getattr(each, field) for field in fields},
+                "sizes": dict(zip(each.sets, each.sizes)),
+                "metrics": metrics,
+                "p_values": [{"better": a, "worse": b, "p": p} for (a, b), p in each.p_values.items()],
+            }
+        )
+    whole = {"settings": report.settings, "sets": report.sets, "signatures": report.signatures}
+    return json.dumps(plain({**whole, "agreements": agreements}), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

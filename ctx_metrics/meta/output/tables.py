@@ -1,0 +1,282 @@
+"""Writes a Report: tables for the terminal, LaTeX and Markdown, and TSV and JSON for programs."""
+
+import math
+import os
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Optional
+
+from tabulate import tabulate
+
+from ...errors import InputError
+from ..report import Agreement, Report
+from .serialize import NOTHING, as_json, as_tsv, capital, fixed, one_line, seen_somewhere
+
+FORMS = ("table", "json", "tsv", "latex", "markdown")
+WIDTH = 120  # of a table in the terminal
+PAD = "\ue000"  # stands for a blank that tabulate would strip
+
+
+def render(report: Report, form: str, decimals: Optional[int] = None) -> str:
+    """The text of a report, with a line end.
+
+    form      table     for a terminal, one table a protocol; sets that do not fit into 120 columns go into further tables
+              markdown  the same as GitHub draws it, metrics of the best significance cluster in bold
+              latex     the same as tabulars of booktabs, with a caption and a label to uncomment
+              tsv       one line a protocol, metric and set; the set "overall" has the interval and the rank
+              json      everything, also p-values and details; NaN is null
+    decimals  of the values; 3, 6 in tsv, and all there are in json
+
+    Raises InputError for another form.
+    """
+    if form == "json":
+        return as_json(report, decimals)
+    if form == "tsv":
+        return as_tsv(report, 6 if decimals is None else decimals)
+    if form not in FORMS:
+        raise InputError(f"output format {form!r} is none of {', '.join(FORMS)}")
+    write = {"table": _terminal, "latex": _latex, "markdown": _markdown}[form]
+    return write(_titled(report), 3 if decimals is None else decimals)
+
+
+def _titled(report: Report) -> Report:
+    """The report with comet-embedded and slide-embedded for metrics that ran the embedded model, which is no COMET model."""
+    embedded = [
+        name for name, signature in report.signatures.items() if "model:embedded-alignment-regressor|" in signature
+    ]
+    titles = {name: re.sub(r"^\w+", r"\g<0>-embedded", name) for name in embedded}
+    agreements = [
+        replace(
+            each,
+            metrics=[titles.get(name, name) for name in each.metrics],
+            seen={(titles.get(name, name), of_set) for name, of_set in each.seen},
+        )
+        for each in report.agreements
+    ]
+    signatures = {titles.get(name, name): signature for name, signature in report.signatures.items()}
+    return replace(report, agreements=agreements, signatures=signatures)
+
+
+class _Column(NamedTuple):
+    heading: str
+    size: str
+    cells: list[str]
+    of_set: bool = False
+
+
+def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool, bool], str]) -> list[_Column]:
+    """The columns beside the metrics' names: the sets, then overall, interval and rank as far as they are there.
+
+    A single set is the overall value too, so that is not repeated. decorate(text, seen, best) marks a cell.
+    """
+
+    def cells(values: Iterable[float], seen: Sequence[bool], bold: Sequence[bool]) -> list[str]:
+        texts = [fixed(value, decimals) for value in values]
+        return [NOTHING if text == NOTHING else decorate(text, *marks) for text, *marks in zip(texts, seen, bold)]
+
+    best = _best(agreement)
+    columns = []
+    for k, (name, size) in enumerate(zip(agreement.sets, agreement.sizes)):
+        seen = [(metric, name) in agreement.seen for metric in agreement.metrics]
+        bold = best if len(agreement.sets) == 1 else [False] * len(best)
+        columns.append(_Column(one_line(name), f"{size:,}", cells(agreement.values[:, k], seen, bold), True))
+    if len(agreement.sets) != 1:
+        seen = [seen_somewhere(agreement, metric) for metric in agreement.metrics]
+        size = f"{sum(agreement.sizes):,}"
+        columns.append(_Column(agreement.overall_is, size, cells(agreement.overall, seen, best)))
+    if agreement.intervals is not None:
+        both = [[fixed(end, decimals) for end in interval] for interval in agreement.intervals]
+        texts = [NOTHING if NOTHING in ends else f"[{ends[0]}, {ends[1]}]" for ends in both]
+        columns.append(_Column("95 % interval", "", texts))
+    if agreement.ranks is not None:
+        columns.append(_Column("rank", "", [str(rank) if rank else NOTHING for rank in agreement.ranks]))
+    return columns
+
+
+def _best(agreement: Agreement) -> list[bool]:
+    return [rank == 1 for rank in agreement.ranks or [0] * len(agreement.metrics)]
+
+
+def _prefix(columns: Sequence[_Column]) -> str:
+    """What all names of sets start with, such as "wmt22."."""
+    names = [column.heading for column in columns if column.of_set]
+    common = os.path.commonprefix(names) if len(names) > 1 else ""
+    return common[: max(common.rfind("."), common.rfind("/")) + 1]
+
+
+def _headline(agreement: Agreement, sizes: bool) -> str:
+    """Title, unit and sizes; each set's size where there is no place for it in the table."""
+    title = one_line(capital(agreement.title))
+    total = f"{title} ({agreement.protocol}): {sum(agreement.sizes):,} {agreement.unit}"
+    names = [one_line(name) for name in agreement.sets]
+    if len(names) == 1:
+        return f"{total} in {names[0]}"
+    of_sets = ", ".join(f"{name} {size:,}" for name, size in zip(names, agreement.sizes))
+    return f"{total} in {len(names)} sets" + (f" ({of_sets})" if sizes and names else "")
+
+
+def _notes(report: Report) -> list[str]:
+    """What stands below all tables, once: marks, how significance was tested, settings."""
+    agreements = report.agreements
+    notes = []
+    if any(seen_somewhere(agreement, metric) for agreement in agreements for metric in agreement.metrics):
+        notes.append("* The metric was trained on this set or on one of these sets, so the value says little.")
+    gaps = [any(math.isnan(value) for value in [*each.overall, *each.values.flat]) for each in agreements]
+    if any(gaps):
+        notes.append(f"{NOTHING} The metric has no value there, and none overall where it lacks a set.")
+    if any(agreement.ranks is not None for agreement in agreements):
+        notes.append("Metrics of one rank are in one significance cluster.")
+    tests: dict[str, list[str]] = {}
+    for agreement in agreements:
+        if agreement.test:
+            tests.setdefault(agreement.test, []).append(agreement.protocol)
+    if tests:
+        said = [f"{test} ({', '.join(protocols)})" if len(tests) > 1 else test for test, protocols in tests.items()]
+        notes.append("Significance: " + "; ".join(said) + ".")
+    # a switch is named where it is on
+    settings = [name if on is True else f"{name} {on}" for name, on in report.settings.items() if on is not False]
+    notes += ["Settings: " + ", ".join(settings).replace("_", " ") + "."] * bool(settings)
+    return [one_line(note) for note in notes]
+
+
+def _signatures(report: Report) -> dict[str, str]:
+    """The signatures to print; metrics that share one, such as the cells of a grid, are named together."""
+    sharing: dict[str, list[str]] = {}
+    for metric, signature in report.signatures.items():
+        if signature:
+            sharing.setdefault(signature, []).append(one_line(metric))
+    named = {
+        signature: metrics if len(metrics) < 4 else [metrics[0], "...", metrics[-1]]
+        for signature, metrics in sharing.items()
+    }
+    return {", ".join(metrics): signature for signature, metrics in named.items()}
+
+
+def _terminal(report: Report, decimals: int) -> str:
+    texts = []
+    for agreement in report.agreements:
+        columns = _columns(agreement, decimals, _starred)
+        tables = [_draw(agreement, columns[block]) for block in _blocks(agreement, decimals)]
+        texts.append(
+            "\n".join([textwrap.fill(_headline(agreement, sizes=False), WIDTH, break_on_hyphens=False), *tables])
+        )
+    notes = [textwrap.fill(note, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for note in _notes(report)]
+    texts += ["\n".join(notes)] * bool(notes)
+    signatures = _signatures(report)
+    if signatures:
+        width = max(map(len, signatures))
+        lines = [f" - {metric:<{width}} {signature}" for metric, signature in signatures.items()]
+        texts.append("\n".join(["Metric signatures", *lines]))
+    return "\n\n".join(texts) + "\n"
+
+
+def _starred(text: str, seen: bool, best: bool) -> str:
+    return text + "*" * seen
+
+
+def _blocks(agreement: Agreement, decimals: int) -> list[slice]:
+    """The columns of each table: as many sets as fit into WIDTH; what concerns all sets stays together."""
+    columns = _columns(agreement, decimals, _starred)
+    sets = sum(column.of_set for column in columns)
+    blocks = [slice(0, 0)]
+    for end in [*range(1, sets + 1), len(columns)]:
+        start = blocks[-1].start
+        both = slice(start, end)
+        if blocks[-1].stop > start and _draw(agreement, columns[both]).index("\n") > WIDTH:
+            blocks.append(slice(blocks[-1].stop, end))
+        else:
+            blocks[-1] = both
+    return blocks
+
+
+def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
+    """A table as sacrebleu draws it, but with lines only between significance clusters."""
+    prefix = _prefix(columns)
+    headers = [f"{prefix or PAD}\n{agreement.unit}"]
+    padded = []
+    for heading, size, cells, of_set in columns:
+        starred = any(cell.endswith("*") for cell in cells)
+        pad = PAD if starred else ""
+        headers.append(f"{heading[len(prefix) * of_set :]}{pad}\n{size}{pad}")
+        padded.append([cell if cell.endswith("*") else cell + pad for cell in cells])
+    rows = list(zip(map(one_line, agreement.metrics), *padded))
+    # tabulate would make columns two wider than their headers, so here they are a row
+    drawn = tabulate([headers, *rows], tablefmt="fancy_grid", colalign=["right"] * len(headers), disable_numparse=True)
+    lines = drawn.replace(PAD, " ").split("\n")
+    lines[3] = lines[3].translate(str.maketrans("├─┼┤", "╞═╪╡"))
+    ranks = agreement.ranks or [0] * len(rows)
+    above = 4  # the frame, two lines of headers, and the line below them; then rows and lines take turns
+    kept = [k for k in range(len(lines)) if k < above or (k - above) % 2 == 0 or k == len(lines) - 1]
+    kept += [above + 2 * i + 1 for i in range(len(rows) - 1) if ranks[i] != ranks[i + 1]]
+    return "\n".join(lines[k] for k in sorted(kept))
+
+
+def _grid(agreement: Agreement, columns: Sequence[_Column], name: Callable[[str, bool], str]) -> list[list[str]]:
+    """Rows of cells under a row of headings, for formats that escape names with name(text, bold)."""
+    prefix = _prefix(columns)
+    heads = [name(column.heading[len(prefix) * column.of_set :], False) for column in columns]
+    metrics = [name(one_line(metric), best) for metric, best in zip(agreement.metrics, _best(agreement))]
+    return [[name(prefix or "metric", False), *heads], *map(list, zip(metrics, *(each.cells for each in columns)))]
+
+
+def _markdown(report: Report, decimals: int) -> str:
+    def name(text: str, bold: bool) -> str:
+        escaped = "".join("\\" + letter if letter in "\\`*_[]<>|#~$" else letter for letter in text)
+        return f"**{escaped}**" if bold else escaped
+
+    def decorate(text: str, seen: bool, best: bool) -> str:
+        return (f"**{text}**" if best else text) + "\\*" * seen
+
+    texts = []
+    for agreement in report.agreements:
+        columns = _columns(agreement, decimals, decorate)
+        texts.append(name(_headline(agreement, sizes=True), False))
+        for block in _blocks(agreement, decimals):
+            headings, *rows = _grid(agreement, columns[block], name)
+            align = ["left"] + ["right"] * (len(headings) - 1)
+            texts.append(tabulate(rows, headings, "pipe", colalign=align, disable_numparse=True))
+    # a dash, a star or a number at the start of a line would make it a list
+    texts += ["\\-" + note[1:] if note.startswith("-") else name(note, False) for note in _notes(report)]
+    if any(any(_best(agreement)) for agreement in report.agreements):
+        texts.append("Bold: the best significance cluster.")
+    signatures = [f"- {name(metric, False)}: `{signature}`" for metric, signature in _signatures(report).items()]
+    texts += ["\n".join(["Metric signatures:", "", *signatures])] * bool(signatures)
+    return "\n\n".join(texts) + "\n"
+
+
+LATEX = {
+    **{letter: "\\" + letter for letter in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
+}
+
+
+def _latex(report: Report, decimals: int) -> str:
+    def name(text: str, bold: bool = False) -> str:
+        escaped = "".join(LATEX.get(letter, letter) for letter in text)
+        return rf"\textbf{{{escaped}}}" if bold else escaped
+
+    def decorate(text: str, seen: bool, best: bool) -> str:
+        return (rf"\textbf{{{text}}}" if best else text) + r"\rlap{*}" * seen
+
+    def minus(cell: str) -> str:
+        return "--" if cell == NOTHING else cell.replace("-", "$-$")
+
+    lines = ["% needs \\usepackage{booktabs}"]
+    for agreement in report.agreements:
+        columns = _columns(agreement, decimals, decorate)
+        bold = " Bold: the best significance cluster." * any(_best(agreement))
+        lines += ["", f"% \\caption{{{name(_headline(agreement, sizes=True))}.{bold}}}"]
+        lines.append("% \\label{tab:" + "".join(c if c.isalnum() else "-" for c in agreement.protocol) + "}")
+        for block in _blocks(agreement, decimals):
+            headings, *rows = _grid(agreement, columns[block], name)
+            # \\\\ would read a star or a bracket at the start of the next row as its own
+            body = ["{}" * row[0].startswith(("*", "[")) + " & ".join([row[0], *map(minus, row[1:])]) for row in rows]
+            lines += [""] * (block.start > 0)
+            lines.append(f"\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}")
+            lines += ["\\toprule", " & ".join(headings) + r" \\", "\\midrule", *(row + r" \\" for row in body)]
+            lines += ["\\bottomrule", "\\end{tabular}"]
+    notes = [*_notes(report), *(f"{metric}: {signature}" for metric, signature in _signatures(report).items())]
+    return "\n".join([*lines, *[""] * bool(notes), *(f"% {name(note)}" for note in notes)]) + "\n"

@@ -1,0 +1,61 @@
+"""SLIDE's scores for every window and stride of a grid, from one pass over the distinct windows."""
+
+import math
+from collections.abc import Sequence
+from typing import Optional
+
+from ..notices import counted, notice
+from ..windows import Window, sentence_windows
+from ..scoring.base import best_reference
+from .slide import SLIDE
+from ..scoring.windowed import estimate_windows
+
+
+def slide_grid(
+    metric: SLIDE,
+    systems: Sequence[Sequence[str]],
+    references: Sequence[Sequence[Optional[str]]],
+    largest: int,
+) -> dict[tuple[int, int], list[float]]:
+    """Scores (x100) of every system for all windows w of 1 to `largest` sentences and strides 1 <= s <= w.
+
+    metric    gives the model, the context, `partial` and `multiref`; its own window and stride are not used
+    Returns {(w, s): one score a system}, NaN where no window is scored (every document shorter than w, and dropped).
+
+    A grid of W windows has W (W + 1) / 2 cells, but only about W windows a sentence: each of them is scored once.
+    """
+    corpora = metric._corpora(systems, references)
+    documents = corpora[0].documents()
+    settings = [(w, s) for w in range(1, largest + 1) for s in range(1, w + 1)]
+    windows = {setting: _windows(documents, *setting, metric.partial) for setting in settings}
+    ranges = sorted({(start, end) for of_setting in windows.values() for start, end, _ in of_setting})
+    distinct = [Window(start, end, 1.0) for start, end in ranges]
+    found = estimate_windows("slide", metric.estimator, corpora, [distinct] * len(corpora), metric.on_long)
+    cut = sum(any(estimate.cut for estimate in estimates) for of_system in found for estimates in of_system)
+    if cut:
+        windows_were = counted(cut, "window was", "windows were")
+        notice(
+            f"slide: of {len(distinct) * len(corpora)} distinct windows, {windows_were} cut to {metric.estimator.limit}"
+        )
+    values = [
+        {
+            each: best_reference([estimate.value for estimate in estimates], metric.multiref)
+            for each, estimates in zip(ranges, of_system)
+        }
+        for of_system in found
+    ]
+    return {setting: [_mean(windows[setting], of_system) for of_system in values] for setting in settings}
+
+
+def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, partial: str) -> list[Window]:
+    return [
+        Window(begin + start, begin + end, weight)
+        for begin, stop in documents
+        for start, end, weight in sentence_windows(stop - begin, window, stride, partial)
+    ]
+
+
+def _mean(windows: Sequence[Window], values: dict[tuple[int, int], Optional[float]]) -> float:
+    scored = [(weight, value) for start, end, weight in windows if (value := values[start, end]) is not None]
+    total = math.fsum(weight for weight, _ in scored)
+    return 100 * math.fsum(weight * value for weight, value in scored) / total if total else math.nan

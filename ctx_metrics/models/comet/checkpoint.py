@@ -1,0 +1,327 @@
+"""COMET checkpoints on disk: unbabel-comet's own (.ckpt with hparams.yaml) and ours (safetensors with config.json)."""
+
+import json
+import os
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Optional
+
+import torch
+
+from ...engine.checkpoint import (
+    SIDE_FILES,
+    EncoderTensors,
+    SafeTensors,
+    check_size,
+    checked_config,
+    checked_tensor,
+    load_file,
+    read_config,
+    tensor_shapes,
+)
+from ...engine.opening import file_hashes, opening, read_json, same_hashes, shown
+from ...errors import ModelError
+from .hyperparameters import HPARAMS_FILE, Hyperparameters, checked_hyperparameters, lightning_hyperparameters
+from ..hub import COMET, TOKENIZER, ResolvedModel, file_sha256, hub_folder
+
+CONFIG_KIND = "ctx-comet"
+CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
+_KINDS = {
+    "XLM-RoBERTa": "xlm-roberta",
+    "XLM-RoBERTa-XL": "xlm-roberta-xl",
+    "MiniLM": "bert",
+    "BERT": "bert",
+    "RemBERT": "rembert",
+}
+_ENCODER = "encoder.model."
+_CACHE = re.compile(r"models--(?P<repo>.+)$")
+_HUB_PAGE = re.compile(r"https?://huggingface\.co/(?P<repo>[^/]+/[^/]+)")
+_UNBABEL = re.compile(r"(wmt\d\d|xcomet|unite|eamt)", re.IGNORECASE)
+_SNAPSHOT = re.compile(r"models--(?P<repo>.+)/snapshots/(?P<revision>[0-9a-f]{40})$")
+# tensors that no score depends on: counters, training's masks and weights, a head that COMET does not use
+_IDLE = re.compile(
+    rf"{re.escape(_ENCODER)}(embeddings\.(position_ids|token_type_ids)|pooler\..*)"
+    r"|layerwise_attention\.dropout_(mask|fill)|(wordloss|sentloss|loss)\..*"
+)
+
+
+class CometCheckpoint:
+    """A COMET model's hyper-parameters, encoder configuration, tokenizer folder and tensors; all checked when made.
+
+    Of engine.encoder.TextEncoder's view it has folder (of the tokenizer), config, weights() and is_current().
+    Raises ModelError, one line, for whatever is missing, broken, unsafe or does not fit.
+    """
+
+    def __init__(self, model: ResolvedModel, file: Path, root: Path):
+        self.model, self.file, self.root = model, file, root
+        self._hashing = _Hashing(file)
+        loaded = load_file(file)
+        if file.name == WEIGHTS_FILE:
+            described = read_comet_config(root)
+            self.hyperparameters = checked_hyperparameters(described["hyperparameters"], root / CONFIG_FILE)
+            with opening(root / CONFIG_FILE, "describes no encoder; convert the checkpoint again"):
+                encoder = dict(described["encoder"])
+            self.config, self.folder = checked_config(encoder, root), root
+            tensors, self._converted = loaded, described
+        else:
+            self.hyperparameters = lightning_hyperparameters(loaded, file, root)
+            self.folder = _encoder_folder(root, self.hyperparameters)
+            self.config = read_config(self.folder)
+            if self.hyperparameters.encoder_model == "MiniLM" and not (self.folder / "tokenizer.json").exists():
+                self.folder = hub_folder("xlm-roberta-base", TOKENIZER)[1]  # whose tokenizer MiniLM shares
+            tensors, self._converted = loaded["state_dict"], None
+        self._side_hashes = self._hash_side_files()
+        self._tensors: Optional[Mapping[str, torch.Tensor]] = tensors
+        _check_config(self.hyperparameters, self.config, self.folder)
+        check_size(self.config, self.folder, [file])
+        _check_tensors(tensors, self.hyperparameters, self.config, file)
+        head = [name for name in tensors if not name.startswith("encoder.") and not _IDLE.fullmatch(name)]
+        self.head = {name: checked_tensor(tensors[name], name, file).float() for name in head}
+
+    def resolved(self) -> ResolvedModel:
+        """The model with its hash, for the signature: of the file as unbabel-comet knows it, also when converted."""
+        found = self._hashing.result()[:12]
+        if self._converted:
+            if found != self._converted["weights"]:
+                raise ModelError(f"{self.file} is not the file that was converted: its hash is {found}; convert again")
+            found = self._converted["ckpt"]
+        return ResolvedModel(self.model.name, self.model.folder, self.model.revision, found)
+
+    def is_current(self) -> bool:
+        """Whether the files hold what they held when this was made, by their hashes; while one is hashed, it is read."""
+        if not same_hashes(self._side_hashes, self._hash_side_files):
+            return False
+        return self._hashing.running or same_hashes(
+            {str(self.file): self._hashing.result()}, lambda: file_hashes([self.file])
+        )
+
+    def _hash_side_files(self) -> dict[str, str]:
+        places = dict.fromkeys((self.root, self.root / "encoder", self.folder))
+        return file_hashes([self.root / HPARAMS_FILE, *(place / name for place in places for name in SIDE_FILES)])
+
+    def weights(self) -> EncoderTensors:
+        """The encoder's tensors by their bare names, mapped from the file; read again after release()."""
+        if self.file.name == WEIGHTS_FILE:
+            tensors: Mapping = SafeTensors(self.file)
+        else:
+            tensors = load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
+        places = {
+            name.removeprefix(_ENCODER): (tensors, name, self.file) for name in tensors if name.startswith(_ENCODER)
+        }
+        return EncoderTensors(places, self.config)
+
+    def release(self) -> None:
+        """Let go of the mapped file once the network holds what it needs."""
+        self._tensors = None
+
+    def all_tensors(self) -> dict[str, torch.Tensor]:
+        """Every tensor of the checkpoint, as it is there."""
+        return dict(self._tensors)
+
+
+class _Hashing:
+    """A file's sha256, computed beside the loading."""
+
+    def __init__(self, file: Path):
+        self._file, self._result = file, None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._result = file_sha256(self._file)
+        except ModelError as error:
+            self._result = error
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
+    def result(self) -> str:
+        self._thread.join()
+        if isinstance(self._result, ModelError):
+            raise self._result
+        return self._result
+
+
+def open_comet(name: str) -> CometCheckpoint:
+    """The checkpoint of a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub."""
+    path = Path(os.path.expanduser(name))
+    if path.suffix == ".ckpt" or path.exists():
+        root, file = _local_files(path)
+        model = _local_model(root)
+    elif match := _HUB_PAGE.match(name):
+        raise ModelError(f"{name} is a page of the hub; name the model itself: {match['repo']}")
+    elif "/" not in name:
+        perhaps = f" (perhaps Unbabel/{name})" if _UNBABEL.match(name) else ""
+        raise ModelError(
+            f"no model folder {name!r}; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub{perhaps}"
+        )
+    else:
+        repo, root = hub_folder(name, COMET)
+        if not is_comet(root):
+            raise ModelError(f"{repo} is no COMET checkpoint: its config.json does not say model_type {CONFIG_KIND!r}")
+        file = root / WEIGHTS_FILE if (root / WEIGHTS_FILE).exists() else root / "checkpoints" / "model.ckpt"
+        model = ResolvedModel(repo, root, root.name[:12], "")
+    return CometCheckpoint(model, file, root)
+
+
+def place_of(name: str) -> str:
+    """Where a checkpoint lies: the real path of a local one's weights, else its name."""
+    path = Path(os.path.expanduser(name))
+    return str(_local_files(path)[1].resolve()) if path.suffix == ".ckpt" or path.exists() else name
+
+
+def is_comet(folder: Path) -> bool:
+    """Whether a folder looks like a COMET checkpoint, unbabel-comet's (or its folder `checkpoints`) or ours."""
+    if (
+        (folder / "hparams.yaml").exists()
+        or list((folder / "checkpoints").glob("*.ckpt"))
+        or list(folder.glob("*.ckpt"))
+    ):
+        return True
+    try:
+        with opening(folder):
+            return read_json(folder / CONFIG_FILE).get("model_type") == CONFIG_KIND
+    except ModelError:
+        return False
+
+
+def _local_files(path: Path) -> tuple[Path, Path]:
+    """Root folder and weight file of a local checkpoint."""
+    if path.suffix == ".ckpt":
+        if not path.is_file():
+            raise ModelError(f"no checkpoint file {path}; check the path")
+        # not resolve(): in the hub's cache the file is a link to where its root is not
+        return Path(os.path.abspath(path)).parents[1], path
+    if path.is_file():
+        raise ModelError(f"{path} is a file; name the checkpoint's folder, which holds hparams.yaml, or its .ckpt file")
+    if path.name == "checkpoints" and (path.parent / "hparams.yaml").exists():
+        path = path.parent
+    if (path / "hparams.yaml").exists() or (path / "checkpoints").exists():
+        found = sorted((path / "checkpoints").glob("*.ckpt"))
+        if len(found) != 1:
+            names = ", ".join(file.name for file in found) or "none"
+            raise ModelError(f"{path / 'checkpoints'} must hold one .ckpt file (found: {names}); name the file itself")
+        return path, found[0]
+    if not is_comet(path):
+        raise ModelError(no_model(path))
+    if not (path / WEIGHTS_FILE).exists():
+        raise ModelError(f"{path} holds no {WEIGHTS_FILE}; convert the checkpoint again with: ctx-metrics convert")
+    return path, path / WEIGHTS_FILE
+
+
+def no_model(folder: Path) -> str:
+    """What to say of a folder in which no quality model is found."""
+    if match := _CACHE.match(folder.name):
+        repo = match["repo"].replace("--", "/", 1)
+        return f"{folder} is a folder of the hub's cache; name the model itself: {repo}"
+    return f"{folder} holds no COMET checkpoint (hparams.yaml and checkpoints/*.ckpt) and no trained regressor (config.json)"
+
+
+def _local_model(root: Path) -> ResolvedModel:
+    """Name and revision of a local folder; a snapshot in the hub's cache is known by its repository's name."""
+    match = _SNAPSHOT.search(Path(os.path.abspath(root)).as_posix())
+    if match:
+        return ResolvedModel(match["repo"].replace("--", "/"), root, match["revision"][:12], "")
+    return ResolvedModel(root.resolve().name, root, None, "")
+
+
+def read_comet_config(root: Path) -> dict:
+    """config.json of a converted checkpoint; raises ModelError when it is not what `ctx-metrics convert` writes."""
+    path = root / CONFIG_FILE
+    with opening(path, "is not what ctx-metrics convert writes ({why}); convert the checkpoint again"):
+        config = read_json(path)
+        if config["model_type"] != CONFIG_KIND or not all(isinstance(config[key], str) for key in ("ckpt", "weights")):
+            raise ValueError("another kind")
+        return {key: config[key] for key in ("hyperparameters", "encoder", "ckpt", "weights")}
+
+
+def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, weights: str) -> str:
+    """The text of a converted checkpoint's config.json; `ckpt` and `weights` are 12 digits of both files' sha256."""
+    config = {
+        "model_type": CONFIG_KIND,
+        "name": checkpoint.model.name,
+        "hyperparameters": asdict(checkpoint.hyperparameters),
+        "encoder": checkpoint.config,
+        "ckpt": ckpt,
+        "weights": weights,
+    }
+    return json.dumps(config, indent=1, ensure_ascii=False) + "\n"
+
+
+def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
+    """Folder of the encoder's config.json and tokenizer: `encoder` in the checkpoint, a local folder, or of the hub."""
+    for folder in (root / "encoder", Path(os.path.expanduser(hyperparameters.pretrained_model))):
+        if hyperparameters.pretrained_model and (folder / "config.json").exists():
+            return folder
+    name = hyperparameters.pretrained_model
+    try:
+        return hub_folder(name, TOKENIZER)[1]
+    except ModelError as error:
+        raise ModelError(
+            f"{root} needs the configuration and tokenizer of its encoder {name!r}: {error}; "
+            f"or put them into {root / 'encoder'}"
+        ) from error
+
+
+def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) -> None:
+    """Raise ModelError unless an encoder's configuration is what the hyper-parameters call for."""
+    wanted = _KINDS[hyperparameters.encoder_model]
+    if config["model_type"] not in ({wanted, "roberta"} if wanted == "xlm-roberta" else {wanted}):
+        raise ModelError(
+            f"{folder}: config.json is of kind {config['model_type']!r}, "
+            f"but the checkpoint's encoder is {hyperparameters.encoder_model}"
+        )
+    layers = config["num_hidden_layers"]
+    for key in ("layer", "word_layer") if hyperparameters.word_level else ("layer",):
+        number = getattr(hyperparameters, key)
+        mixed = key == "layer" and number == "mix"
+        if not mixed and not (isinstance(number, int) and 0 <= number <= layers):
+            raise ModelError(
+                f"{folder}: the encoder has layers 0 to {layers}, but the checkpoint reads {key} {shown(number)}"
+            )
+    if (positions := config["max_position_embeddings"]) < 7:  # COMET leaves six of them free
+        raise ModelError(
+            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no place for a word; fetch it "
+            "again"
+        )
+
+
+def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: dict, file: Path) -> None:
+    """Raise ModelError naming tensors that are missing, not expected, or of another shape; nothing is made up."""
+    shapes = {_ENCODER + name: shape for name, shape in tensor_shapes(config).items()}
+    if hyperparameters.layer == "mix":
+        shapes.update(
+            {f"layerwise_attention.scalar_parameters.{k}": (1,) for k in range(config["num_hidden_layers"] + 1)}
+        )
+        shapes["layerwise_attention.gamma"] = (1,)
+    if hyperparameters.word_level:
+        labels = len(hyperparameters.error_labels) + 1
+        shapes.update({"hidden2tag.weight": (labels, config["hidden_size"]), "hidden2tag.bias": (labels,)})
+    # those of a safetensors file are known without reading it
+    given = getattr(tensors, "shapes", None) or {
+        name: tuple(getattr(tensor, "shape", ())) for name, tensor in tensors.items()
+    }
+    # the head's own sizes are in its tensors; that they fit one another is checked when the head is built
+    head = [name for name in given if re.fullmatch(r"estimator\.ff\.\d+\.(weight|bias)", str(name))]
+    idle = [name for name in given if _IDLE.fullmatch(str(name))]
+    faults = {
+        "missing": [name for name in [*shapes, *([] if head else ["estimator.ff.0.weight"])] if name not in given],
+        "not expected": [str(name) for name in given if name not in shapes and name not in head and name not in idle],
+        "of another shape": [
+            f"{name} {list(given[name])}, not {list(shape)}"
+            for name, shape in shapes.items()
+            if name in given and given[name] != shape
+        ],
+    }
+    found = [
+        f"{what}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
+        for what, names in faults.items()
+        if names
+    ]
+    if found:
+        raise ModelError(f"{file} does not fit its hyper-parameters; {'; '.join(found)}; fetch it again")

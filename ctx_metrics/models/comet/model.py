@@ -1,0 +1,382 @@
+"""COMET models (Rei et al. 2020 and its successors) as estimators, on our own engine.
+
+Every model pools what an encoder reads into vectors and gives them to a feed-forward head:
+  RegressionMetric          head(h, r, h*r, |h-r|, h*s, |h-s|)    of separately encoded hypothesis, reference, source
+  ReferencelessRegression   head(h, s, h*s, |h-s|)
+  UnifiedMetric             head(first token of one sequence of hypothesis and source, reference or both); with all three,
+                            the mean over (mt, src), (mt, ref) and (mt, src, ref)   (UniTE, Wan et al. 2022)
+  XCOMETMetric              a weighted sum of the same three, each at most 1, and of an MQM score counted from the error
+                            spans that the model marks   (Guerreiro et al. 2024)
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from ...engine.encoder import TextEncoder
+from ...engine.loaded import LoadedModels
+from ...engine.options import EngineOptions
+from ...engine.readout import PooledMix, TokenLabels
+from ...engine.store import States
+from ...engine.tokenizer import TokenIds
+from ...errors import ModelError
+from .checkpoint import CometCheckpoint, open_comet, place_of
+from .hyperparameters import SEPARATORS, Hyperparameters, activation
+from ..estimator import Estimate, Estimator, Example
+from .spans import decode_spans, mqm_score
+
+EXAMPLES_A_BLOCK = 4096
+HEAD_BATCH = 1024
+# XCOMET's weights of the regressions on (mt, src), (mt, ref), (mt, src, ref) and of the MQM score
+XCOMET_WEIGHTS = (0.12, 0.33, 0.33, 0.22)
+PARTS = {"mt+src": "src", "mt+ref": "ref", "mt+src+ref": "unified"}
+
+
+class CometEstimator(Estimator):
+    """What all COMET models share: one encoder a process, tokenisation a block ahead of the encoder, a head in fp32."""
+
+    english_only = False
+    empty_value = None
+
+    def __init__(self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str):
+        self.hyperparameters: Hyperparameters = checkpoint.hyperparameters
+        self.encoder, self.dtype = encoder, dtype
+        self.model = checkpoint.model
+        self.file = checkpoint.file
+        self.head = FeedForward(checkpoint.head, self.hyperparameters, encoder.device, checkpoint.file)
+        # what unbabel-comet leaves of max_position_embeddings: two for specials, and two more of each text
+        self.positions = checkpoint.config["max_position_embeddings"] - 2
+        self.max_content = self.positions - 4
+
+    def load(self, checkpoint: CometCheckpoint) -> None:
+        """Load the weights, while the checkpoint's file is being hashed."""
+        self.encoder.require(self.readouts)
+        self.encoder.load()
+        checkpoint.release()
+        self.model = checkpoint.resolved()
+
+    @abstractmethod
+    def _sequences(self, examples: Sequence[Example]) -> list[list[TokenIds]]:
+        """The token sequences of each example, as the encoder reads them."""
+
+    @abstractmethod
+    def _values(
+        self, examples: Sequence[Example], sequences: list[list[TokenIds]], states: list[list[States]]
+    ) -> list[Estimate]:
+        """Estimates from what was read of each example's sequences; `cut` and `empty` are set by the caller."""
+
+    @abstractmethod
+    def _texts(self, example: Example) -> list[str]:
+        """The texts of an example that the model reads."""
+
+    @abstractmethod
+    def _work(self, examples: Sequence[Example]) -> int:
+        """How many sequences have to be encoded for distinct examples."""
+
+    def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
+        distinct = list(dict.fromkeys(examples))
+        found: dict[Example, Estimate] = {}
+        with self.encoder.progress(label, self._work(distinct)):
+            for block, sequences in self._blocks(distinct):
+                flat = [sequence for of_example in sequences for sequence in of_example]
+                read = iter(self.encoder.encode(flat, self.readouts))
+                states = [[next(read) for _ in of_example] for of_example in sequences]
+                for example, of_example, estimate in zip(block, sequences, self._values(block, sequences, states)):
+                    found[example] = estimate._replace(
+                        cut=any(sequence.cut > 0 for sequence in of_example),
+                        empty=any(not text.strip() for text in self._texts(example)),
+                    )
+        return [found[example] for example in examples]
+
+    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
+        return [any(sequence.cut for sequence in of_example) for of_example in self._sequences(examples)]
+
+    def token_counts(self, examples: Sequence[Example]) -> list[int]:
+        texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
+        counts = {text: ids.content + ids.cut for text, ids in zip(texts, self.encoder.tokenizer(texts))}
+        return [sum(counts[text] for text in self._texts(example)) for example in examples]
+
+    def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], list[list[TokenIds]]]]:
+        """Blocks of examples with their token sequences; the next block is tokenised while one is being encoded."""
+        blocks = [examples[i : i + EXAMPLES_A_BLOCK] for i in range(0, len(examples), EXAMPLES_A_BLOCK)]
+        if len(blocks) < 2:
+            yield from ((block, self._sequences(block)) for block in blocks)
+            return
+        with ThreadPoolExecutor(1) as ahead:
+            pending = ahead.submit(self._sequences, blocks[0])
+            for number, block in enumerate(blocks):
+                sequences = pending.result()
+                if number + 1 < len(blocks):
+                    pending = ahead.submit(self._sequences, blocks[number + 1])
+                yield block, sequences
+
+    def _tokenized(self, examples: Sequence[Example]) -> dict[str, TokenIds]:
+        texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
+        return dict(zip(texts, self.encoder.tokenizer(texts, self.max_content)))
+
+
+class RegressionEstimator(CometEstimator):
+    """RegressionMetric and ReferencelessRegression: texts are encoded apart and pooled.
+
+    context    whether only what follows a text's last but one separator is pooled (DocCOMET, Vernikos et al. 2022)
+    """
+
+    def __init__(self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str, context: bool = False):
+        super().__init__(checkpoint, encoder, dtype)
+        referenceless = self.hyperparameters.class_identifier == "referenceless_regression_metric"
+        self.inputs = "mt+src" if referenceless else "mt+src+ref"
+        if context and self.hyperparameters.pool != "avg":
+            raise ModelError(
+                f"{self.model.name} pools by {self.hyperparameters.pool}; document context needs average pooling"
+            )
+        separator = encoder.tokenizer.separator if context else None
+        self.max_length, self.limit = self.max_content, f"{self.max_content} tokens a text"
+        self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, separator)
+        self.readouts = [self.pooled]
+        self.head.check((4 if referenceless else 6) * encoder.width)
+
+    @property
+    def special_tokens(self) -> int:
+        return 2 * len(self.inputs.split("+"))
+
+    @property
+    def separator(self) -> str:
+        """The token that joins sentences of context, as it is written into a text."""
+        return self.encoder.tokenizer.separator_token
+
+    def _texts(self, example: Example) -> list[str]:
+        texts = [example.hypothesis, example.source]
+        return texts if self.inputs == "mt+src" else [*texts, example.reference]
+
+    def _work(self, examples: Sequence[Example]) -> int:
+        return len({text for example in examples for text in self._texts(example)})
+
+    def _sequences(self, examples: Sequence[Example]) -> list[list[TokenIds]]:
+        tokens = self._tokenized(examples)
+        return [[tokens[text] for text in self._texts(example)] for example in examples]
+
+    def _values(
+        self, examples: Sequence[Example], sequences: list[list[TokenIds]], states: list[list[States]]
+    ) -> list[Estimate]:
+        values = []
+        for begin in range(0, len(states), HEAD_BATCH):
+            batch = states[begin : begin + HEAD_BATCH]
+            h, s, *r = (
+                torch.stack([of_example[k][self.pooled] for of_example in batch]).to(self.encoder.device)
+                for k in range(len(batch[0]))
+            )
+            if r:
+                features = [h, r[0], h * r[0], (h - r[0]).abs(), h * s, (h - s).abs()]
+            else:
+                features = [h, s, h * s, (h - s).abs()]
+            values += self.head(torch.cat(features, 1))
+        return [Estimate(value, False, False) for value in values]
+
+
+class UnifiedEstimator(CometEstimator):
+    """UnifiedMetric and XCOMETMetric: texts are read in one sequence, scored at its first token.
+
+    inputs    None for all that the model takes, or one of mt+src, mt+ref for models that take both
+    spans     whether to mark error spans too (word-level models; XCOMET always does)
+    """
+
+    shares_texts = False
+
+    def __init__(
+        self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str, inputs: Optional[str], spans: bool
+    ):
+        super().__init__(checkpoint, encoder, dtype)
+        parameters = self.hyperparameters
+        self.xcomet = parameters.class_identifier == "xcomet_metric"
+        takes = "+".join(name for name in ("mt", "src", "ref") if name in parameters.input_segments)
+        self.inputs = inputs or takes
+        self.choices = tuple(PARTS) if takes == "mt+src+ref" else (takes,)
+        if self.inputs not in self.choices:
+            raise ModelError(wrong_inputs(self.model.name, self.choices, self.inputs))
+        if spans and not parameters.word_level:
+            raise ModelError(f"{self.model.name} marks no error spans: it was trained without word labels")
+        self.combinations = list(PARTS) if self.inputs == "mt+src+ref" else [self.inputs]
+        self.max_length = self.positions
+        self.limit = f"{self.max_content} tokens a text and {self.positions} in all"
+        self.separators = SEPARATORS[parameters.encoder_model]
+        self.first = pooled_mix(checkpoint, encoder.tokenizer.pad, None)
+        self.labels = None
+        if spans or self.xcomet:
+            self.labels = TokenLabels(
+                parameters.word_layer, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
+            )
+        self.readouts = [self.first, *([self.labels] if self.labels else [])]
+        self.head.check(encoder.width)
+
+    @property
+    def special_tokens(self) -> int:
+        return 2 + self.separators * (len(self.inputs.split("+")) - 1)
+
+    def _texts(self, example: Example) -> list[str]:
+        texts = {"mt": example.hypothesis, "src": example.source, "ref": example.reference}
+        return [texts[name] for name in self.inputs.split("+")]
+
+    def _work(self, examples: Sequence[Example]) -> int:
+        return len(examples) * len(self.combinations)
+
+    def _sequences(self, examples: Sequence[Example]) -> list[list[TokenIds]]:
+        tokens = self._tokenized(examples)
+        sequences = []
+        for example in examples:
+            of = {"mt": example.hypothesis, "src": example.source, "ref": example.reference}
+            sequences.append(
+                [self._joined([tokens[of[name]] for name in names.split("+")]) for names in self.combinations]
+            )
+        return sequences
+
+    def _joined(self, texts: list[TokenIds]) -> TokenIds:
+        """<s> mt </s></s> src </s></s> ref </s>, cut at the end to the encoder's positions; BERT has one separator.
+
+        Padding tokens that a text holds literally are left out, as unbabel-comet does.
+        """
+        first, last = texts[0].ids[0], texts[0].ids[-1]
+        contents = [text.ids[1:-1][text.ids[1:-1] != self.encoder.tokenizer.pad] for text in texts]
+        parts = [[first], contents[0]]
+        for content in contents[1:]:
+            parts += [[last] * self.separators, content]
+        ids = np.concatenate([*parts, [last]]).astype(np.int32)
+        cut = sum(text.cut for text in texts) + max(0, len(ids) - self.positions)
+        second = len(contents[0]) + 2 if self.hyperparameters.encoder_model == "BERT" else None
+        return TokenIds(ids[: self.positions], cut, second)
+
+    def _values(
+        self, examples: Sequence[Example], sequences: list[list[TokenIds]], states: list[list[States]]
+    ) -> list[Estimate]:
+        values = []
+        for begin in range(0, len(states), HEAD_BATCH):
+            batch = states[begin : begin + HEAD_BATCH]
+            rows = torch.stack([read[self.first] for of_example in batch for read in of_example])
+            flat = self.head(rows.to(self.encoder.device))
+            step = len(self.combinations)
+            values += [flat[i : i + step] for i in range(0, len(flat), step)]
+        spans = [None] * len(examples)
+        if self.labels is not None:
+            logits = [[read[self.labels] for read in of_example] for of_example in states]
+            hypotheses = [example.hypothesis for example in examples]
+            labels = self.hyperparameters.error_labels
+            spans = decode_spans(hypotheses, logits, sequences, labels, self.encoder.tokenizer, self.max_content)
+        return [self._estimate(of_example, marked) for of_example, marked in zip(values, spans)]
+
+    def _estimate(self, values: list[float], spans: Optional[list]) -> Estimate:
+        """The estimate from the regression on each combination of inputs and the error spans."""
+        names = [PARTS[combination] for combination in self.combinations]
+        if not self.xcomet:
+            parts = dict(zip(names, values)) if len(values) > 1 else {}
+            return Estimate(math.fsum(values) / len(values), False, False, parts, spans)
+        mqm = mqm_score(spans)
+        weights = XCOMET_WEIGHTS[:3] if len(values) > 1 else [sum(XCOMET_WEIGHTS[:3])]
+        value = math.fsum(weight * min(value, 1.0) for weight, value in zip(weights, values)) + XCOMET_WEIGHTS[3] * mqm
+        if len(values) == 1:  # unbabel-comet reports the lone regression as it enters the sum
+            values = [min(values[0], 1.0)]
+        return Estimate(value, False, False, {**dict(zip(names, values)), "mqm": mqm}, spans)
+
+
+class FeedForward:
+    """A COMET head: linear layers with an activation after each but the last, in fp32. x [n, in] -> n values."""
+
+    def __init__(self, tensors: dict[str, torch.Tensor], parameters: Hyperparameters, device: torch.device, file: Path):
+        self.file = file
+        self.numbers = sorted({int(name.split(".")[2]) for name in tensors if name.startswith("estimator.ff.")})
+        try:
+            self.layers = [
+                tuple(tensors[f"estimator.ff.{number}.{kind}"].to(device) for kind in ("weight", "bias"))
+                for number in self.numbers
+            ]
+        except KeyError as error:
+            raise ModelError(f"{file} lacks the tensor {error}; fetch it again") from error
+        self.activation = activation(parameters.activations)
+        self.final = activation(parameters.final_activation or "Identity")
+
+    def check(self, width: int) -> None:
+        """Raise ModelError, naming the tensor, unless the layers fit one another, `width` inputs and one output."""
+        for number, (weight, bias) in zip(self.numbers, self.layers):
+            outputs = 1 if number == self.numbers[-1] else bias.numel()
+            if tuple(weight.shape) != (outputs, width) or tuple(bias.shape) != (outputs,):
+                name = f"estimator.ff.{number}"
+                raise ModelError(
+                    f"{self.file}: {name}.weight is {list(weight.shape)} and {name}.bias {list(bias.shape)}, where "
+                    f"[{outputs}, {width}] and [{outputs}] are wanted; is class_identifier right?"
+                )
+            width = outputs
+
+    @torch.inference_mode()
+    def __call__(self, x: torch.Tensor) -> list[float]:
+        for weight, bias in self.layers[:-1]:
+            x = self.activation(F.linear(x, weight, bias))
+        return self.final(F.linear(x, *self.layers[-1]))[:, 0].tolist()
+
+
+def pooled_mix(checkpoint: CometCheckpoint, pad: Optional[int], separator: Optional[int]) -> PooledMix:
+    """What a model reads of a sequence: a weighted mix of the layers, or one layer, pooled."""
+    parameters, tensors = checkpoint.hyperparameters, checkpoint.head
+    layers = checkpoint.config["num_hidden_layers"] + 1
+    if parameters.pool == "default":  # the encoder's own sentence vector: the first token of the last layer
+        return PooledMix(tuple(float(k == layers - 1) for k in range(layers)), "cls")
+    if parameters.layer != "mix":
+        weights = tuple(float(k == parameters.layer) for k in range(layers))
+        return PooledMix(weights, parameters.pool, False, pad, separator)
+    scalars = torch.cat([tensors[f"layerwise_attention.scalar_parameters.{k}"] for k in range(layers)])
+    transformed = sparsemax(scalars) if parameters.layer_transformation == "sparsemax" else scalars.softmax(0)
+    weights = tuple((transformed * tensors["layerwise_attention.gamma"]).tolist())
+    return PooledMix(weights, parameters.pool, parameters.layer_norm, pad, separator)
+
+
+def sparsemax(scores: torch.Tensor) -> torch.Tensor:
+    """The point of the probability simplex nearest to scores [n]; many of its entries are exactly 0 (Martins 2016).
+
+    >>> sparsemax(torch.tensor([1.0, 0.8, -1.0]))
+    tensor([0.6000, 0.4000, 0.0000])
+    """
+    ordered = scores.sort(descending=True).values
+    sums = ordered.cumsum(0) - 1
+    counts = torch.arange(1, len(scores) + 1, dtype=scores.dtype)
+    support = int((counts * ordered > sums).sum())
+    return (scores - sums[support - 1] / support).clamp(min=0)
+
+
+def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
+    """What to say when a model is asked to read what it does not take."""
+    return f"{name} takes the inputs {' or '.join(choices)}, not {asked} (--comet-inputs, --slide-inputs)"
+
+
+_encoders: LoadedModels[TextEncoder] = LoadedModels()
+
+
+def load_comet(
+    name: str, options: EngineOptions, inputs: Optional[str] = None, spans: bool = False, context: bool = False
+) -> CometEstimator:
+    """The estimator of a COMET checkpoint; metrics of one process share its weights and what it has read.
+
+    Takes what open_comet takes, and inputs, spans (UnifiedEstimator) and context (RegressionEstimator).
+    Raises ModelError for a checkpoint that cannot be used, or not in that way.
+    """
+    encoder = _encoders.get((place_of(name), options), lambda: TextEncoder(open_comet(name), options))
+    checkpoint: CometCheckpoint = encoder.checkpoint
+    if checkpoint.hyperparameters.unified:
+        if context:
+            raise ModelError(
+                f"{name} reads all texts in one sequence; document context needs a model with average pooling"
+            )
+        estimator: CometEstimator = UnifiedEstimator(checkpoint, encoder, options.dtype, inputs, spans)
+    else:
+        estimator = RegressionEstimator(checkpoint, encoder, options.dtype, context)
+        if inputs not in (None, estimator.inputs):
+            raise ModelError(wrong_inputs(checkpoint.model.name, [estimator.inputs], inputs))
+        if spans:
+            raise ModelError(
+                f"{checkpoint.model.name} marks no error spans; take an XCOMET or a word-level unified model"
+            )
+    estimator.load(checkpoint)
+    return estimator

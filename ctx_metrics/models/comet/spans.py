@@ -1,0 +1,74 @@
+"""Error spans from word labels (xCOMET, Guerreiro et al. 2024), decoded as unbabel-comet does."""
+
+from collections.abc import Sequence
+
+import torch
+
+from ...engine.tokenizer import TextTokenizer, TokenIds
+from ..estimator import ErrorSpan
+
+# weights of the three sequences (mt, src), (mt, ref), (mt, src, ref) in a token's label probabilities
+LABEL_WEIGHTS = (0.1667, 0.3333, 0.5)
+PENALTIES = {"minor": 1, "major": 5, "critical": 10}
+WORST = 25
+
+
+def decode_spans(
+    hypotheses: Sequence[str],
+    logits: Sequence[Sequence[torch.Tensor]],
+    sequences: Sequence[Sequence[TokenIds]],
+    labels: Sequence[str],
+    tokenizer: TextTokenizer,
+    max_content: int,
+) -> list[list[ErrorSpan]]:
+    """The error spans of each hypothesis.
+
+    logits       of each example's sequences, [tokens, 1 + labels] each; label 0 means no error
+    sequences    the token sequences, which begin with the hypothesis
+    labels       severities, in the order of the logits from 1 on
+
+    A span is a run of tokens whose likeliest label is an error; its severity is that of its first token, its confidence the
+    mean probability of its tokens' likeliest labels. A span still open at the hypothesis's last token is dropped, as
+    unbabel-comet does.
+    """
+    all_offsets = tokenizer.offsets(hypotheses, max_content)
+    return [
+        _spans(offsets, of_example, of_tokens[0].ids, labels, tokenizer)
+        for offsets, of_example, of_tokens in zip(all_offsets, logits, sequences)
+    ]
+
+
+def _spans(
+    offsets, logits: Sequence[torch.Tensor], ids, labels: Sequence[str], tokenizer: TextTokenizer
+) -> list[ErrorSpan]:
+    length = min(len(offsets), *(len(of_sequence) for of_sequence in logits))
+    each = [of_sequence[:length].softmax(1) for of_sequence in logits]
+    if len(each) > 1:
+        each = [weight * probabilities for weight, probabilities in zip(LABEL_WEIGHTS, each)]
+    confidence, label = torch.stack(each).sum(0).max(1)
+    spans: list[ErrorSpan] = []
+    begin = None
+    for place, number in enumerate(label.tolist()):
+        if number and begin is None:
+            begin = place
+        elif not number and begin is not None:
+            spans.append(
+                ErrorSpan(
+                    tokenizer.decode(ids[begin:place].tolist()),
+                    labels[int(label[begin]) - 1],
+                    confidence[begin:place].mean().item(),
+                    offsets[begin][0],
+                    offsets[place - 1][1],
+                )
+            )
+            begin = None
+    return spans
+
+
+def mqm_score(spans: Sequence[ErrorSpan]) -> float:
+    """1 less the spans' penalties (minor 1, major 5, critical 10) out of 25, at least 0.
+
+    >>> mqm_score([ErrorSpan("a", "minor", 0.9, 0, 1), ErrorSpan("b", "major", 0.8, 2, 3)])
+    0.76
+    """
+    return (WORST - min(WORST, sum(PENALTIES[span.severity] for span in spans))) / WORST

@@ -1,0 +1,1 @@
+"""The networks that ctx-metrics trains to estimate quality."""

@@ -1,0 +1,227 @@
+"""A trained BiLSTM, BiLSTM with attention or ESIM as an estimator: from its folder to values of pairs of texts."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from ...engine.encoder import shared_encoder
+from ...engine.opening import shown
+from ...engine.options import EngineOptions
+from ...engine.pairs import EncodedPair, map_pairs
+from ...engine.readout import SEGMENT, Accumulator, PackedTokens, Readout
+from ...errors import ModelError
+from ..estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
+from ..hub import LEARNED, ResolvedModel, hub_folder
+from .networks import NETWORKS, LearnedNetwork, Shape, token_mask
+from ..folder import (
+    CONFIG,
+    check_fields,
+    check_layers,
+    checked_weights,
+    described,
+    encoder_of,
+    load_weights,
+    read_config,
+)
+
+PREFIX = "ctx-"
+FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}
+INPUTS = ("mt+ref", "mt+src")
+PAIRS_A_BATCH = 128
+
+
+def kind_of(config: dict) -> Optional[str]:
+    """The network's name that a config.json gives (bilstm, bilstmatt, esim), or None for other models."""
+    kind = str(config.get("model_type", "")).removeprefix(PREFIX)
+    return kind if kind in NETWORKS else None
+
+
+class BiLSTMStates(Readout):
+    """A learned network's BiLSTM states of a text's tokens, the specials left out: [tokens, 2 * hidden] of each text.
+
+    layers    the encoder's layers that the network mixes
+    sha256    of the network's weights: readouts of the same weights are one, in whichever metric
+    """
+
+    def __init__(self, network: LearnedNetwork, layers: Sequence[int], sha256: str):
+        self.layers, self.network, self.sha256 = tuple(layers), network, sha256
+        self.weights = network.mix.coefficients().tolist()
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, BiLSTMStates) and (other.sha256, other.layers) == (self.sha256, self.layers)
+
+    def __hash__(self) -> int:
+        return hash((self.sha256, self.layers))
+
+    @property
+    def last(self) -> int:
+        return max(self.layers)
+
+    @property
+    def unit(self) -> Optional[str]:
+        return SEGMENT  # a BiLSTM costs too much to run over texts that nobody asks it about
+
+    def accumulator(self, packed: PackedTokens) -> Accumulator:
+        return _BiLSTMStates(self, packed)
+
+
+class _BiLSTMStates(Accumulator):
+    def __init__(self, readout: BiLSTMStates, packed: PackedTokens):
+        self.readout, self.packed = readout, packed
+        self.mixed: Optional[torch.Tensor] = None
+
+    def add(self, number, hidden, first_only):
+        if number in self.readout.layers:
+            states = hidden[: self.packed.total].float()
+            weight = self.readout.weights[self.readout.layers.index(number)]
+            self.mixed = states * weight if self.mixed is None else self.mixed.add_(states, alpha=weight)
+
+    def result(self):
+        lengths = [length - 2 for length in self.packed.lengths]
+        network = self.readout.network
+        found = [self.mixed.new_zeros(0, 2 * network.shape.hidden).cpu()] * len(lengths)
+        full = [i for i, length in enumerate(lengths) if length > 0]
+        if full:
+            content = np.zeros(self.packed.total, bool)
+            for start, length in zip(self.packed.starts.tolist(), lengths):
+                content[start + 1 : start + 1 + length] = True
+            mixed = self.mixed[torch.from_numpy(content).to(self.mixed.device)]
+            states = network.contextual(mixed, [lengths[i] for i in full]).cpu()
+            for i, of_text in zip(full, states):
+                found[i] = of_text[: lengths[i]]
+        return found
+
+
+class LearnedEstimator(Estimator):
+    """The estimator of a folder that `ctx-metrics train` wrote for one of the three networks.
+
+    Its values are predicted human scores in standard deviations, 0 for the mean of the judged translations. A side without
+    tokens makes the value that of the worst judgement in training.
+    """
+
+    def __init__(self, folder: Path, options: EngineOptions, name: Optional[str] = None):
+        config = read_config(folder)
+        self.kind = kind_of(config)
+        if self.kind is None:
+            raise ModelError(
+                f"{name or folder} is none of {', '.join(NETWORKS)}: its config.json says model_type "
+                f"{config.get('model_type')!r}"
+            )
+        check_fields(folder, config, FIELDS)
+        check_values(folder, config)
+        network = make_network(folder, config)
+        sha256 = checked_weights(folder, config)
+        load_weights(folder, network)
+        encoder = encoder_of(folder, config)
+        embedded = folder.parent == EMBEDDED_FOLDER.parent
+        shown = f"embedded-{self.kind}" if embedded else name or folder.resolve().name
+        self.model = ResolvedModel(shown, folder, None, sha256[:12])
+        self.inputs, self.english_only = config["inputs"], config["languages"] == ["en"]
+        self.empty_value = float(config["empty_value"])
+        self.encoder = shared_encoder(encoder.folder, options)
+        check_layers(folder, config, self.encoder.layers, self.encoder.width)
+        self.network = network.to(self.encoder.device)
+        self.readout = BiLSTMStates(self.network, config["layers"], sha256)
+        self.encoder.require([self.readout])
+        self.max_length = min(config["max_length"], self.encoder.max_content)
+        self.dtype, self.limit = options.dtype, f"{self.max_length} tokens a text"
+
+    def estimate(self, examples: Sequence[Example], label: str, unit: str = SEGMENT) -> list[Estimate]:
+        pairs = [self._texts(example) for example in examples]
+        results = map_pairs(self.encoder, pairs, [self.readout], self._values, self.max_length, label, unit)
+        return [Estimate(self.empty_value if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
+
+    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
+        texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
+        cut = {text: ids.cut > 0 for text, ids in zip(texts, self.encoder.tokenizer(texts, self.max_length))}
+        return [any(cut[text] for text in self._texts(example)) for example in examples]
+
+    def token_counts(self, examples: Sequence[Example]) -> list[int]:
+        texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
+        counts = {text: ids.content + ids.cut for text, ids in zip(texts, self.encoder.tokenizer(texts))}
+        return [sum(counts[text] for text in self._texts(example)) for example in examples]
+
+    @property
+    def special_tokens(self) -> int:
+        return 4  # two around each of the texts
+
+    def _texts(self, example: Example) -> tuple[str, str]:
+        return example.hypothesis, example.source if "src" in self.inputs else example.reference
+
+    @torch.inference_mode()
+    def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
+        """Values of encoded pairs, in batches of pairs of about the same lengths."""
+        states = [tuple(text.states[self.readout] for text in pair) for pair in pairs]
+        order = sorted(range(len(pairs)), key=lambda i: [len(side) for side in states[i]])
+        values = [0.0] * len(pairs)
+        for begin in range(0, len(order), PAIRS_A_BATCH):
+            batch = order[begin : begin + PAIRS_A_BATCH]
+            sides = []
+            for of_side in zip(*(states[i] for i in batch)):
+                sides.append(pad_sequence(of_side, batch_first=True).to(self.encoder.device))
+                sides.append(token_mask([len(each) for each in of_side], self.encoder.device))
+            for i, value in zip(batch, self.network.compare(*sides).tolist()):
+                values[i] = value
+        return values
+
+
+def check_values(folder: Path, config: dict) -> None:
+    """Raise ModelError for values that no training writes."""
+    for name, good in (
+        ("inputs", config["inputs"] in INPUTS),
+        ("max_length", config["max_length"] > 0),
+        ("empty_value", abs(config["empty_value"]) < 1e300),  # neither NaN nor infinite, nor an integer beyond floats
+    ):
+        if not good:
+            raise ModelError(
+                f"{folder / CONFIG}: {name} is {shown(config[name])}, which cannot be; copy the folder again"
+            )
+
+
+def make_network(folder: Path, config: dict) -> LearnedNetwork:
+    """The network that a config.json describes, without weights; raises ModelError for sizes that cannot be."""
+    given, known = config["network"], [field.name for field in fields(Shape)]
+    if problem := [name for name in known if name not in given] or [name for name in given if name not in known]:
+        raise ModelError(f"{folder / CONFIG}: its network has to name {', '.join(known)}; look at {problem[0][:40]}")
+    sizes = ("layers", "width", "hidden", "projection", "feedforward")
+    if bad := [name for name in sizes if type(given[name]) is not int or given[name] < 1]:
+        said = repr(given[bad[0]])[:40]
+        raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {said}, no size; copy the folder again")
+    with described(folder):
+        return NETWORKS[kind_of(config)](Shape(**given))
+
+
+def load_learned(kind: str, name: Optional[str], options: EngineOptions) -> LearnedEstimator:
+    """The estimator of a name: None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub.
+
+    kind    the network that it has to be
+    Raises ModelError for what cannot be loaded, or is another network.
+    """
+    if name == "":
+        raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
+    if name in (None, "embedded"):
+        return LearnedEstimator(EMBEDDED_FOLDER.parent / kind, options)
+    folder, repo = Path(os.path.expanduser(name)), None
+    if not folder.is_dir():
+        repo, folder = hub_folder(name, LEARNED)
+    found = kind_of(read_config(folder))
+    if found != kind:
+        mend = f"but one of {found}: use -m {found} --{found}-model {name}"
+        model_type = read_config(folder).get("model_type")
+        if model_type == "ctx-alignment-regressor":
+            mend = f"but a regressor: use -m comet --comet-model {name}"
+        elif model_type == "ctx-pairwise":
+            mend = f"but a pairwise model: use -m pairwise --pairwise-model {name}"
+        elif not found:
+            mend = f"nor one of {' or '.join(other for other in NETWORKS if other != kind)}; name a folder of {kind}"
+        raise ModelError(f"{name} holds no {kind} model, {mend}")
+    estimator = LearnedEstimator(folder, options, repo)
+    if repo:
+        estimator.model = ResolvedModel(repo, folder, folder.name[:12], estimator.model.ckpt)
+    return estimator

@@ -1,0 +1,62 @@
+"""A quality model by its name: a COMET checkpoint, or what ctx-metrics trained."""
+
+import os
+from pathlib import Path
+from typing import Optional
+
+from ..engine.options import EngineOptions
+from ..errors import ModelError
+from .estimator import EMBEDDED_FOLDER, Estimator
+from .hub import EMBEDDED
+
+
+def load_estimator(
+    name: Optional[str],
+    options: EngineOptions,
+    inputs: Optional[str] = None,
+    spans: bool = False,
+    context: bool = False,
+) -> Estimator:
+    """The estimator of a name: None or "embedded", the folder of any model that `ctx-metrics train` wrote, or a COMET
+    checkpoint (folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub).
+
+    inputs     texts that a COMET model shall read, where it leaves a choice: "mt+src", "mt+ref", "mt+src+ref"
+    spans      whether it shall mark error spans
+    context    whether only what follows a text's last but one separator is pooled (DocCOMET)
+    Raises ModelError for what cannot be loaded, or not used in that way.
+    """
+    from .comet.checkpoint import is_comet, no_model
+    from .learned.estimator import LearnedEstimator, kind_of
+    from .learned.regressor import CONFIG_KIND, AlignmentRegressor
+    from .folder import read_config
+
+    if name == "":
+        raise ModelError(
+            "the name of the model is empty; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub"
+        )
+    folder = EMBEDDED_FOLDER if name in (None, EMBEDDED) else Path(os.path.expanduser(name))
+    if folder.suffix == ".ckpt" or not folder.is_dir() or is_comet(folder):
+        from .comet.model import load_comet
+
+        return load_comet(str(name), options, inputs, spans, context)
+    if not (folder / "config.json").exists():
+        raise ModelError(no_model(folder))
+    config = read_config(folder)
+    if config.get("model_type") == CONFIG_KIND:
+        estimator: Estimator = AlignmentRegressor(folder, options)
+    elif kind_of(config):
+        estimator = LearnedEstimator(folder, options)
+    elif config.get("model_type") == "ctx-pairwise":
+        raise ModelError(f"{name} is a pairwise model: use -m pairwise --pairwise-model {name}")
+    else:
+        raise ModelError(
+            f"{name} is no quality model: it is no COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), "
+            "and its config.json names no model_type that `ctx-metrics train` writes"
+        )
+    other = inputs not in (None, estimator.inputs)
+    for what, wanted in (("error spans", spans), ("document context", context), (f"inputs {inputs}", other)):
+        if wanted:
+            raise ModelError(
+                f"{estimator.model.name} reads {estimator.inputs} and knows no {what}; name a COMET checkpoint"
+            )
+    return estimator

@@ -1,0 +1,1 @@
+"""The model that tells which of two outputs is better."""

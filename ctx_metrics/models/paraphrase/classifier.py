@@ -1,0 +1,196 @@
+"""The chance that two sentences say the same, from a sequence-classification model that reads both as one sequence.
+
+Yoshimura et al. (2019), "Filtering Pseudo-References by Paraphrasing for Automatic Evaluation of Machine Translation", keep
+a pseudo-reference where BERT, fine-tuned on MRPC, gives the pair (pseudo-reference, reference) more than .5.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+import torch
+from tqdm import tqdm
+
+from ...engine.batching import token_batches
+from ...engine.checkpoint import folder_hashes
+from ...engine.device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
+from ...engine.loaded import LoadedModels
+from ...engine.opening import same_hashes
+from ...engine.options import EngineOptions
+from ...errors import InputError, ModelError, ResourceError
+from ...notices import counted, notice
+from .adapted import is_adapted, load_adapted, read_adapted_config
+from ..hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
+from .sequence_classifier import (
+    Pair,
+    batch_of,
+    encode_pairs,
+    load_classifier,
+    load_tokenizer,
+    positions,
+    probabilities,
+    say_label,
+)
+from ..folder import encoder_of
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+    from .pair import PairClassifier
+
+MAX_LENGTH = 128
+EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "paraphrase"
+
+
+class Network(NamedTuple):
+    """A loaded classifier: what turns pairs into ids, the model, and the tokens of a pair that are kept."""
+
+    tokenizer: "PreTrainedTokenizerBase"
+    model: "Union[PreTrainedModel, PairClassifier]"
+    limit: int
+
+
+class ParaphraseClassifier:
+    """P(paraphrase) of ordered pairs (pseudo-reference, gold reference).
+
+    model         embedded (or None), a folder, or a hub name[@revision]: what `ctx-metrics paraphrase train` wrote, or any
+                  checkpoint that transformers loads as a sequence classifier, of two labels or of a single logit
+    engine        device, number format and tokens of a batch
+    max_length    most tokens of a pair, the special ones with them; longer pairs lose the end of their longer sentence
+
+    The model is found and hashed at once, and loaded at the first pair. Raises ModelError, in one line, for what is no such
+    model, ResourceError for a device that is not there, and InputError for a max_length that leaves a sentence no token.
+    """
+
+    def __init__(
+        self,
+        model: Optional[str] = None,
+        engine: EngineOptions = EngineOptions(),
+        max_length: int = MAX_LENGTH,
+    ):
+        self.resolved = resolve_classifier(model or EMBEDDED)
+        self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
+        self.token_budget = engine.batch_tokens or TOKEN_BUDGETS[self.device.type]
+        self.max_length, self.quiet = max_length, engine.quiet
+        self._hashes = self._hashed()
+        self._network: Optional[Network] = None
+        self._known: dict[Pair, float] = {}
+
+    def __getstate__(self):
+        return {**self.__dict__, "_network": None}
+
+    def is_current(self) -> bool:
+        """Whether the model's files hold what they held when this was made, by their hashes."""
+        return same_hashes(self._hashes, self._hashed)
+
+    def _hashed(self) -> dict[str, str]:
+        folder = self.resolved.folder
+        hashes = folder_hashes(folder)
+        if is_adapted(folder):
+            hashes |= folder_hashes(encoder_of(folder, read_adapted_config(folder)).folder)
+        return hashes
+
+    def signature(self) -> dict[str, Any]:
+        """The signature's part on the classifier: model, rev, ckpt."""
+        return self.resolved.signature()
+
+    @property
+    def limit(self) -> int:
+        """The tokens of a pair that are kept: max_length, or what the model can read if that is less. Loads the model."""
+        return self._loaded().limit
+
+    def probabilities(self, pairs: Sequence[Pair]) -> list[float]:
+        """P(paraphrase) of each pair, 0 to 1. A pair is computed once in the classifier's life.
+
+        The batch that a pair is in, and its place there, do not change its value beyond rounding (1e-5 in fp32). Pairs that
+        were cut are counted in a notice.
+        """
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        if new:
+            self._compute(new)
+        return [self._known[pair] for pair in pairs]
+
+    def _compute(self, pairs: list[Pair]) -> None:
+        network = self._loaded()
+        encodings, cut = encode_pairs(network.tokenizer, pairs, network.limit)
+        if cut:
+            were = counted(cut, "pair was", "pairs were")
+            notice(f"paraphrase classifier {self.resolved.name}: {were} cut at {network.limit} tokens, of {len(pairs)}")
+        batches = token_batches([len(each["input_ids"]) for each in encodings], self.token_budget)
+        with tqdm(
+            total=len(pairs), desc="paraphrase", unit="pair", disable=True if self.quiet else None, leave=False
+        ) as bar:
+            for batch in batches:
+                found = self._batch(network, [encodings[i] for i in batch])
+                self._known.update(zip((pairs[i] for i in batch), found))
+                bar.update(len(batch))
+
+    def _batch(self, network: Network, encodings: list[dict]) -> list[float]:
+        """The probabilities of one batch; when memory runs out, the budget is halved from then on and the batch split."""
+        total = sum(len(each["input_ids"]) for each in encodings)
+        if len(encodings) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
+            half = (len(encodings) + 1) // 2
+            return self._batch(network, encodings[:half]) + self._batch(network, encodings[half:])
+        try:
+            with torch.inference_mode():
+                logits = network.model(**batch_of(network.tokenizer, encodings, self.device)).logits.float().cpu()
+            return probabilities(logits, network.model.config).tolist()
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(encodings) == 1:
+                raise ResourceError(
+                    f"device {self.device} has too little memory for one pair of {total} tokens; try --ctx-device cpu"
+                ) from error
+        if self.device.type == "cuda":  # outside the except block, so that the failed forward's tensors are free
+            torch.cuda.empty_cache()
+        self.token_budget = total // 2
+        notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.token_budget}")
+        return self._batch(network, encodings)
+
+    def _loaded(self) -> Network:
+        if self._network is None:
+            folder = self.resolved.folder
+            if is_adapted(folder):
+                model, encoder = load_adapted(folder)
+                tokenizer = load_tokenizer(encoder)
+            else:
+                model, tokenizer = load_classifier(folder), load_tokenizer(folder)
+            if not self.is_current():
+                raise ModelError(f"{folder} has changed since it was opened; make the metric anew")
+            limit = token_limit(tokenizer, model.config, self.max_length)
+            say_label(self.resolved.name, model.config)
+            self._network = Network(tokenizer, model.to(self.device, self.dtype).eval(), limit)
+        return self._network
+
+
+def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig", max_length: int) -> int:
+    """The tokens of a pair that are kept: max_length, or what the model can read if that is less.
+
+    Raises InputError for a max_length below a token of each sentence beside the special ones, which BERT has three of.
+    """
+    special = tokenizer.num_special_tokens_to_add(pair=True)
+    if max_length < special + 2:
+        raise InputError(
+            f"--max-length {max_length} leaves no token of each sentence beside the {special} special ones; "
+            f"give at least {special + 2}"
+        )
+    return min(max_length, positions(tokenizer, config))
+
+
+def resolve_classifier(name: str) -> ResolvedModel:
+    """Where a classifier lies and what it is; raises ModelError as models.hub.resolve does."""
+    if name == EMBEDDED:
+        return ResolvedModel(f"{EMBEDDED}-paraphrase", EMBEDDED_FOLDER, None, checkpoint_hash(EMBEDDED_FOLDER), True)
+    return resolve(name)
+
+
+_classifiers: LoadedModels[ParaphraseClassifier] = LoadedModels()
+
+
+def shared_classifier(
+    model: Optional[str] = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH
+) -> ParaphraseClassifier:
+    """The process's one classifier of these settings, so that metrics share its weights and what it has computed."""
+    place = (model or EMBEDDED, engine, max_length)
+    return _classifiers.get(place, lambda: ParaphraseClassifier(model, engine, max_length))

@@ -1,0 +1,239 @@
+"""Sentence embeddings: by the packed engine where it computes the model, else by the sentence_transformers library.
+
+What sentence_transformers' SentenceTransformer.encode gives, without prompts (Reimers and Gurevych 2019).
+"""
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Optional
+
+import torch
+import torch.nn.functional as F
+
+from ...engine.checkpoint import checked_tensor, load_file, opening_foreign, weight_files
+from ...engine.device import is_out_of_memory, resolve_device, resolve_dtype
+from ...engine.encoder import shared_encoder
+from ...engine.loaded import LoadedModels
+from ...engine.opening import reason, same_hashes
+from ...engine.options import EngineOptions
+from ...engine.pairs import EncodedPair, PairResult, map_pairs
+from ...engine.readout import SEGMENT, PooledMix
+from ...engine.tokenizer import check_growth
+from ...errors import ModelError, ResourceError
+from ...notices import logger, quiet_libraries
+from ..hub import ResolvedModel
+from .folder import (
+    ACTIVATIONS,
+    POOLINGS,
+    Module,
+    NotPacked,
+    SentenceLayout,
+    json_object,
+    module_hashes,
+    packed_layout,
+    read_modules,
+)
+
+BATCH_SIZE = 32  # of the library
+_DENSE = ("linear.weight", "linear.bias")
+
+
+@dataclass(frozen=True)
+class SentenceVector(PooledMix):
+    """One vector of a whole text, as PooledMix has it; not read of windows, where nobody asks for it."""
+
+    @property
+    def unit(self) -> Optional[str]:
+        return SEGMENT
+
+
+class SentenceEncoder(ABC):
+    """Cosines of sentence embeddings.
+
+    folder        of the model
+    max_tokens    most tokens of a text, the special ones included; None without a limit
+    pooling       how a text's tokens become one vector, for the signature
+    """
+
+    max_tokens: Optional[int]
+    pooling: str
+
+    def __init__(self, folder: Path):
+        self.folder, self._hashes = folder, module_hashes(folder)
+
+    def is_current(self) -> bool:
+        """Whether the model's files hold what they held when this was made, by their hashes."""
+        return same_hashes(self._hashes, lambda: module_hashes(self.folder))
+
+    @abstractmethod
+    def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult]:
+        """The cosine of each pair's two embeddings, a float in [-1, 1]; None where a side has no tokens.
+
+        Every distinct text is encoded once. Raises ResourceError when the device has too little memory.
+        """
+
+
+class PackedSentenceEncoder(SentenceEncoder):
+    """A model that the packed engine computes; other metrics on the same encoder share its pass over the texts."""
+
+    def __init__(self, folder: Path, layout: SentenceLayout, options: EngineOptions):
+        super().__init__(folder)
+        self.encoder = shared_encoder(layout.encoder, options)
+        most = self.encoder.max_content + 2
+        self.max_tokens = min(layout.max_tokens or most, most)
+        if self.max_tokens < 3:
+            raise ModelError(
+                f"{layout.encoder}: max_seq_length {self.max_tokens} leaves no token of a text; mend its files"
+            )
+        weights = (0.0,) * self.encoder.layers + (1.0,)
+        self.readout = SentenceVector(weights, POOLINGS[layout.pooling])
+        self.encoder.require([self.readout])
+        self.head = [Dense(module) if module.kind == "Dense" else F.normalize for module in layout.head]
+        check_widths(self.encoder.width, [layer for layer in self.head if isinstance(layer, Dense)])
+        self.pooling = "+".join([layout.pooling, *(module.kind.lower() for module in layout.head)])
+
+    def cosines(self, pairs, label="encoding"):
+        return map_pairs(self.encoder, pairs, [self.readout], self._cosines, self.max_tokens - 2, label)
+
+    @torch.inference_mode()
+    def _cosines(self, pairs: Sequence[EncodedPair]) -> list[float]:
+        sides = [torch.stack([text.states[self.readout] for text in side]) for side in zip(*pairs)]
+        for layer in self.head:
+            sides = [layer(side) for side in sides]
+        return cosines(*sides).tolist()
+
+
+class Dense:
+    """A linear layer with its activation, on embeddings [texts, width], in fp32; raises ModelError for a broken folder."""
+
+    def __init__(self, module: Module):
+        self.folder = module.folder
+        tensors: dict[str, torch.Tensor] = {}
+        for path in weight_files(module.folder):
+            tensors.update(load_file(path))
+        if "linear.weight" not in tensors:
+            raise ModelError(f"{module.folder} holds no weights of a dense layer; fetch the model again")
+        found = {name: checked_tensor(tensors[name], name, module.folder).float() for name in _DENSE if name in tensors}
+        self.weight, self.bias = found["linear.weight"], found.get("linear.bias")
+        self.activation = ACTIVATIONS[json_object(module.folder / "config.json")["activation_function"]]
+
+    def __call__(self, embeddings: torch.Tensor) -> torch.Tensor:
+        projected = F.linear(embeddings, self.weight, self.bias)
+        return projected.tanh() if self.activation == "tanh" else projected
+
+
+class LibrarySentenceEncoder(SentenceEncoder):
+    """Any other model, as sentence_transformers runs it, 32 texts at a time; code that a model brings is never run."""
+
+    def __init__(self, folder: Path, options: EngineOptions):
+        super().__init__(folder)
+        self.options = options
+        self.device, self.dtype = resolve_device(options.device), resolve_dtype(options.dtype)
+        self.model: Any = self._loaded()
+        limit = self.model.max_seq_length
+        self.max_tokens = limit if limit is not None and limit < 2**31 else None  # some say none by a huge number
+        self.pooling = f"sentence-transformers-{version('sentence-transformers')}"
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "model": None}
+
+    def _loaded(self) -> Any:
+        quiet_libraries()
+        encoder = read_modules(self.folder)[0].folder
+        with opening_foreign(self.folder, ": sentence_transformers cannot load it: {why}", encoder):
+            from sentence_transformers import SentenceTransformer
+
+            model = SentenceTransformer(
+                str(self.folder), device=str(self.device), trust_remote_code=False, local_files_only=True
+            )
+            if getattr(model.tokenizer, "is_fast", False):
+                check_growth(model.tokenizer.backend_tokenizer)
+        if not self.is_current():
+            raise ModelError(f"{self.folder} has changed since it was opened; make the metric anew")
+        return model.to(self.dtype).eval()
+
+    def cosines(self, pairs, label="encoding"):
+        if self.model is None:
+            self.model = self._loaded()
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        empty, cut = self._odd(texts)
+        kept = [text for text in texts if not empty[text]]
+        embedded = dict(zip(kept, self._embeddings(kept))) if kept else {}
+        values: dict[tuple[str, str], float] = {}
+        distinct = list(dict.fromkeys(pair for pair in pairs if not any(empty[text] for text in pair)))
+        for start in range(0, len(distinct), 1024):
+            some = distinct[start : start + 1024]
+            sides = [torch.stack([embedded[text] for text in side]) for side in zip(*some)]
+            values.update(zip(some, cosines(*sides).tolist()))
+        return [
+            PairResult(values.get(pair), tuple(cut[text] for text in pair), tuple(empty[text] for text in pair))
+            for pair in pairs
+        ]
+
+    def _embeddings(self, texts: list[str]) -> torch.Tensor:
+        bar = not self.options.quiet and sys.stderr.isatty()
+        try:
+            found = self.model.encode(texts, batch_size=BATCH_SIZE, convert_to_tensor=True, show_progress_bar=bar)
+        except Exception as error:  # anything, where a folder's files do not belong together
+            if not isinstance(error, RuntimeError) or not is_out_of_memory(error):
+                raise ModelError(f"{self.folder}: sentence_transformers cannot run it: {reason(error)}") from error
+            raise ResourceError(
+                f"device {self.device} has too little memory for {BATCH_SIZE} texts; try --ctx-device cpu"
+            ) from error
+        return found.float().cpu()
+
+    def _odd(self, texts: list[str]) -> tuple[dict[str, bool], dict[str, bool]]:
+        """Which texts have no tokens, and which are cut."""
+        from transformers import PreTrainedTokenizerBase
+
+        tokenizer = self.model.tokenizer
+        if not texts or not isinstance(tokenizer, PreTrainedTokenizerBase):  # models of plain word vectors
+            return {text: not text.strip() for text in texts}, dict.fromkeys(texts, False)
+        ids = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+        most = (self.max_tokens or sys.maxsize) - tokenizer.num_special_tokens_to_add()
+        lengths = dict(zip(texts, map(len, ids)))
+        return {text: not n for text, n in lengths.items()}, {text: n > most for text, n in lengths.items()}
+
+
+def cosines(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """The cosine of each row of two fp32 matrices [pairs, width], fp64 [pairs] in [-1, 1]; 0 for a row of zeros.
+
+    >>> cosines(torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[3.0, 4.0], [-2.0, 0.0]]))
+    tensor([ 0.6000, -1.0000], dtype=torch.float64)
+    """
+    return (F.normalize(left.double()) * F.normalize(right.double())).sum(1).clamp(-1, 1)
+
+
+def check_widths(width: int, layers: Sequence[Dense]) -> None:
+    """Raise ModelError unless dense layers fit one another, and the first an encoder's `width`."""
+    for layer in layers:
+        shapes = [list(each.shape) for each in (layer.weight, layer.bias) if each is not None]
+        if shapes[0][1:] != [width] or shapes[1:] not in ([], [shapes[0][:1]]):
+            found = " and ".join(map(str, shapes))
+            raise ModelError(
+                f"{layer.folder}: a layer of {width} inputs cannot be of shape {found}; fetch the model again"
+            )
+        width = len(layer.weight)
+
+
+_encoders: LoadedModels[SentenceEncoder] = LoadedModels()
+
+
+def shared_sentence_encoder(model: ResolvedModel, options: EngineOptions = EngineOptions()) -> SentenceEncoder:
+    """The process's one encoder of these settings. CTX_METRICS_DEBUG=1 says why a model goes through the library.
+
+    Raises ModelError for a model that neither the engine nor the library can load.
+    """
+    return _encoders.get((model.folder.resolve(), options), lambda: _load(model, options))
+
+
+def _load(model: ResolvedModel, options: EngineOptions) -> SentenceEncoder:
+    try:
+        return PackedSentenceEncoder(model.folder, packed_layout(model.folder), options)
+    except NotPacked as reason:
+        logger.debug("%s: embedded by the sentence_transformers library: %s", model.name, reason)
+        return LibrarySentenceEncoder(model.folder, options)

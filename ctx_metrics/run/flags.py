@@ -1,0 +1,132 @@
+"""Flags that several commands take: those of metrics, and of the engine."""
+
+import argparse
+import re
+from collections.abc import Callable
+
+from ..engine.options import EngineOptions
+from ..errors import CtxMetricsError
+from .context import capabilities
+from .flag_types import positive
+from .registry import MetricTable
+
+# what COMET models are called, and a name that the hub knows; the first pattern that is found counts
+COMET_MODELS = {
+    "xcomet.*xxl": "Unbabel/XCOMET-XXL",
+    "xcomet": "Unbabel/XCOMET-XL",
+    "kiwi": "Unbabel/wmt22-cometkiwi-da",
+    "unite": "Unbabel/wmt22-unite-da",
+    "comet.*qe": "Unbabel/wmt20-comet-qe-da",
+    "^(?!doc).*comet": "Unbabel/wmt22-comet-da",
+}
+OTHER_MODELS = "metricx|bleurt"
+
+
+def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
+    """The plugin metrics whose flags this command line may use; only they are imported."""
+    if any(arg in ("-h", "--help") or (len(arg) > 2 and "--help".startswith(arg)) for arg in argv):
+        return list(names)
+    return [
+        name
+        for name in names
+        if any(
+            arg == name
+            or arg.startswith(f"--{name}-")
+            or (
+                arg.startswith("--") and arg[2:].replace("-", "", 1).startswith(f"{name}-")
+            )  # --rtt-sbert- is rttsbert's
+            or (arg.startswith("-") and arg.endswith(name))
+            for arg in argv
+        )
+    ]
+
+
+def add_engine_arguments(group) -> None:
+    """The flags --ctx-*: how the engine runs, in the sacrebleu command and in `ctx-metrics score`."""
+    group.add_argument(
+        "--ctx-device", default="auto", metavar="DEVICE", help="auto, cpu, mps, cuda or cuda:N. (Default: %(default)s)"
+    )
+    group.add_argument(
+        "--ctx-dtype",
+        choices=["fp32", "bf16", "fp16"],
+        default="fp32",
+        help="Arithmetic of the encoder; it is in the signature. (Default: %(default)s)",
+    )
+    group.add_argument(
+        "--ctx-batch-tokens",
+        type=positive,
+        default=None,
+        metavar="N",
+        help="Tokens of one forward; no score depends on it. (Default: by device)",
+    )
+    group.add_argument(
+        "--ctx-store-mb",
+        type=positive,
+        default=EngineOptions.store_mb,
+        metavar="N",
+        help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)",
+    )
+
+
+def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:
+    """Let a metric add its flags in a group of its own; returns their attribute names.
+
+    Raises CtxMetricsError, with the parser as it was, for a metric that cannot be loaded or whose flags are not its own.
+    """
+    metric = table[name.upper()]
+    if not hasattr(metric, "add_arguments"):
+        return []
+    title = f"{metric.__name__} related arguments"
+    trial = argparse.ArgumentParser(add_help=False).add_argument_group(title)
+    try:
+        metric.add_arguments(trial)
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # another package's code: whatever it raises is why its flags are not there
+        raise CtxMetricsError(f"metric {name}: its flags cannot be added: {type(error).__name__}: {error}") from error
+    for action in trial._group_actions:
+        flags = action.option_strings or [action.dest]
+        if not all(flag.startswith(own_prefixes(name, metric)) for flag in flags) or not action.dest.startswith(
+            f"{name}_"
+        ):
+            raise CtxMetricsError(
+                f"metric {name}: its flag {'/'.join(flags)} must begin with --{name}- "
+                f"(and its dest, if it names one, with {name}_)"
+            )
+    metric.add_arguments(parser.add_argument_group(title))
+    return [action.dest for action in trial._group_actions]
+
+
+def own_prefixes(name: str, metric: type) -> tuple[str, ...]:
+    """What a metric's own flags begin with: --NAME-, or what its capabilities name."""
+    return (f"--{name}-", *capabilities(metric).flags)
+
+
+def model_hint(name: str, table: MetricTable) -> str:
+    """What to give in place of a model's name where a metric is to be named; "" for a metric of the table and other words.
+
+    >>> model_hint("xcomet", {})
+    'xcomet is no metric but a model: give -m comet --comet-model Unbabel/XCOMET-XL'
+    """
+    word = name.lower()
+    if word.upper() in table:
+        return ""
+    if re.search(OTHER_MODELS, word):
+        return (
+            f"{name} is no metric here, and its models cannot be run; those of COMET can: -m comet --comet-model MODEL"
+        )
+    model = next((model for pattern, model in COMET_MODELS.items() if re.search(pattern, word)), "")
+    given = name if "/" in name else model
+    return f"{name} is no metric but a model: give -m comet --comet-model {given}" if model else ""
+
+
+def metric_name(table: MetricTable) -> Callable[[str], str]:
+    """A type for argparse: a metric's name in lower case; its error says what to give for a model's name."""
+
+    def read(text: str) -> str:
+        if hint := model_hint(text, table):
+            raise argparse.ArgumentTypeError(hint)
+        return text.lower()
+
+    return read

@@ -1,0 +1,359 @@
+"""What every metric of ours shares: per-segment values as sacrebleu statistics, scores, signatures."""
+
+import copy
+import hashlib
+import math
+import re
+from abc import abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from typing import Any, Optional
+
+from sacrebleu.metrics.base import Metric, Score, Signature
+
+from ..corpus import Corpus, list_of_strings
+from ..errors import InputError
+from ..language import guard_english
+from ..models.estimator import Estimate
+from ..notices import notice
+from ..run.context import Capabilities, Context, Stream
+from .finite import check_finite
+from ..windows import Window
+
+Row = list[float]
+
+
+class ContextScore(Score):
+    """A score on sacrebleu's scale (x100). NaN marks a sentence that nothing covers: `nan` in text, null in JSON."""
+
+    def format(self, width: int = 2, score_only: bool = False, signature: str = "", is_json: bool = False) -> str:
+        if is_json and math.isnan(self.score) and not score_only:
+            shown = copy.copy(self)
+            shown.score = 0.0
+            return shown.format(width, False, signature, True).replace('"score": 0.0', '"score": null', 1)
+        if not self._ci >= 0 or self._mean > 0:
+            return super().format(width, score_only, signature, is_json)
+        # sacrebleu hides the interval of a mean that is not positive
+        mean, self._mean = self._mean, 1.0
+        try:
+            text = super().format(width, score_only, signature, is_json)
+        finally:
+            self._mean = mean
+        return text.replace(f"μ = {1.0:.{width}f} ", f"μ = {mean:.{width}f} ").replace(
+            f'"confidence_mean": {float(f"{1.0:.{width}f}")}', f'"confidence_mean": {float(f"{mean:.{width}f}")}'
+        )
+
+    def estimate_ci(self, scores: list) -> None:
+        """As sacrebleu does it, over the resamples that hold a scored segment; no interval if none does."""
+        scored = [score for score in scores if not math.isnan(score.score)]
+        if scored:
+            super().estimate_ci(scored)
+
+
+class ContextSignature(Signature):
+    """A metric's settings and library versions; values that would break sacrebleu's format are spelled otherwise."""
+
+    ABBREVIATIONS = {
+        "model": "m",
+        "rev": "r",
+        "ckpt": "ck",
+        "inputs": "in",
+        "layers": "ly",
+        "multiref": "mr",
+        "dtype": "dt",
+        "maxlen": "ml",
+        "long": "lg",
+        "window": "w",
+        "stride": "st",
+        "partial": "p",
+        "tokens": "tb",
+        "docs": "dc",
+        "context": "cx",
+        "scale": "sc",
+        "ctx": "ctx",
+        "torch": "th",
+        "tokenizers": "tk",
+        "case": "c",
+        "eff": "e",
+        "tok": "tok",
+        "smooth": "s",
+        "nc": "nc",
+        "nw": "nw",
+        "space": "sp",
+        "beta": "b",
+        "part": "pt",
+        "idf": "idf",
+        "pooling": "pl",
+        "average": "av",
+        "bt": "bt",
+        "pseudo": "ps",
+        "filter": "f",
+        "threshold": "ft",
+        "guard": "g",
+        "vectors": "vec",
+        "features": "fe",
+        "against": "ag",
+        "pool": "po",
+        "fmodel": "fm",
+        "frev": "fr",
+        "fckpt": "fc",
+        "info": "if",
+        "stem": "sm",
+        "nltk": "nl",
+    }
+
+    def __init__(self, args: dict):
+        super().__init__(args)
+        self._abbr.update(self.ABBREVIATIONS)
+        settings = args["settings"]
+        settings = {**settings, "scale": settings.get("scale", 100), "ctx": version("ctx-metrics")}
+        if settings.keys() & {"model", "fmodel"}:
+            settings |= {"torch": version("torch"), "tokenizers": version("tokenizers")}
+        self.info = {key: signature_value(value) for key, value in {**self.info, **settings}.items()}
+
+
+def signature_value(value: Any) -> Any:
+    """A value without the characters that delimit sacrebleu signatures.
+
+    >>> signature_value("a:b|c d")
+    'a_b_c_d'
+    """
+    return re.sub(r"[:|\s]", "_", value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class ScoredWindow:
+    """One input of a learned model: a segment, or a window of several.
+
+    window      its segments and its weight
+    value       on the model's own scale (not x100); None if it has no whole reference
+    estimate    what the model said of it, beside the best of several references; None without a value
+    """
+
+    window: Window
+    value: Optional[float]
+    estimate: Optional[Estimate]
+
+
+@dataclass
+class SystemResult:
+    """What a metric found for one system.
+
+    rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] where nothing was scored
+    counts     what was cut, dropped, empty: shown after the score when not zero
+    notices    the same in words, for stderr
+    windows    what learned models read as one input, in order; empty for other metrics
+    of_texts   what is to be said of the texts, whatever the metric: said once a run, without the metric's name
+    """
+
+    rows: list[Row]
+    counts: dict[str, Any] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    windows: list[ScoredWindow] = field(default_factory=list)
+    of_texts: list[str] = field(default_factory=list)
+
+
+class ContextMetric(Metric):
+    """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments.
+
+    Subclasses set NAME, their score and signature types and `self.settings` (for the signature), and write _score. All
+    systems of a run are scored in one pass, when the first score is asked for; sacrebleu's statistics then work on the
+    rows.
+
+    references    streams of references, kept for corpus_score(..., references=None), or None
+    systems       all systems' hypotheses that will be scored against those references
+    context       the other fields of run.context.Context that the class reads, by name
+
+    Raises TypeError for a keyword that is neither a setting nor a field of Context that the class reads.
+    """
+
+    _SIGNATURE_TYPE = ContextSignature
+    _SCORE_TYPE = ContextScore
+    NAME: str
+    capabilities = Capabilities(reads=frozenset({"systems"}))
+    # of a metric over a model: whether that reads English alone, whether the user named it, and what its flags begin with
+    english_only, asked, flag = False, False, ""
+
+    def __init__(
+        self, references: Optional[Sequence[Stream]] = None, systems: Sequence[Sequence[str]] = (), **context: Any
+    ):
+        super().__init__()
+        if unread := sorted(context.keys() - self.capabilities.reads):
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unread[0]!r}")
+        self.settings: dict[str, Any] = {}
+        self._context = Context(systems=systems, **context)
+        self._results: dict[str, SystemResult] = {}
+        if references is not None:
+            self._ref_cache = self._cache_references(references)
+
+    def announce(self, systems: Sequence[Sequence[str]]) -> None:
+        """Take all systems' hypotheses that will be scored against the constructor's references, in one pass."""
+        self._context = replace(self._context, systems=systems)
+
+    @property
+    def title(self) -> str:
+        """The name that its scores are shown under."""
+        return self.NAME
+
+    @abstractmethod
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        """Score all corpora (one a system; the same references, sources and ids in each) in one pass."""
+
+    def corpus_score(
+        self,
+        hypotheses: Sequence[str],
+        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        n_bootstrap: int = 1,
+    ) -> ContextScore:
+        """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score.
+
+        references    streams of references; None for those of the constructor, or for a model that reads none
+        """
+        score = super().corpus_score(hypotheses, references, n_bootstrap)
+        shown = [f"{name} = {count}" for name, count in self.last_result.counts.items() if count]
+        own = [score._verbose] if score._verbose else []
+        score._verbose = " ".join([*own, f"({' '.join(shown)})"] if shown else own)
+        return score
+
+    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
+        """Check and keep the reference streams; unlike sacrebleu's zip, never cuts them to the shortest."""
+        given = [references] if isinstance(references, str) or not isinstance(references, Collection) else references
+        if any(isinstance(stream, str) or not isinstance(stream, Collection) for stream in given):
+            raise InputError(f"{self.NAME.lower()}: references must be a list of streams, each a list of strings")
+        streams = [list(stream) for stream in given]
+        if len({len(stream) for stream in streams}) > 1:
+            raise InputError(
+                f"{self.NAME.lower()}: reference streams differ in length: {[len(s) for s in streams]} segments"
+            )
+        counts = {sum(text is not None for text in texts) for texts in zip(*streams)}
+        self.num_refs = counts.pop() if len(counts) == 1 else -1 if streams else 0
+        return streams
+
+    def _extract_corpus_statistics(
+        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]]
+    ) -> list[Row]:
+        if references is not None:
+            [self.last_result] = results = self._score(self._corpora([hypotheses], self._cache_references(references)))
+            self._announced(results, [""])
+            return self.last_result.rows
+        if self._ref_cache is None:
+            raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
+        key = digest(hypotheses)
+        if key not in self._results:
+            pending = {key: hypotheses}
+            for system in self._context.systems:
+                if (other := digest(system)) not in self._results:
+                    pending.setdefault(other, system)
+            results = self._score(self._corpora(list(pending.values()), self._ref_cache))
+            names = {digest(system): getattr(system, "name", "") for system in self._context.systems}
+            self._announced(results, [names.get(each, "") for each in pending])
+            self._results.update(zip(pending, results))
+        self.last_result = self._results[key]
+        return self.last_result.rows
+
+    _extract_corpus_statistics.checks_finite = True  # by _announced
+
+    def _corpora(self, systems: Sequence[Sequence[str]], references: Sequence[Stream]) -> list[Corpus]:
+        """The systems' hypotheses with what the metric reads beside them; says so where a model may not read them."""
+        context = self._context
+        beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
+        corpora = [Corpus(hypotheses, references, *beside) for hypotheses in systems]
+        if self.english_only and not context.target_lang:
+            texts = [*(corpora[0].references or [()])[0], *corpora[0].hypotheses]
+            guard_english(self.NAME.lower(), f"{self.flag}-model", self.asked, None, texts)
+        return corpora
+
+    def _announced(self, results: list[SystemResult], names: list[str]) -> None:
+        """Print the results' notices, of all systems with the same one at once.
+
+        Raises InputError, and prints nothing, if a system has no scored row, or one that is not finite. `names` are the
+        systems' files, or "".
+        """
+        metric, several = self.NAME.lower(), len(results) > 1
+        names = [name or f"system {number}" for number, name in enumerate(names, 1)]
+        said: dict[tuple[str, str], list[str]] = {}
+        for name, result in zip(names, results):
+            check_finite(metric, result.rows, name if several else "", self._context.engine.dtype)
+            if not any(map(self._is_scored, result.rows)):
+                where = f"{name}: " if several else ""
+                raise InputError("; ".join([f"{metric}: {where}no segment can be scored", *result.notices]))
+            for prefix, texts in ((f"{metric}: ", result.notices), ("", result.of_texts)):
+                for text in texts:
+                    said.setdefault((prefix, text), []).append(name)
+        for (prefix, text), of in said.items():
+            where = f"{'every system' if len(of) == len(results) else ', '.join(of)}: " if several else ""
+            notice(f"{prefix}{where}{text}")
+
+    def _is_scored(self, row: Row) -> bool:
+        """Whether a row is of a segment that has a score."""
+        return row[1] != 0
+
+    def segment_scores(
+        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]] = None
+    ) -> list[ContextScore]:
+        """Each segment's own score with the corpus around it, as sacrebleu --sentence-level prints it.
+
+        Takes what corpus_score takes. A segment that nothing scored has NaN.
+        """
+        return [self._compute_score_from_stats(row) for row in self._extract_corpus_statistics(hypotheses, references)]
+
+    def system_results(self) -> list[SystemResult]:
+        """What was found for each of `systems`, in their order, against the references of the constructor."""
+        for system in self._context.systems:
+            self._extract_corpus_statistics(system, None)
+        return [self._results[digest(system)] for system in self._context.systems]
+
+    def __getstate__(self) -> dict:
+        travelling = replace(self._context, systems=(), roundtrips=None, pseudo_references=None, info_references=None)
+        return {**self.__dict__, "_context": travelling}
+
+    def _aggregate_and_compute(self, stats: Sequence[Row]) -> ContextScore:
+        return self._compute_score_from_stats([math.fsum(column) for column in zip(*stats)])
+
+    def _compute_score_from_stats(self, stats: Row) -> ContextScore:
+        total, weight = float(stats[0]), float(stats[1])
+        return self._SCORE_TYPE(self.title, 100 * total / weight if weight > 0 else math.nan)
+
+    # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
+    def _check_corpus_score_args(self, hyps: Sequence[str], refs: Optional[Sequence]) -> None:
+        if isinstance(hyps, str) or not isinstance(hyps, Collection):
+            list_of_strings("hypotheses", hyps)  # which says what is wrong
+        if not hyps:
+            raise InputError(f"{self.NAME.lower()}: no hypotheses to score")
+
+    def _check_sentence_score_args(self, hyp: str, refs: Sequence[str]) -> None:
+        list_of_strings("references", refs)
+
+    # sacrebleu's hooks for one segment at a time, which metrics that read a whole corpus do not use
+    def _preprocess_segment(self, sent: str) -> str:
+        return sent
+
+    def _extract_reference_info(self, refs: Sequence[str]) -> dict:
+        return {"refs": list(refs)}
+
+    def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict) -> Row:
+        return self._extract_corpus_statistics([hypothesis], [[text] for text in ref_kwargs["refs"]])[0]
+
+
+def best_reference(values: Sequence[Optional[float]], multiref: str) -> Optional[float]:
+    """One value of the values against several references: the best, or their mean; None if there is none.
+
+    >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")
+    (0.6, 0.4, None)
+    """
+    given = [value for value in values if value is not None]
+    if not given:
+        return None
+    if not all(map(math.isfinite, given)):  # max() would pass over a NaN, which check_finite must see
+        return math.nan
+    return max(given) if multiref == "max" else math.fsum(given) / len(given)
+
+
+def digest(texts: Sequence[str]) -> str:
+    """A hash of a list of texts: equal for equal lists alone."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else repr(text).encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()

@@ -1,0 +1,95 @@
+"""The cosine of two sentence embeddings (Reimers and Gurevych 2019)."""
+
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from ..corpus import Corpus
+from ..errors import InputError
+from ..language import guard_english
+from ..run.context import Capabilities, Stream
+from .base import ContextMetric, SystemResult, best_reference
+from .segment_counts import counted_result
+
+
+class SentenceCosine(ContextMetric):
+    """100 times the mean over segments of the cosine of hypothesis and reference, in [-100, 100]; identical texts score 100.
+
+    references    streams of references for scoring with references=None
+    model         "embedded" (the default), a folder of sentence-transformers or of a plain encoder, whose tokens' mean is
+                  then taken, or a hub name[@revision] of sentence-transformers
+    multiref      "max" takes the best of several references' cosines, "mean" their average
+    flag          what the flags that messages name begin with
+    context       systems, target_lang and engine, as run.context.Context describes them
+
+    Texts are cut to the model's own limit (max_seq_length, special tokens included).
+    A segment whose hypothesis or reference has no tokens scores 0 and is counted.
+    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
+    ResourceError for a device that is missing or too small.
+    """
+
+    NAME = "SentenceCosine"
+    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
+
+    def __init__(
+        self,
+        references: Optional[Sequence[Stream]] = None,
+        systems: Sequence[Sequence[str]] = (),
+        *,
+        model: Optional[str] = None,
+        multiref: str = "max",
+        flag: str = "--sentencecosine",
+        **context: Any,
+    ):
+        super().__init__(references, systems=systems, **context)
+        from ..models.hub import EMBEDDED
+        from ..models.sentence.encoder import shared_sentence_encoder
+        from ..models.sentence.folder import resolve_sentence_model
+
+        name = flag.replace("-", "")
+        if multiref not in ("max", "mean"):
+            raise InputError(f"{name}: multiref {multiref!r} is neither max nor mean")
+        target_lang, engine = self._context.target_lang, self._context.engine
+        self.asked, self.multiref, self.flag = model is not None, multiref, flag
+        self.model = resolve_sentence_model(EMBEDDED if model is None else model)
+        self.english_only = self.model.embedded
+        if self.model.embedded and target_lang:
+            guard_english(name, f"{flag}-model", self.asked, target_lang, ())
+        self.encoder = shared_sentence_encoder(self.model, engine)
+        self.settings = {
+            **self.model.signature(),
+            "inputs": "mt+ref",
+            "pooling": self.encoder.pooling,
+            "multiref": multiref,
+            "dtype": engine.dtype,
+            "maxlen": self.encoder.max_tokens,
+            "long": "truncate",
+        }
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        first, name = corpora[0], self.NAME.lower()
+        places = [
+            (system, i, stream[i])
+            for i in range(len(first))
+            for system, corpus in enumerate(corpora)
+            for stream in corpus.references
+            if stream[i] is not None
+        ]
+        pairs = [(corpora[system].hypotheses[i], reference) for system, i, reference in places]
+        found: list[list[list]] = [[[] for _ in corpus.hypotheses] for corpus in corpora]
+        for (system, i, _), result in zip(places, self.encoder.cosines(pairs, name)):
+            found[system][i].append(result)
+        return [self._system_result(segments) for segments in found]
+
+    def _system_result(self, segments: list[list]) -> SystemResult:
+        """Rows and counts of one system from the results of each segment against each of its references."""
+        rows = []
+        for results in segments:
+            value = best_reference([result.value or 0.0 for result in results], self.multiref)
+            rows.append([0.0, 0.0] if value is None else [value, 1.0])
+        return counted_result(
+            rows,
+            empty=[i for i, results in enumerate(segments) if results and all(any(r.empty) for r in results)],
+            unreferenced=[i for i, results in enumerate(segments) if not results],
+            truncated=[i for i, results in enumerate(segments) if any(any(r.cut) for r in results)],
+            max_length=self.encoder.max_tokens,
+        )

@@ -1,0 +1,1 @@
+"""What trainings keep on disk of texts."""

@@ -1,0 +1,95 @@
+"""Numbers of texts on disk (metrics' scores, sentence vectors), so that a second training need not compute them again."""
+
+import hashlib
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+
+from ...errors import InputError
+from ...notices import notice
+from ...writing import checksum, write_bytes
+
+SUM_BYTES = 4  # at the end of a file
+MEND = "; name another --cache folder"
+
+
+class FeatureCache:
+    """Arrays in one .npy file each, named by what they were computed of, with a checksum behind them.
+
+    folder    where the files lie, made if it is not there; None keeps nothing
+
+    Raises InputError for a folder that cannot be made.
+    """
+
+    def __init__(self, folder: Optional[Path]):
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is not None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise self._unusable(error) from error
+
+    def columns(self, signature: str, texts_key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """What `compute` gives, from the folder where it is there already, else computed and kept there.
+
+        A file that is damaged is computed again, which is said.
+
+        signature    all that the numbers depend on beside the texts: settings, versions, number format
+        texts_key    of all texts, by texts_key()
+        compute      gives an array of numbers, not of objects
+
+        Raises InputError where the folder cannot be read or written, and what `compute` raises.
+        """
+        if self.folder is None:
+            return compute()
+        path = self.folder / f"{_sha256([signature, texts_key, 'checksum'])}.npy"
+        try:
+            found = _array(path.read_bytes())
+        except FileNotFoundError:
+            return self._keep(path, compute())
+        except OSError as error:
+            raise self._unusable(error) from error
+        if found is not None:
+            return found
+        notice(f"{path}: the file is damaged; what it held is computed again")
+        return self._keep(path, compute())
+
+    def _keep(self, path: Path, values: np.ndarray) -> np.ndarray:
+        written = io.BytesIO()
+        np.save(written, values, allow_pickle=False)
+        content = written.getvalue()
+        write_bytes(str(path), content + checksum(content).to_bytes(SUM_BYTES, "little"), MEND)
+        return values
+
+    def _unusable(self, error: OSError) -> InputError:
+        return InputError(f"cannot use {self.folder} as feature cache: {error.strerror or error}{MEND}")
+
+
+def _array(content: bytes) -> Optional[np.ndarray]:
+    """The array that a file holds, None where it is damaged."""
+    if checksum(content[:-SUM_BYTES]) != int.from_bytes(content[-SUM_BYTES:], "little"):
+        return None
+    try:
+        return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    except ValueError:  # none of ours, or empty
+        return None
+
+
+def texts_key(streams: Sequence[Optional[Sequence[Optional[str]]]]) -> str:
+    """64 hex digits, equal for equal streams of texts alone; None is a missing stream, or a missing text of one.
+
+    >>> texts_key([["a", "b"]]) == texts_key([["a"], ["b"]]), texts_key([[None]]) == texts_key([["None"]])
+    (False, False)
+    """
+    return _sha256(_sha256(stream) if stream is not None else None for stream in streams)
+
+
+def _sha256(texts) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        data = b"" if text is None else text.encode("utf-8", "surrogatepass")
+        digest.update((-1 if text is None else len(data)).to_bytes(8, "little", signed=True) + data)
+    return digest.hexdigest()

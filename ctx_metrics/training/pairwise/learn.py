@@ -1,0 +1,333 @@
+"""From preferences to a pairwise model in a folder: what `ctx-metrics train pairwise` runs."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import torch
+
+from ...engine.options import EngineOptions
+from ...errors import InputError
+from ...judgements.judged import JudgedSet
+from ...features.specs import Feature, parse_features
+from ...features import feature_scores, feature_signatures
+from ...models import hub
+from ...models.pairwise.model import MODEL_TYPE, PairwiseNumbers
+from ...models.pairwise.network import Shape
+from ...models.pairwise.scaling import fit_min_max, fit_pca
+from ...models.pairwise.sentence_vectors import SentenceVectors, VectorSource, parse_source
+from ...models.folder import read_config, write_model
+from ...notices import counted, notice
+from ...writing import make_folder, remove_leftovers
+from .comparisons import Comparisons, strict_tau
+from ..kept.columns import FeatureCache, texts_key
+from ..quality.learn import encoder_name
+from .recipe import PairwiseRecipe
+from .trainer import Check, PairwiseTrainer
+from ..state import read_state
+
+# What numbers of the same settings may depend on.
+VERSIONS = {name: version(name) for name in ("ctx-metrics", "sacrebleu", "nltk", "torch", "tokenizers")}
+STATE = "training-state.safetensors"
+# For the paper's 25 syntactic dimensions the middle layer's, for its 50 of averaged word vectors the token embeddings'.
+DEFAULT_VECTORS = ("encoder@3:25", "encoder@0:50")
+DEFAULT_FEATURES = ("4metrics",)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What is built.
+
+    features        metrics whose scores of an output the network reads, as parse_features takes them
+    vectors         sources of sentence vectors, as parse_source takes them; none for features alone
+    encoder         embedded, a folder, or a hub name[@revision]; it is not trained
+    hidden          units of each of the three groups; 0: logistic regression
+    tied            one weight matrix for both hypotheses' groups with the reference
+    antisymmetric   both orders in one, so that P(2, 1) is exactly 1 - P(1, 2)
+    """
+
+    features: tuple[str, ...] = DEFAULT_FEATURES
+    vectors: tuple[str, ...] = DEFAULT_VECTORS
+    encoder: str = hub.EMBEDDED
+    hidden: int = 4
+    tied: bool = False
+    antisymmetric: bool = False
+
+
+class Trained(NamedTuple):
+    """A model that was written.
+
+    config        its folder's config.json
+    checks        on the development data, epoch after epoch
+    feature_taus  the strict tau of each feature alone on the development data, the better sign of the two; without those
+                  that are equal for both outputs of every pair
+    """
+
+    config: dict[str, Any]
+    checks: list[Check]
+    feature_taus: dict[str, float]
+
+
+class Readings(NamedTuple):
+    """All that is read of some judged sets, not scaled yet.
+
+    vectors    of each source, fp32 [texts, width]; features    fp64 [outputs, features]
+    pairs      int64 [pairs, 5]: better text, worse text, reference text, better output, worse output
+    """
+
+    vectors: list[np.ndarray]
+    features: np.ndarray
+    pairs: np.ndarray
+
+
+def learn(
+    architecture: Architecture,
+    recipe: PairwiseRecipe,
+    training: Sequence[JudgedSet],
+    development: Sequence[JudgedSet],
+    out: Path,
+    cache: Optional[Path] = None,
+    languages: Optional[Sequence[str]] = None,
+    engine: EngineOptions = EngineOptions(),
+    notes: Optional[dict[str, Any]] = None,
+) -> Trained:
+    """Train a model on the preferences of some sets and write it to `out`: model.safetensors and config.json.
+
+    training, development    sets with preferences, outputs and references
+    cache        folder that keeps features and sentence vectors for other trainings; None: they are not kept
+    languages    what the model is for, such as ["en"]; None: whatever the encoder reads
+    notes        what else config.json says of the training
+
+    PCA and scaling are fitted on the training data. While it runs, `out` holds its state; started again with the same
+    arguments, it goes on from there, and its weights are the same bit for bit. Raises InputError for settings that do not
+    fit, ModelError for an encoder that cannot be used.
+    """
+    features = parse_features(architecture.features)
+    sources = [parse_source(text) for text in architecture.vectors]
+    reader = Reader(features, sources, architecture.encoder, engine, cache)
+    readings = [reader.read(training), reader.read(development)]
+    columns = [column for feature in features for column in feature.columns]
+    widths = [(of_source.shape[1], source.dimensions) for of_source, source in zip(readings[0].vectors, sources)]
+    for (texts, width), source in zip((of_source.shape for of_source in readings[0].vectors), sources):
+        if source.dimensions is not None and source.dimensions > (most := min(texts, width)):
+            raise InputError(
+                f"--vectors {source.spec}: PCA of {counted(texts, 'text', 'texts')} and {width} numbers gives at "
+                f"most {most} dimensions; name fewer after the colon, or none"
+            )
+    width = sum(width if kept is None else kept for width, kept in widths)
+    shape = Shape(width, len(columns), architecture.hidden, architecture.tied, architecture.antisymmetric)
+    numbers = fitted(shape, widths, readings[0], recipe.seed)
+    comparisons = [prepared(numbers, each) for each in readings]
+    word_files = [source.path for source in sources if source.path is not None]
+    model = None if len(word_files) == len(sources) else hub.resolve(architecture.encoder)
+    language = one_language(training)
+    config = {
+        "model_type": MODEL_TYPE,
+        "encoder": None if model is None else encoder_name(architecture.encoder),
+        "encoder_ckpt": None if model is None else model.ckpt,
+        "languages": None if languages is None else list(languages),
+        "layers": [],
+        "features": [
+            {"spec": feature.spec, "columns": len(feature.columns), "signature": signature}
+            for feature, signature in zip(features, feature_signatures(features, None, language, engine))
+        ],
+        "vectors": [
+            {
+                "spec": source.spec,
+                "width": each.shape[1],
+                "dimensions": source.dimensions,
+                "path": None if source.path is None else str(Path(source.path).resolve()),
+                "sha256": None if source.path is None else hub.file_sha256(Path(source.path)),
+            }
+            for source, each in zip(sources, readings[0].vectors)
+        ],
+        "network": asdict(shape),
+    }
+    fingerprint = {
+        "network, features, vectors or languages": config,
+        "recipe": asdict(recipe),
+        "training data": digest(comparisons[0]),
+        "development data": digest(comparisons[1]),
+    }
+    if (out / STATE).exists():
+        read_state(out / STATE, fingerprint)
+    make_folder(str(out))
+    remove_leftovers(out)
+    trainer = PairwiseTrainer(numbers.network, recipe, *comparisons, out / STATE, fingerprint, engine.quiet)
+    with one_thread():
+        checks = trainer.train()
+    best = checks[trainer.progress.best]
+    taus = {column: tau for column, tau in zip(columns, feature_taus(readings[1])) if tau is not None}
+    config["training"] = {**asdict(recipe), "pairs": len(readings[0].pairs)}
+    config["development"] = {
+        "metric": "strict tau",
+        "score": best.tau,
+        "phase": best.phase,
+        "epoch": best.epoch,
+        "pairs": len(readings[1].pairs),
+        "features": taus,
+    }
+    config.update(notes or {})
+    write_model(out, config, numbers.state_dict())
+    (out / STATE).unlink(missing_ok=True)
+    return Trained(read_config(out), checks, taus)
+
+
+class Reader:
+    """Reads features and sentence vectors of judged sets.
+
+    features, sources, encoder    what is read
+    cache                         folder that keeps it, or None
+    """
+
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        sources: Sequence[VectorSource],
+        encoder: str = hub.EMBEDDED,
+        engine: EngineOptions = EngineOptions(),
+        cache: Optional[Path] = None,
+    ):
+        self.features, self._engine = list(features), engine
+        self._vectors = SentenceVectors(list(sources), encoder, engine) if sources else None
+        self._cache = FeatureCache(cache)
+        self._known: dict[tuple[str, str], np.ndarray] = {}
+
+    def read(self, sets: Sequence[JudgedSet]) -> Readings:
+        """What is read of the outputs and references that the sets' preferences name.
+
+        Pairs with an output that has no score of a feature are left out, and that is said. Raises InputError where none is
+        left.
+        """
+        texts: dict[str, int] = {}
+        pairs, columns, outputs = [], [], 0
+        for judged in sets:
+            scored = self._of_set(judged)
+            complete = ~np.isnan(scored).any(axis=2)
+            segment, better, worse = judged.preferences.T
+            kept = judged.preferences[complete[better, segment] & complete[worse, segment]]
+            if left := len(judged.preferences) - len(kept):
+                notice(
+                    f"{judged.name}: left out {counted(left, 'pair', 'pairs')} with an output that a feature did not score"
+                )
+            number = outputs + np.arange(scored.shape[0] * scored.shape[1]).reshape(scored.shape[:2])
+            for segment, better, worse in kept.tolist():
+                reference = next(stream[segment] for stream in judged.references if stream[segment] is not None)
+                row = [judged.hypotheses[better][segment], judged.hypotheses[worse][segment], reference]
+                pairs.append(
+                    [
+                        *(texts.setdefault(text, len(texts)) for text in row),
+                        number[better, segment],
+                        number[worse, segment],
+                    ]
+                )
+            columns.append(scored.reshape(number.size, scored.shape[2]))
+            outputs += scored.shape[0] * scored.shape[1]
+        if not pairs:
+            raise InputError(f"{', '.join(judged.name for judged in sets)}: no pair is left that all features score")
+        return Readings(self._of_texts(list(texts)), np.concatenate(columns), np.array(pairs, dtype=np.int64))
+
+    def _of_set(self, judged: JudgedSet) -> np.ndarray:
+        """All features of a set's outputs: fp64 [systems, segments, features], NaN where there is none."""
+        found = [self._column(judged, feature) for feature in self.features]
+        return np.concatenate(found, axis=2) if found else np.zeros((len(judged.systems), judged.segments, 0))
+
+    def _column(self, judged: JudgedSet, feature: Feature) -> np.ndarray:
+        """One feature's columns. Those of a set that was parted in two are computed once."""
+        languages = judged.source_lang, judged.target_lang
+        [signature] = feature_signatures([feature], *languages, self._engine)
+        streams = [*judged.hypotheses, None, *judged.references, None, judged.sources]
+        key = f"{signature} {self._engine.dtype} {VERSIONS}", texts_key(streams)
+
+        def compute() -> np.ndarray:
+            texts = judged.hypotheses, judged.references, judged.sources
+            return feature_scores([feature], *texts, *languages, self._engine)
+
+        if key not in self._known:
+            self._known[key] = self._cache.columns(*key, compute)
+        return self._known[key]
+
+    def _of_texts(self, texts: list[str]) -> list[np.ndarray]:
+        """The sentence vectors of texts, of each source: fp32 [texts, width]."""
+        if self._vectors is None:
+            return []
+
+        whole: list[np.ndarray] = []
+
+        def computed(number: int) -> np.ndarray:
+            if not whole:
+                whole.extend(self._vectors(texts, "sentence vectors"))
+            return whole[number]
+
+        key, settings = texts_key([texts]), {**self._vectors.signature(), "dtype": self._engine.dtype, **VERSIONS}
+        return [
+            self._cache.columns(f"{source._replace(dimensions=None).spec} {settings}", key, lambda: computed(number))
+            for number, source in enumerate(self._vectors.sources)
+        ]
+
+
+def fitted(shape: Shape, widths: Sequence[tuple[int, Optional[int]]], readings: Readings, seed: int) -> PairwiseNumbers:
+    """A model with random weights whose PCA and scaling are fitted on what was read for training."""
+    numbers = PairwiseNumbers(shape, widths, seed)
+    for k, (vectors, (_, kept)) in enumerate(zip(readings.vectors, widths)):
+        if kept is not None:
+            mean, components = fit_pca(vectors, kept)
+            numbers.set(f"mean_{k}", mean)
+            numbers.set(f"components_{k}", components)
+    used = np.unique(readings.pairs[:, 3:])
+    values = {"feature": readings.features[used]}
+    if shape.vectors:
+        values["vector"] = numbers.projected(readings.vectors)
+    for name, of_name in values.items():
+        for bound, limit in zip(("low", "high"), fit_min_max(of_name)):
+            numbers.set(f"{name}_{bound}", limit)
+    return numbers
+
+
+def prepared(numbers: PairwiseNumbers, readings: Readings) -> Comparisons:
+    """What was read, as the network reads it."""
+    texts = len(readings.vectors[0]) if readings.vectors else int(readings.pairs[:, :3].max()) + 1
+    vectors = numbers.vectors(readings.vectors) if readings.vectors else np.zeros((texts, 0))
+    features = np.nan_to_num(numbers.features(readings.features))  # NaN stands where no pair looks
+    return Comparisons(vectors.astype(np.float32), features.astype(np.float32), readings.pairs)
+
+
+def feature_taus(readings: Readings) -> list[Optional[float]]:
+    """The strict tau of each feature alone, with the sign that makes it the larger; TER, for one, falls with quality.
+
+    Features of few values have many ties, which count against both signs. None for one that is equal for both outputs of
+    every pair.
+    """
+    better, worse = (readings.features[readings.pairs[:, side]] for side in (3, 4))
+    margins = (better - worse).T
+    return [max(strict_tau(each), strict_tau(-each)) if each.any() else None for each in margins]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, torch computes on one thread: steps of 30 pairs are too small to share, and wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def one_language(sets: Sequence[JudgedSet]) -> Optional[str]:
+    """The target language of all sets, None where it is not known or there are several."""
+    found = {judged.target_lang for judged in sets}
+    return found.pop() if len(found) == 1 else None
+
+
+def digest(comparisons: Comparisons) -> str:
+    """sha256 of all that is learned from."""
+    found = hashlib.sha256()
+    for array in (comparisons.texts, comparisons.outputs, comparisons.pairs):
+        found.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()

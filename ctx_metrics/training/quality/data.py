@@ -1,0 +1,322 @@
+"""Human judgements as rows to learn from."""
+
+import hashlib
+import math
+import os
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from ...errors import InputError
+from ...judgements.judged import JudgedSet, is_human
+from ...judgements.readers import layout_of, read_judged
+from ...judgements.readers.rows import language_pair, stem
+from ...judgements.readers.table import read_judged_rows
+from ...notices import counted
+from ...run.streams import named
+from ...text_checks import check_texts
+
+PARTNERS = {"mt+ref": "reference", "mt+src": "source"}  # what a network reads beside the output
+
+
+class Judgement(NamedTuple):
+    """One human score of one output. Scores are comparable within a data set only, where higher is better.
+
+    dataset     such as "newstest2016.cs-en"; document, reference, source and rater are None where they are not known
+    segment     rows of a data set with the same are of the same source and reference
+    output      rows of a data set with the same are judgements of one output
+    """
+
+    hypothesis: str
+    reference: Optional[str]
+    score: float
+    dataset: str
+    system: str
+    document: Optional[str]
+    source: Optional[str] = None
+    segment: int = 0
+    output: Hashable = None
+    rater: Optional[str] = None
+
+
+class JudgementSet(NamedTuple):
+    """The judgements of one data set.
+
+    path           the file or folder
+    name           the data set's; where another path has one of this name, with the path after it
+    preferences    whether scores are only 1 and 0, of the better and the worse output of one pair each, which is a segment
+    """
+
+    path: str
+    name: str
+    rows: list[Judgement]
+    preferences: bool
+
+
+def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
+    """The outputs of a set, segment after segment, beside the first reference.
+
+    The score is NaN where nobody judged an output. Outputs that are not there are left out, and those of human systems
+    unless `humans`.
+
+    >>> import numpy as np
+    >>> scores = np.array([[0.5, np.nan], [1.0, 0.0]])
+    >>> judged = JudgedSet("toy", ["A", "refB"], 2, [["a", "b"], ["c", "d"]], [["x", "y"]], segment_scores=scores)
+    >>> [each[:4] for each in judgements(judged)]
+    [('a', 'x', 0.5, 'toy'), ('b', 'y', nan, 'toy')]
+    """
+    chosen = [i for i, system in enumerate(judged.systems) if humans or not is_human(system)]
+    return [
+        _judgement(judged, segment, i, float(judged.segment_scores[i, segment]), segment)
+        for segment in range(judged.segments)
+        for i in chosen
+        if judged.hypotheses[i][segment] is not None
+    ]
+
+
+def read_judgements(
+    paths: Sequence[str],
+    pairs: Optional[Sequence[str]] = None,
+    human: str = "mqm",
+    reference: Optional[str] = None,
+    score: Optional[str] = None,
+    scored: bool = True,
+    text_checks: bool = False,
+) -> list[JudgementSet]:
+    """The judgements of files and folders, in every layout that meta.readers.read_judged knows, but for rankings; a row
+    for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
+    reference or a text are still there.
+
+    pairs    only these language pairs, such as ["de-en"]; a file whose name tells no pair is taken
+    human, reference, score    as in read_judged
+    scored   whether sets must have scores of segments; else sets with scores of systems alone are read too, with NaN
+    text_checks    whether to say which texts hold HTML entities or shifted lines
+
+    Raises InputError as the readers do, for a path that is given twice, for sets without scores where they must have
+    them, and for sets with several references.
+    """
+    found: list[JudgementSet] = []
+    for path in paths:
+        if any(os.path.realpath(path) == os.path.realpath(each.path) for each in found):
+            raise InputError(f"{path} is given twice; give it once")
+        for each in _read(path, pairs, human, reference, score, scored):
+            taken = any(each.name == other.name for other in found)
+            found.append(each._replace(name=f"{each.name} ({path})") if taken else each)
+            if text_checks:
+                _check_texts(found[-1])
+    return found
+
+
+def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple[list[Judgement], Counter]:
+    """The rows of machines that have a score (if they must be `scored`), a partner (reference or source) and an output,
+    and how many others there are: {"of human systems": 3, "without a score": 5, ...}, each counted once, for the first of
+    its lacks."""
+    partner = PARTNERS[inputs]
+    kept, left = [], Counter()
+    human = {system for system in {row.system for row in rows} if is_human(system)}
+    for row in rows:
+        if row.system in human:
+            left["of human systems"] += 1
+        elif scored and math.isnan(row.score):
+            left["without a score"] += 1
+        elif not (getattr(row, partner) or "").strip():
+            left[f"without a {partner}"] += 1
+        elif not row.hypothesis.strip():
+            left["without an output"] += 1
+        else:
+            kept.append(row)
+    return kept, left
+
+
+def check_inputs(of_set: JudgementSet, inputs: str) -> None:
+    """Raise InputError if none of a set's rows has the partner that the inputs want."""
+    partner = PARTNERS[inputs]
+    if not any(getattr(row, partner) for row in of_set.rows):
+        mend = "mt+ref reads references instead"
+        if inputs == "mt+ref":
+            mend = "mt+src reads sources instead, and of MQM errors --reference names the system that is the reference"
+        raise InputError(f"{of_set.name}: has no {partner}s, which the inputs {inputs} read; {mend}")
+
+
+def averaged(rows: Sequence[Judgement], values: np.ndarray) -> tuple[list[Judgement], np.ndarray]:
+    """The first row of each output, m of them, and the mean of the values of all its rows, float64 (m,).
+
+    >>> rows = [Judgement(text, "r", 0.0, "toy", "A", None, output=text) for text in "aba"]
+    >>> firsts, means = averaged(rows, np.array([1.0, 5, 2]))
+    >>> [row.hypothesis for row in firsts], means.tolist()
+    (['a', 'b'], [1.5, 5.0])
+    """
+    of_output: dict[Hashable, list[int]] = {}
+    for k, row in enumerate(rows):
+        of_output.setdefault(row.output, []).append(k)
+    return [rows[ks[0]] for ks in of_output.values()], np.array([values[ks].mean() for ks in of_output.values()])
+
+
+def say_left_out(left: Counter) -> str:
+    """What `usable` counted, in words: "left out 3 rows of human systems, 5 without a score"; "" for nothing.
+
+    >>> say_left_out(Counter({"without a score": 1}))
+    'left out 1 row without a score'
+    """
+    parts = [(number, why) for why, number in left.items() if number]
+    said = [f"{counted(n, 'row', 'rows') if not k else n} {why}" for k, (n, why) in enumerate(parts)]
+    return f"left out {', '.join(said)}" if said else ""
+
+
+def split_weight(path: str) -> tuple[str, float]:
+    """The path and the weight of PATH:WEIGHT; without a weight, or where a file of the whole name is there, it weighs 1.
+
+    Raises InputError for a weight that is not a positive number.
+
+    >>> split_weight("no/such/da.tsv:0.25"), split_weight("no/such/da.tsv")
+    (('no/such/da.tsv', 0.25), ('no/such/da.tsv', 1.0))
+    """
+    name, colon, tail = path.rpartition(":")
+    if not colon or os.path.exists(path):
+        return path, 1.0
+    try:
+        weight = float(tail)
+    except ValueError:
+        if not os.path.exists(name):
+            return path, 1.0
+        weight = math.nan
+    if not 0 < weight < math.inf:
+        raise InputError(f"{path}: weight {tail!r} is no positive number; write PATH:WEIGHT, such as {name}:0.5")
+    return name, weight
+
+
+def data_sha256(path: str) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal; of a folder, that of all files below it.
+
+    A folder's is the hash of the lines "HASH  NAME" that sha256sum writes for its files, whose names are relative to the
+    folder, parted with "/" and sorted as bytes.
+
+    Raises InputError for what cannot be read.
+    """
+    root = Path(path)
+    try:
+        if not root.is_dir():
+            return _file_sha256(root)
+        whole = hashlib.sha256()
+        names = [each.relative_to(root).as_posix() for each in root.rglob("*") if each.is_file()]
+        for name in sorted(map(os.fsencode, names)):
+            whole.update(_file_sha256(root / os.fsdecode(name)).encode() + b"  " + name + b"\n")
+        return whole.hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {error.filename or path}: {error.strerror or error}") from error
+
+
+def _file_sha256(path: Path) -> str:
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()
+
+
+def _read(
+    path: str,
+    pairs: Optional[Sequence[str]],
+    human: str,
+    reference: Optional[str],
+    score: Optional[str],
+    scored: bool,
+) -> list[JudgementSet]:
+    path = os.fspath(path)
+    layout = layout_of(path) if os.path.isfile(path) else "folder"
+    if layout == "rankings":
+        raise InputError(
+            f"{path}: rankings hold no scores to learn; `ctx-metrics train pairwise` learns from them, with --outputs and "
+            "--reference"
+        )
+    if layout == "folder":
+        sets = read_judged(path, pairs=pairs, human=human, reference=reference, score=score)
+        return [_of_judged(path, judged, scored) for judged in sets]
+    if layout == "table":
+        _check_pair(path, language_pair(stem(path)), pairs)
+        return [_of_table(path, score, reference)]
+    [judged] = read_judged(path, reference=reference)
+    _check_pair(path, (judged.source_lang, judged.target_lang), pairs)
+    return [_of_judged(path, judged, scored)]
+
+
+def _check_texts(of_set: JudgementSet) -> None:
+    """Say which texts hold HTML entities or shifted lines; systems with few outputs, which tell little, are left out."""
+    length = 1 + max((row.segment for row in of_set.rows), default=0)
+    outputs: dict[str, dict[int, str]] = {}
+    partners: dict[str, list[Optional[str]]] = {name: [None] * length for name in PARTNERS.values()}
+    for row in of_set.rows:
+        outputs.setdefault(row.system, {})[row.segment] = row.hypothesis
+        for name, texts in partners.items():
+            texts[row.segment] = getattr(row, name)
+    systems = [
+        named([texts.get(segment) for segment in range(length)], f"{of_set.name}/{system}")
+        for system, texts in outputs.items()
+        if 20 * len(texts) >= length
+    ]
+    references, sources = ([named(t, f"{of_set.name}/{name}")] if any(t) else [] for name, t in partners.items())
+    check_texts(systems, references, *sources)
+
+
+def _check_pair(path: str, languages: tuple[Optional[str], Optional[str]], pairs: Optional[Sequence[str]]) -> None:
+    if pairs is not None and None not in languages and "-".join(languages) not in pairs:
+        raise InputError(f"{path}: its language pair is {'-'.join(languages)}, not {' or '.join(pairs)}")
+
+
+def _of_table(path: str, score: Optional[str], reference: Optional[str]) -> JudgementSet:
+    judged = read_judged_rows(path, score, reference)
+    if (references := len(judged[0].texts) - 3) > 1:
+        raise InputError(f"{stem(path)}: has {references} references; name one")
+    numbers: dict[Hashable, int] = {}
+    name = stem(path)
+    rows = [
+        Judgement(
+            row.hypothesis,
+            row.texts[3],
+            row.score,
+            name,
+            row.system,
+            row.texts[0],
+            row.texts[2],
+            numbers.setdefault(row.texts, len(numbers)),
+            (row.segment, row.system),
+            row.rater,
+        )
+        for row in judged
+    ]
+    return JudgementSet(path, name, rows, False)
+
+
+def _of_judged(path: str, judged: JudgedSet, scored: bool) -> JudgementSet:
+    if judged.segment_scores is None and judged.preferences is None and not scored:
+        judged = replace(judged, segment_scores=np.full((len(judged.systems), judged.segments), np.nan))
+    if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
+        raise InputError(f"{judged.name}: has scores of systems alone; learning wants scores of segments")
+    if len(judged.references) > 1:
+        raise InputError(f"{judged.name}: has {len(judged.references)} references; name one")
+    if judged.segment_scores is not None:
+        return JudgementSet(path, judged.name, judgements(judged, humans=True), False)
+    rows = [
+        _judgement(judged, segment, system, value, pair)
+        for pair, (segment, better, worse) in enumerate(judged.preferences.tolist())
+        for system, value in ((better, 1.0), (worse, 0.0))
+    ]
+    return JudgementSet(path, judged.name, rows, True)
+
+
+def _judgement(judged: JudgedSet, segment: int, system: int, score: float, number: int) -> Judgement:
+    return Judgement(
+        judged.hypotheses[system][segment],
+        judged.references[0][segment] if judged.references else None,
+        score,
+        judged.name,
+        judged.systems[system],
+        judged.doc_ids[segment] if judged.doc_ids else None,
+        judged.sources[segment] if judged.sources else None,
+        number,
+        (number, system),
+    )

@@ -1,0 +1,174 @@
+"""What a trainer reads: pairs of texts with standardised human scores."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+
+from ...errors import InputError
+from ...notices import counted, notice
+from .data import PARTNERS, averaged, check_inputs, read_judgements, say_left_out, split_weight, usable
+
+NORMALISE = ("annotator", "file", "none")
+FLAT = "standardised to 0"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """n rows to learn from, as columns of length n.
+
+    hypotheses    outputs
+    partners      references for the inputs mt+ref, sources for mt+src
+    targets       float64 (n,), standardised; higher is better
+    weights       float64 (n,), positive: how much a row counts in the loss
+    groups        rows with the same are outputs for one source and reference: their targets can be compared in pairs
+    datasets      the data set that a row is of
+    counts        {path: {"rows": all that were read, "kept": n of them, "of human systems": ..., ...}}
+    rooted        the data sets whose targets come from the roots of penalties
+    """
+
+    hypotheses: list[str]
+    partners: list[str]
+    targets: np.ndarray
+    weights: np.ndarray
+    groups: list[str]
+    datasets: list[str]
+    counts: dict[str, dict[str, int]]
+    rooted: list[str]
+
+    def __len__(self) -> int:
+        return len(self.hypotheses)
+
+
+def read_training_set(
+    paths: Sequence[str],
+    inputs: str = "mt+ref",
+    normalise: str = "annotator",
+    average: bool = False,
+    mqm_root: bool = True,
+    pairs: Optional[Sequence[str]] = None,
+    human: str = "mqm",
+    reference: Optional[str] = None,
+    score: Optional[str] = None,
+    scored: bool = True,
+    text_checks: bool = False,
+) -> TrainingSet:
+    """The rows of files and folders; what is left out of each path is said in one line.
+
+    paths        PATH or PATH:WEIGHT, a weight of each of its rows, 1 where there is none
+    inputs       mt+ref or mt+src
+    normalise    annotator: z-scores of each rater's judgements in a data set, of the whole set where no raters are named;
+                 file: of each data set; none: scores as they are. As `standardised` has them
+    average      whether an output's judgements become one row, their targets' mean; else each is a row, since many single
+                 judgements teach more than few averaged ones (Mathur et al. 2019)
+    mqm_root     whether a set whose scores are all 0 or less, which are penalties such as MQM's, is learned as minus the
+                 root of its penalties, which are skewed
+    pairs, human, reference, score, text_checks    as in data.read_judgements
+    scored       whether rows must have a score; else all targets are 0, to be put in by a teacher
+
+    Preferences (better and worse) give two rows of a group of their own each, of targets 1 and 0, which are neither
+    standardised nor averaged: they suit a loss on pairs.
+
+    Raises InputError as read_judgements does, for a weight that is not positive, inputs that a set has not, and a path of
+    which no row is left.
+    """
+    if inputs not in PARTNERS:
+        raise InputError(f"inputs {inputs!r} are none of {', '.join(PARTNERS)}")
+    if normalise not in NORMALISE:
+        raise InputError(f"normalise {normalise!r} is none of {', '.join(NORMALISE)}")
+    weighted = [split_weight(path) for path in paths]
+    weight_of = dict(weighted)
+    counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in weight_of}
+    rooted: list[str] = []
+    columns: list[tuple[str, str, float, float, str, str]] = []
+    for of_set in read_judgements([path for path, _ in weighted], pairs, human, reference, score, scored, text_checks):
+        check_inputs(of_set, inputs)
+        rows, left = usable(of_set.rows, inputs, scored)
+        targets = np.array([row.score if scored else 0.0 for row in rows])
+        flat = 0
+        if rows and scored and not of_set.preferences:
+            if mqm_root and targets.max() <= 0 and targets.min() < 0:
+                rooted.append(of_set.name)
+                targets = -np.sqrt(-targets)
+            if normalise != "none":
+                targets, flat = standardised(targets, [row.rater if normalise == "annotator" else None for row in rows])
+            if average:
+                rows, targets = averaged(rows, targets)
+        count = counts[of_set.path]
+        count.update({"rows": len(of_set.rows), "kept": len(rows), **left, **({FLAT: flat} if flat else {})})
+        columns += [
+            (
+                row.hypothesis,
+                getattr(row, PARTNERS[inputs]),
+                target,
+                weight_of[of_set.path],
+                f"{of_set.name}:{row.segment}",
+                of_set.name,
+            )
+            for row, target in zip(rows, targets.tolist())
+        ]
+    for path, count in counts.items():
+        _say(path, count)
+    if not columns:
+        raise InputError("no files to learn from")
+    if scored and not any(target for *_, target, _, _, _ in columns):
+        raise InputError(
+            "every target is 0, as no rater (or data set) has given two different scores: nothing can be learned; "
+            "standardise whole files with --normalise file, or leave out a column rater that is new in every row"
+        )
+    if rooted:
+        notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
+    hypotheses, partners, targets, weights, groups, datasets = map(list, zip(*columns))
+    return TrainingSet(
+        hypotheses,
+        partners,
+        np.array(targets),
+        np.array(weights),
+        groups,
+        datasets,
+        {path: dict(count) for path, count in counts.items()},
+        rooted,
+    )
+
+
+def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.ndarray, int]:
+    """z-scores of each rater's scores, float64 (n,), and how many of them are of a rater without any spread, who has one
+    score or scores all alike: these are 0.
+
+    z = (x - mean) / sd, where sd is that of the scores at hand (ddof 0).
+
+    Rater a's mean is 2 and sd is 1 below; rater b says one thing only.
+
+    >>> z, flat = standardised(np.array([1.0, 5, 3, 5]), ["a", "b", "a", "b"])
+    >>> z.tolist(), flat
+    ([-1.0, 0.0, 1.0, 0.0], 2)
+    """
+    of_rater: dict[Hashable, list[int]] = {}
+    for row, rater in enumerate(raters):
+        of_rater.setdefault(rater, []).append(row)
+    z, flat = np.zeros(len(scores)), 0
+    for rows in of_rater.values():
+        own = scores[rows]
+        spread = own.std() if own.min() < own.max() else 0.0  # rounding gives even equal scores a deviation
+        if spread > 0:
+            z[rows] = (own - own.mean()) / spread
+        else:
+            flat += len(rows)
+    return z, flat
+
+
+def _say(path: str, count: Counter) -> None:
+    """Say what was left out of a path, if anything; raises InputError if all was."""
+    flat = count[FLAT]
+    left = say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept", FLAT)}))
+    if not count["kept"]:
+        raise InputError(f"{path}: no row is left to learn from; {left}")
+    said = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
+    if left:
+        said.append(left)
+    if flat:
+        said.append(f"{counted(flat, 'score', 'scores')} without any spread within rater or data set count as 0")
+    if len(said) > 1:
+        notice(f"{path}: {'; '.join(said)}")

@@ -1,0 +1,66 @@
+"""A network's inputs for the rows of a data set, made batch by batch."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+
+from ...engine.encoder import TextEncoder
+from ...engine.pairs import map_pairs, one_by_one
+from ...models.learned.regressor import PairFeatures, network_inputs
+from ..kept.token_states import EmbeddingCache
+
+
+class PairInputs(ABC):
+    """What a network reads of n rows of hypothesis and partner.
+
+    lengths    tokens of the partner and of the hypothesis of each row: rows of a batch are of about the same
+    """
+
+    lengths: list[tuple[int, int]]
+
+    @abstractmethod
+    def batch(self, rows: Sequence[int]) -> tuple:
+        """The network's arguments for some rows."""
+
+
+class TokenInputs(PairInputs):
+    """Hidden layers of all tokens, out of the embedding cache: what the networks of models.learned read."""
+
+    def __init__(self, cache: EmbeddingCache, hypotheses: Sequence[str], partners: Sequence[str]):
+        self.cache, self.hypotheses, self.partners = cache, hypotheses, partners
+        self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses)))
+
+    def batch(self, rows: Sequence[int]) -> tuple:
+        sides = []
+        for texts in (self.hypotheses, self.partners):
+            states = self.cache.states([texts[row] for row in rows])
+            sides += [torch.cat(states).float(), [len(each) for each in states]]
+        return tuple(sides)
+
+
+class FeatureInputs(PairInputs):
+    """Alignment features and pooled vectors of whole pairs, computed once: what models.regressor reads."""
+
+    def __init__(
+        self,
+        encoder: TextEncoder,
+        hypotheses: Sequence[str],
+        partners: Sequence[str],
+        layers: Sequence[int],
+        max_content: int,
+        label: str,
+    ):
+        mixes, features = [(layer,) for layer in layers], one_by_one(PairFeatures(layers))
+        pairs = list(zip(hypotheses, partners))
+        results = map_pairs(encoder, pairs, mixes, features, max_content, label)
+        self.inputs = [result.value for result in results]
+        self.cut = len({text for pair, result in zip(pairs, results) for text, cut in zip(pair, result.cut) if cut})
+        self.lengths = [(0, 0)] * len(pairs)
+
+    def features(self) -> torch.Tensor:
+        """The alignment features of all rows: fp32 [n, features]."""
+        return torch.tensor([each[0] for each in self.inputs])
+
+    def batch(self, rows: Sequence[int]) -> tuple:
+        return network_inputs([self.inputs[row] for row in rows])

@@ -1,0 +1,266 @@
+"""From judged texts to a trained model in a folder: what `ctx-metrics train` runs."""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+import torch
+from torch import nn
+
+from ...engine.encoder import TextEncoder
+from ...engine.options import EngineOptions
+from ...errors import InputError
+from ...models import hub
+from ...models.learned.networks import NETWORKS, Shape
+from ...models.learned.estimator import PREFIX
+from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
+from ...models.folder import check_fields, checked_weights, load_weights, read_config, write_model
+from ...notices import counted, notice
+from ...writing import make_folder, remove_leftovers
+from ..kept.token_states import EmbeddingCache
+from .development import DevelopmentSet
+from .examples import TrainingSet
+from .inputs import FeatureInputs, TokenInputs
+from .recipe import Recipe
+from ..state import read_state
+from .trainer import Check, Trainer
+
+KINDS = (*NETWORKS, "comet")
+STATE = "training-state.safetensors"
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What is built over the encoder. None stands for the default of the kind.
+
+    kind           bilstm, bilstmatt, esim, or comet, the regressor that `comet` and `slide` use by default
+    encoder        embedded, a folder, or a hub name[@revision]; it is not trained
+    inputs         mt+ref or mt+src
+    layers         the encoder's layers that are read; all transformer layers for the networks, three for comet
+    max_length     tokens kept of a text; the paper's 100 for the networks, what the encoder reads for comet
+    hidden, projection, feedforward    widths, as models.learned.Shape has them; the paper's 300. comet: `hidden` is the
+                   width of its alignment branch (32), `feedforward` that of its pooled branch (64)
+    pooling        both, avg or max, of the networks
+    dropout        its rate: the paper's 0.5; 0.1 for comet
+    """
+
+    kind: str
+    encoder: str = hub.EMBEDDED
+    inputs: str = "mt+ref"
+    layers: Optional[Sequence[int]] = None
+    max_length: Optional[int] = None
+    hidden: Optional[int] = None
+    projection: Optional[int] = None
+    feedforward: Optional[int] = None
+    pooling: str = "both"
+    dropout: Optional[float] = None
+
+
+class Trained(NamedTuple):
+    """A model that was written: its folder's config.json, and the checks on the development data."""
+
+    config: dict[str, Any]
+    checks: list[Check]
+
+
+def learn(
+    architecture: Architecture,
+    recipe: Recipe,
+    training: TrainingSet,
+    development: DevelopmentSet,
+    out: Path,
+    cache: Optional[Path] = None,
+    cache_mb: int = 8192,
+    init: Optional[Path] = None,
+    engine: EngineOptions = EngineOptions(),
+    languages: Optional[Sequence[str]] = None,
+    notes: Optional[dict[str, Any]] = None,
+) -> Trained:
+    """Train a model and write it to `out`: model.safetensors and config.json.
+
+    cache        folder of the embedding cache, None: in memory; cache_mb    its bound in MiB
+    init         a folder of a model of the same sizes, whose weights are the first ones
+    languages    what the model is for, such as ["en"]; None: whatever the encoder reads
+    notes        what else config.json says of the training
+
+    While it runs, `out` holds its state; started again with the same arguments, it goes on from there, and its weights are
+    the same bit for bit. Raises InputError for settings that do not fit, ModelError for an encoder that cannot be used.
+    """
+    model = hub.resolve(architecture.encoder)
+    encoder = TextEncoder(model.folder, engine)
+    layers = list(architecture.layers or default_layers(architecture.kind, encoder.layers))
+    if bad := [number for number in layers if not 0 <= number <= encoder.layers]:
+        raise InputError(f"layer {bad[0]}: the encoder has the layers 0 to {encoder.layers}")
+    longest = encoder.max_content if architecture.kind == "comet" else 100
+    max_length = min(architecture.max_length or longest, encoder.max_content)
+    config = {
+        "model_type": CONFIG_KIND if architecture.kind == "comet" else PREFIX + architecture.kind,
+        "encoder": encoder_name(architecture.encoder),
+        "encoder_ckpt": model.ckpt,
+        "languages": None if languages is None else list(languages),
+        "layers": layers,
+        "inputs": architecture.inputs,
+        "max_length": max_length,
+        "empty_value": float(training.targets.min()),
+        "network": sizes(architecture, len(layers), encoder.width),
+    }
+    torch.manual_seed(recipe.seed)
+    network = make_network(architecture.kind, config["network"], architecture.dropout)
+    if init is not None:
+        _start_from(init, network, config)
+    fingerprint = {
+        "network, encoder or languages": {key: value for key, value in config.items() if key != "empty_value"},
+        "recipe": asdict(recipe),
+        "training data": digest(training, training.targets, training.weights),
+        "development data": digest(development),
+        "first weights": None if init is None else read_config(init)["weights_sha256"],
+    }
+    if (out / STATE).exists():  # a state of another training is refused before anything is encoded
+        read_state(out / STATE, fingerprint)
+    make_folder(str(out))
+    remove_leftovers(out)
+    check_tokens(encoder, training, development, max_length)
+    embeddings = None
+    if architecture.kind != "comet":
+        embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
+    with nullcontext() if embeddings is None else closing(embeddings):
+        if embeddings is None:
+            sets, cut = _feature_inputs(encoder, training, development, layers, max_length)
+            if init is None:
+                network.standardise(sets[0].features())
+        else:
+            sets, cut = _token_inputs(embeddings, training, development)
+        if cut:
+            notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
+        trainer = Trainer(
+            network,
+            recipe,
+            training,
+            sets[0],
+            development,
+            sets[1],
+            out / STATE,
+            fingerprint,
+            engine.quiet,
+            encoder.device,
+        )
+        checks = trainer.train()
+        scores = development.scores(trainer.values(sets[1]))
+    best = checks[trainer.progress.best]
+    config["training"] = {**asdict(recipe), "rows": len(training), "init": None if init is None else init.name}
+    config["development"] = {
+        "metric": development.metric,
+        "score": best.score,
+        "step": best.step,
+        "sets": scores,
+    }
+    config.update(notes or {})
+    write_model(out, config, network.state_dict())
+    (out / STATE).unlink(missing_ok=True)
+    return Trained(read_config(out), checks)
+
+
+def _feature_inputs(
+    encoder: TextEncoder, training: TrainingSet, development: DevelopmentSet, layers: Sequence[int], max_length: int
+) -> tuple[list[FeatureInputs], int]:
+    """The regressor's inputs of both sets, and how many texts were cut."""
+    sets = [
+        FeatureInputs(encoder, each.hypotheses, each.partners, layers, max_length, label)
+        for each, label in ((training, "training texts"), (development, "development texts"))
+    ]
+    return sets, sum(each.cut for each in sets)
+
+
+def _token_inputs(
+    embeddings: EmbeddingCache, training: TrainingSet, development: DevelopmentSet
+) -> tuple[list[TokenInputs], int]:
+    """The networks' inputs of both sets, and how many texts were cut."""
+    embeddings.fill([text for each in (training, development) for text in (*each.hypotheses, *each.partners)])
+    return [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)], embeddings.cut
+
+
+def check_tokens(encoder: TextEncoder, training: TrainingSet, development: DevelopmentSet, max_length: int) -> None:
+    """Raise InputError where a text has nothing that the encoder's tokenizer knows, such as a zero-width space alone."""
+    for each, what in ((training, "training"), (development, "development")):
+        texts = list(dict.fromkeys([*each.hypotheses, *each.partners]))
+        tokenless = [text for text, ids in zip(texts, encoder.tokenizer(texts, max_length)) if not ids.content]
+        if tokenless:
+            raise InputError(
+                f"{counted(len(tokenless), f'{what} text has', f'{what} texts have')} no tokens for this encoder, such as "
+                f"{ascii(tokenless[0])[:40]}; leave out the rows"
+            )
+
+
+def default_layers(kind: str, depth: int) -> list[int]:
+    """All transformer layers for the networks; for comet the middle ones and the last.
+
+    >>> default_layers("esim", 6), default_layers("comet", 6), default_layers("comet", 12)
+    ([1, 2, 3, 4, 5, 6], [3, 4, 6], [6, 8, 12])
+    """
+    if kind != "comet":
+        return list(range(1, depth + 1))
+    return sorted({max(1, depth // 2), max(1, 2 * depth // 3), depth})
+
+
+def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]:
+    """The `network` of config.json."""
+    if architecture.kind == "comet":
+        if architecture.inputs != "mt+ref":
+            raise InputError("comet reads mt+ref; train bilstm, bilstmatt or esim on mt+src")
+        return {
+            "features": len(feature_names(range(layers))),
+            "layers": layers,
+            "width": width,
+            "alignment_hidden": architecture.hidden or 32,
+            "pooled_hidden": architecture.feedforward or 64,
+        }
+    given = {name: getattr(architecture, name) for name in ("hidden", "projection", "feedforward", "dropout")}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return asdict(Shape(layers, width, pooling=architecture.pooling, **chosen))
+
+
+def make_network(kind: str, network: dict[str, Any], dropout: Optional[float]) -> nn.Module:
+    """The network of these sizes with random weights."""
+    if kind == "comet":
+        rate = 0.1 if dropout is None else dropout
+        return RegressorNetwork(**network, alignment_dropout=rate, pooled_dropout=rate)
+    return NETWORKS[kind](Shape(**network))
+
+
+def encoder_name(name: str) -> str:
+    """The encoder as config.json names it: a local folder by its whole path."""
+    folder = Path(name).expanduser()
+    return str(folder.resolve()) if name != hub.EMBEDDED and folder.is_dir() else name
+
+
+def digest(texts: Any, *columns: Any) -> str:
+    """sha256 of all hypotheses and partners, and of columns of numbers."""
+    found = hashlib.sha256()
+    for text in (*texts.hypotheses, *texts.partners):
+        data = text.encode("utf-8", "surrogatepass")
+        found.update(len(data).to_bytes(8, "little") + data)
+    for column in columns:
+        found.update(column.tobytes())
+    return found.hexdigest()
+
+
+def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
+    """Put the weights of a model of the same sizes, over the same encoder, into the network."""
+    given = read_config(init)
+    check_fields(init, given)
+    wanted = {name: config[name] for name in ("model_type", "encoder_ckpt", "layers", "network")}
+    for name, value in wanted.items():
+        if name != "network" and given[name] != value:
+            raise InputError(
+                f"{init} has {name} {given[name]}, and this training {value}; start from a model of the same"
+            )
+    sizes = {name: size for name, size in config["network"].items() if name != "dropout"}  # dropout is no size
+    if differing := [
+        f"{name} {given['network'].get(name)}" for name in sizes if given["network"].get(name) != sizes[name]
+    ]:
+        raise InputError(f"{init} has {', '.join(differing)}; start from a model of these sizes, or give them as flags")
+    checked_weights(init, given)
+    load_weights(init, network)

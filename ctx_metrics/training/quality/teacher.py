@@ -1,0 +1,119 @@
+"""Another metric's scores as what is to be learned, in place of people's."""
+
+import hashlib
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Optional
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ...engine.options import EngineOptions
+from ...errors import InputError
+from ...judgements.judged import JudgedSet
+from ...meta.scoring import MetricSettings, build_metric, lacking, score_set
+from ...notices import counted, notice
+from ...writing import write_bytes
+from .examples import TrainingSet, standardised
+
+DECIMALS = 4  # on the scale 0-100; beyond them the order of a GPU's sums may tell
+
+
+def taught(
+    training: TrainingSet,
+    teacher: MetricSettings,
+    languages: Mapping[str, tuple[Optional[str], Optional[str]]],
+    inputs: str = "mt+ref",
+    engine: EngineOptions = EngineOptions(),
+    kept: Optional[Path] = None,
+) -> tuple[TrainingSet, str]:
+    """The same rows with a metric's segment scores for targets, as z-scores of all rows; and the metric's signature.
+
+    The teacher reads what the rows have: outputs and references (inputs mt+ref), or outputs and sources (mt+src).
+
+    languages    source and target language of each data set, None where they are not known
+    kept         a file of the scores: read if it is there, else written, so that several networks learn from one scoring
+
+    Raises InputError for a teacher that reads something else, gives rows no score, or scores all rows alike, and for a
+    file that holds other scores.
+    """
+    sets = [_judged(name, training, rows, languages[name], inputs) for name, rows in _rows(training).items()]
+    if what := next((what for judged in sets if (what := lacking(judged, teacher.cls))), ""):
+        raise InputError(f"teacher {teacher.name}: cannot score training rows, which have {what}")
+    signature = str(build_metric(sets[0], teacher, [], engine).get_signature().format())
+    key = _key(training, signature)
+    scores = None if kept is None or not kept.exists() else _read(kept, key)
+    if scores is None:
+        scores = np.zeros(len(training))
+        for judged, rows in zip(sets, _rows(training).values()):
+            scores[rows] = score_set(judged, [teacher], engine)[0].segment_scores[0]
+        scores = np.round(scores, DECIMALS)
+        if kept is not None:
+            _write(kept, key, scores)
+    if unscored := int((~np.isfinite(scores)).sum()):
+        raise InputError(f"teacher {teacher.name}: {counted(unscored, 'row', 'rows')} got no score")
+    targets, flat = standardised(scores, [None] * len(scores))
+    if flat:
+        raise InputError(f"teacher {teacher.name}: scores all rows alike, which teaches nothing")
+    return replace(training, targets=targets, rooted=[]), signature
+
+
+def _rows(training: TrainingSet) -> dict[str, list[int]]:
+    """The row numbers of each data set; rows with the same partner side by side, so that it is encoded once."""
+    rows: dict[str, list[int]] = {}
+    for row in sorted(range(len(training)), key=training.partners.__getitem__):
+        rows.setdefault(training.datasets[row], []).append(row)
+    return rows
+
+
+def _judged(
+    name: str,
+    training: TrainingSet,
+    rows: list[int],
+    languages: tuple[Optional[str], Optional[str]],
+    inputs: str,
+) -> JudgedSet:
+    partners = [training.partners[row] for row in rows]
+    return JudgedSet(
+        name,
+        ["outputs"],
+        len(rows),
+        [[training.hypotheses[row] for row in rows]],
+        [partners] if inputs == "mt+ref" else [],
+        partners if inputs == "mt+src" else None,
+        source_lang=languages[0],
+        target_lang=languages[1],
+        segment_scores=training.targets[None, rows],
+    )
+
+
+def _key(training: TrainingSet, signature: str) -> str:
+    """sha256 of all texts and the teacher's signature."""
+    found = hashlib.sha256(signature.encode())
+    for text in (*training.hypotheses, *training.partners):
+        data = text.encode("utf-8", "surrogatepass")
+        found.update(len(data).to_bytes(8, "little") + data)
+    return found.hexdigest()
+
+
+def _read(path: Path, key: str) -> np.ndarray:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            written, scores = str(file["key"]), file["scores"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise InputError(f"{path} holds no teacher's scores; name another file with --teacher-scores") from error
+    if written != key:
+        raise InputError(
+            f"{path} holds the scores of other texts, or of another teacher; name another file with --teacher-scores"
+        )
+    notice(f"the teacher's scores are read from {path}")
+    return scores
+
+
+def _write(path: Path, key: str, scores: np.ndarray) -> None:
+    content = io.BytesIO()  # numpy's zip file does not bear that writing fails
+    np.savez(content, key=np.array(key), scores=scores)
+    write_bytes(os.fspath(path), content.getvalue())
