@@ -12,7 +12,7 @@ from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..notices import OncePerRun, counted, logger, notice
 from ..pseudo_references.options import PseudoFilter
-from ..run.context import Context, build_all, capabilities, made_round_trips
+from ..run.context import Context, build_all, capabilities
 from ..run.registry import MetricTable
 from ..run.streams import Segments, check_roundtrips, named, names_fault, system_names, test_set_lines
 from ..text_checks import check_byte_order_marks, check_texts
@@ -198,6 +198,8 @@ class Run:
             return None, None
         key = digest([text for system in systems for text in system])
         if key not in self._translated:
+            from ..roundtrip.translate import made_round_trips
+
             self._translated[key] = made_round_trips(context, args)
         return self._translated[key]
 

@@ -1,7 +1,6 @@
 """What one run knows, what a metric declares, and the one way to make a metric of both."""
 
 import inspect
-from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Optional, Union
@@ -129,15 +128,6 @@ def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], contex
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
     return metrics
-
-
-def made_round_trips(context: Context, args: Namespace) -> tuple[list[list[str]], str]:
-    """The round trips of a context's systems as --rtt-bt makes them, and what made them; raises as round_trips does."""
-    from ..roundtrip.options import BackTranslation
-    from ..roundtrip.translate import round_trips
-
-    options = BackTranslation.from_args(args)
-    return round_trips(context.systems, context.source_lang, context.target_lang, options, context.engine)
 
 
 def _parameters(cls: type) -> set[str]:

@@ -46,7 +46,7 @@ class MetricTable(dict):
 
             if not (isinstance(value, type) and issubclass(value, Metric)):
                 raise CtxMetricsError(f"metric {key.lower()} ({entry_point.value}) is no sacrebleu Metric class")
-            from ..scoring.finite import with_finite_rows
+            from .finite import with_finite_rows
 
             self[key] = value = with_finite_rows(value)
         return value

@@ -18,7 +18,7 @@ from ..language import guard_english
 from ..models.estimator import Estimate
 from ..notices import notice
 from ..run.context import Capabilities, Context, Stream
-from .finite import check_finite
+from ..run.finite import check_finite
 from ..windows import Window
 
 Row = list[float]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
-from .finite import check_finite
+from ..run.finite import check_finite
 
 if TYPE_CHECKING:
     from .base import SystemResult

@@ -12,7 +12,7 @@ from ...corpus import document_ranges
 from ...errors import InputError
 from ...scoring.base import ContextMetric, SystemResult
 from ...notices import notice
-from ...run.context import Context, build_all, capabilities, made_round_trips
+from ...run.context import Context, build_all, capabilities
 from ...run.streams import file_segments, named
 from ...scoring.scores import Scores
 from ...text_checks import unescaped
@@ -113,6 +113,8 @@ def _with_round_trips(context: Context, args: Namespace) -> Context:
         "roundtrips" in capabilities(args.table[name.upper()]).reads for name in args.metrics
     ):
         return context
+    from ...roundtrip.translate import made_round_trips
+
     roundtrips, backtranslator = made_round_trips(context, args)
     return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
