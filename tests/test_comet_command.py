@@ -103,7 +103,7 @@ FAILING = {"too long", "too long windows", "no spans"} | {name for name in RUNS 
 
 SETUP = """
 import ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet, ctx_metrics.scoring.resample, ctx_metrics.models.comet.model
-from ctx_metrics.models import comet_checkpoint
+from ctx_metrics.models.comet import checkpoint as comet_checkpoint
 from sacrebleu.sacrebleu import main
 load = comet_checkpoint.load_file
 def logged(path):

@@ -3,20 +3,20 @@
 from importlib import import_module
 
 _HOMES = {
-    "JudgedSet": "judged",
-    "MetricScores": "judged",
-    "is_human": "judged",
-    "read_judged": "readers",
-    "read_scores": "score_files",
-    "write_score_files": "score_files",
-    "MetricSettings": "scoring",
-    "score_set": "scoring",
-    "make_protocols": "protocols",
-    "Significance": "evaluation",
-    "evaluate": "evaluation",
-    "agreement_by_length": "lengths",
-    "render": "tables",
-    "Report": "report",
+    "JudgedSet": "..judgements.judged",
+    "MetricScores": "..judgements.judged",
+    "is_human": "..judgements.judged",
+    "read_judged": "..judgements.readers",
+    "read_scores": "..judgements.score_files",
+    "write_score_files": "..judgements.score_files",
+    "MetricSettings": ".scoring",
+    "score_set": ".scoring",
+    "make_protocols": ".protocols",
+    "Significance": ".evaluation",
+    "evaluate": ".evaluation",
+    "agreement_by_length": ".lengths",
+    "render": ".output.tables",
+    "Report": ".report",
 }
 __all__ = sorted(_HOMES)
 
@@ -24,7 +24,7 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str):
     if name not in _HOMES:
         raise AttributeError(f"module 'ctx_metrics.meta' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(import_module(_HOMES[name], __name__), name)
 
 
 def __dir__() -> list:
