@@ -239,7 +239,7 @@ def test_flags_have_the_defaults_that_help_says(parse):
         "auto",
         "fp32",
         None,
-        512,
+        384,
     )
     assert (args.ctx_resample, args.ctx_seg_scores) == ("segment", None)
     assert not hasattr(args, "bertr_model") and not hasattr(args, "slide_output")

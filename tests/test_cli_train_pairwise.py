@@ -172,7 +172,7 @@ def test_what_learns_is_told(train, learned, folder):
     [call] = learned
     assert call["architecture"] == Architecture(hidden=6, tied=True, antisymmetric=True)
     assert call["recipe"] == PairwiseRecipe(seed=9) and call["languages"] == ["en"]
-    assert call["engine"] == EngineOptions("auto", "fp32", 64, 512, True)
+    assert call["engine"] == EngineOptions("auto", "fp32", 64, 384, True)
     assert [len(judged.preferences) for judged in (*call["training"], *call["development"])] == [40, 20]
     assert call["cache"] == folder / "out" / "training-embeddings" and not call["cache"].exists()
     assert [each["name"] for each in call["notes"]["data"]["development"]] == ["dev.cs-en.tsv"]

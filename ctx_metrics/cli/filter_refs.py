@@ -72,7 +72,13 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     next(action for action in group._group_actions if action.dest == "pseudo_refs").required = True
     group = parser.add_argument_group("output")
     group.add_argument(
-        "-o", "--output", type=expanduser, required=True, metavar="FOLDER", help="Where to write; made if need be."
+        "-o",
+        "--output",
+        type=expanduser,
+        dest="folder",
+        required=True,
+        metavar="FOLDER",
+        help="Where to write; made if need be.",
     )
     group.add_argument(
         "--format",
@@ -94,18 +100,18 @@ def run(args: Namespace) -> int:
     options = PseudoFilter.from_args(args)
     names = file_names(args.pseudo_refs, args.format)
     golds, pseudo, systems = read(args)
-    check_writable(args.output, folder=True)
+    check_writable(args.folder, folder=True)
     engine = EngineOptions.from_args(args)
     selection = select(golds, pseudo, options, engine, (args.language_pair or (None, None))[1])
     for words in selection.notices:
         notice(words)
     shares = [[near_equal(system, stream) for stream in pseudo] for system in systems]
-    folder = Path(args.output)
+    folder = Path(args.folder)
     for number, name in enumerate(names):
         write_whole(str(folder / name), filtered(selection, number, pseudo[number], args.format))
     write_whole(str(folder / SCORES), scores(selection))
     print(report(selection, systems, shares, options.guard))
-    print(f"Written: {', '.join([*names, SCORES])} in {args.output}")
+    print(f"Written: {', '.join([*names, SCORES])} in {args.folder}")
     return 0
 
 

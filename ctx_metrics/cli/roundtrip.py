@@ -64,6 +64,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     group.add_argument(
         "-o",
         "--output",
+        dest="folder",
         type=expanduser,
         default=".",
         metavar="DIR",
@@ -92,8 +93,8 @@ def run(args: Namespace) -> int:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
     options = BackTranslation.from_args(args)
     engine = EngineOptions.from_args(args)
-    targets = roundtrip_files(args.translations, args.output)
-    check_writable(args.output, folder=True)
+    targets = roundtrip_files(args.translations, args.folder)
+    check_writable(args.folder, folder=True)
     for target in targets:
         check_writable(str(target))
     try:

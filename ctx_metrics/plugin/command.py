@@ -45,7 +45,7 @@ class CommandTable(dict):
     def __init__(self, run: Run):
         super().__init__(dict.fromkeys(run.table))
         self._run = run
-        self._ours: dict[str, Metric] = {}  # the run's plugin metrics, all made when main() asks for the first metric
+        self._ours: dict[str, Metric] = {}  # the run's plugin metrics, all made when main() asks for the first of them
 
     def __getitem__(self, key: str):
         name, run = key.lower(), self._run
@@ -60,9 +60,9 @@ class CommandTable(dict):
             if run.targets:
                 run.names()
             files.check(run)
-            self._ours = run.build(run.chosen, references, run.systems) if run.chosen else {}
+            self._ours = {}
         if name in run.table.plugins:
-            metric = self._prepared(name)
+            metric = self._prepared(name, references)
         else:
             metric = run.table[name.upper()](references=references, **flags)
         if run.by_document:
@@ -74,9 +74,12 @@ class CommandTable(dict):
             _write_files(run)
         return metric
 
-    def _prepared(self, name: str) -> Metric:
+    def _prepared(self, name: str, references) -> Metric:
         """A plugin metric as main() is given it, after what is to be said of it."""
-        run, metric = self._run, self._ours[name]
+        run = self._run
+        if not self._ours:
+            self._ours = run.build(run.chosen, references, run.systems)
+        metric = self._ours[name]
         if name == run.chosen[-1]:
             run.report_unused()
         if run.tested and not run.by_document and capabilities(metric).dependent_rows:
