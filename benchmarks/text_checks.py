@@ -22,7 +22,7 @@ from typing import NamedTuple, Optional
 
 from sacrebleu.metrics import CHRF
 
-from ctx_metrics.line_shifts import Shift, shifts
+from ctx_metrics.run.line_shifts import Shift, shifts
 
 LENGTHS = (5, 10, 20, 50, None)  # None: to the end of the file
 CHRF_LINES = 300

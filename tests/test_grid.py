@@ -7,7 +7,7 @@ from test_slide import SEVEN, StubEstimator, texts
 
 from ctx_metrics import SLIDE
 from ctx_metrics.metrics.slide_grid import slide_grid
-from ctx_metrics.models import estimator as estimators
+from ctx_metrics.models import load
 
 SYSTEMS = [SEVEN, texts(70, 60, 50, 40, 30, 20, 15)]
 DOC_IDS = ["a"] * 4 + ["b"] * 2 + ["c"]
@@ -16,7 +16,7 @@ DOC_IDS = ["a"] * 4 + ["b"] * 2 + ["c"]
 @pytest.fixture
 def stub(monkeypatch) -> StubEstimator:
     stub = StubEstimator()
-    monkeypatch.setattr(estimators, "load_estimator", lambda **settings: stub)
+    monkeypatch.setattr(load, "load_estimator", lambda **settings: stub)
     return stub
 
 

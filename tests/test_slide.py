@@ -10,7 +10,7 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.scoring import windowed
 from ctx_metrics.metrics.slide import blank_lines
 from ctx_metrics.scoring.windowed import window_examples
-from ctx_metrics.models import estimator as estimators
+from ctx_metrics.models import load
 from ctx_metrics.models.estimator import Estimate, Estimator
 from ctx_metrics.models.hub import ResolvedModel
 from ctx_metrics.windows import Window
@@ -48,7 +48,7 @@ class StubEstimator(Estimator):
 @pytest.fixture
 def stub(monkeypatch) -> StubEstimator:
     stub = StubEstimator()
-    monkeypatch.setattr(estimators, "load_estimator", lambda **settings: stub)
+    monkeypatch.setattr(load, "load_estimator", lambda **settings: stub)
     return stub
 
 

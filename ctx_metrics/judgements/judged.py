@@ -10,7 +10,7 @@ import numpy as np
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..run.streams import Segments, named
-from ..text_checks import check_texts, unescape
+from ..run.text_checks import check_texts, unescape
 
 _HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)
 

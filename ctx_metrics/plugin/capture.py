@@ -15,7 +15,7 @@ from ..pseudo_references.options import PseudoFilter
 from ..run.context import Context, build_all, capabilities
 from ..run.registry import MetricTable
 from ..run.streams import Segments, check_roundtrips, named, names_fault, system_names, test_set_lines
-from ..text_checks import check_byte_order_marks, check_texts
+from ..run.text_checks import check_byte_order_marks, check_texts
 
 
 class Run:

@@ -23,7 +23,7 @@ from ...run.streams import (
     system_names,
     test_set_lines,
 )
-from ...text_checks import check_texts, unescape
+from ...run.text_checks import check_texts, unescape
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")

@@ -15,7 +15,7 @@ from ...notices import notice
 from ...run.context import Context, build_all, capabilities
 from ...run.streams import file_segments, named
 from ...scoring.scores import Scores
-from ...text_checks import unescaped
+from ...run.text_checks import unescaped
 from ..common.inputs import Inputs
 
 

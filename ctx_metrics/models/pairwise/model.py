@@ -23,7 +23,7 @@ from .sentence_vectors import SentenceVectors, VectorSource, parse_source
 from ..folder import CONFIG, check_fields, checked_weights, described, encoder_of, load_weights, read_config
 
 MODEL_TYPE = "ctx-pairwise"
-EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "pairwise"
+EMBEDDED_FOLDER = Path(__file__).parent.parent / "embedded" / "pairwise"
 FIELDS: dict[str, Any] = {
     "encoder": (str, type(None)),
     "encoder_ckpt": (str, type(None)),

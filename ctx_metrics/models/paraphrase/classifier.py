@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .pair import PairClassifier
 
 MAX_LENGTH = 128
-EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "paraphrase"
+EMBEDDED_FOLDER = Path(__file__).parent.parent / "embedded" / "paraphrase"
 
 
 class Network(NamedTuple):

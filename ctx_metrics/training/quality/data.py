@@ -18,7 +18,7 @@ from ...judgements.readers.rows import language_pair, stem
 from ...judgements.readers.table import read_judged_rows
 from ...notices import counted
 from ...run.streams import named
-from ...text_checks import check_texts
+from ...run.text_checks import check_texts
 
 PARTNERS = {"mt+ref": "reference", "mt+src": "source"}  # what a network reads beside the output
 

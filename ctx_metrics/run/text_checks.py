@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Optional
 
-from .corpus import BOM
-from .notices import counted, notice
-from .run.streams import Segments, named
+from ..corpus import BOM
+from ..notices import counted, notice
+from .streams import Segments, named
 
 if TYPE_CHECKING:
     from .line_shifts import Shift
