@@ -41,6 +41,7 @@ def run_ours(references, systems) -> dict:
 def run_peer(references, systems) -> dict:
     """Score with bert_score.BERTScorer, one call a system."""
     from bert_score import BERTScorer
+
     from ctx_metrics.models import hub
 
     scorer = BERTScorer(model_type=str(hub.resolve("embedded").folder), num_layers=LAYER, device="cpu")
@@ -52,9 +53,11 @@ def run_peer(references, systems) -> dict:
 
 def compare_cosines(references, hypotheses) -> dict:
     """Largest difference between the two tools' cosines of any content token pair."""
+    from collections import defaultdict
+
     import torch
     from bert_score.utils import get_bert_embedding, get_model, get_tokenizer
-    from collections import defaultdict
+
     from ctx_metrics import BERTR
 
     metric = BERTR(target_lang="en")

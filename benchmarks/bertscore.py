@@ -72,6 +72,7 @@ def run_peer(references, systems, args, pooled: bool) -> dict:
     """Score with bert_score.BERTScorer, in one call a system, or one for all if `pooled`; idf counted in the clock."""
     import torch
     from bert_score import BERTScorer
+
     from ctx_metrics.models import hub
 
     folder = str(hub.resolve("embedded").folder)

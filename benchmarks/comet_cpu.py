@@ -129,6 +129,7 @@ def work(name: str, folder: Path, threads: int) -> None:
 def linear_rates(threads: int) -> None:
     """Print GFLOP/s of a base-size linear layer over 1,024 tokens: what prepacking can gain depends on the CPU."""
     import torch
+
     from ctx_metrics.engine import linear
 
     torch.set_num_threads(threads)

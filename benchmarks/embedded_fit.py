@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Optional
 
 import torch
 from torch import nn
@@ -36,7 +35,7 @@ class Recipe:
 
 def encode_pairs(
     encoder: TextEncoder, pairs: Sequence[tuple[str, str]], layers: Sequence[int], label: str
-) -> list[Optional[tuple]]:
+) -> list[tuple | None]:
     """The network's inputs for (hypothesis, reference) pairs, as models.regressor.PairFeatures gives them; None where a side
     has no tokens."""
     features = one_by_one(PairFeatures(layers))

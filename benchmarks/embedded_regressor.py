@@ -16,24 +16,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
+from embedded_fit import Recipe, encode_pairs, fit
 from scipy.stats import pearsonr
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.judgements.judged import JudgedSet, is_human
-from ctx_metrics.meta.measures.pairwise import system_accuracy
 from ctx_metrics.judgements.readers.da import read_da
 from ctx_metrics.judgements.readers.table import read_table
 from ctx_metrics.judgements.readers.tree import read_tree
+from ctx_metrics.meta.measures.pairwise import system_accuracy
 from ctx_metrics.models import hub
 from ctx_metrics.models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names, predict
+from ctx_metrics.training.quality.data import Judgement, judgements
 from ctx_metrics.windows import sentence_windows
 from ctx_metrics.writing import write_tensors, write_whole
-from ctx_metrics.training.quality.data import Judgement, judgements
-from embedded_fit import Recipe, encode_pairs, fit
 
 DA15_PAIRS = ("cs-en", "de-en", "fi-en", "ru-en")
 DA16_PAIRS = ("cs-en", "de-en", "fi-en", "ro-en", "ru-en", "tr-en")
@@ -125,7 +124,7 @@ class Development:
         return system_accuracy(np.array([*self.official.values()]), np.array([means[s] for s in self.official]))
 
 
-def values_of(network: RegressorNetwork, inputs: Sequence[Optional[tuple]]) -> list[float]:
+def values_of(network: RegressorNetwork, inputs: Sequence[tuple | None]) -> list[float]:
     """The network's values of pairs; 0 where a side has no tokens, as the estimator has it."""
     values = iter(predict(network, [each for each in inputs if each is not None]))
     return [0.0 if each is None else next(values) for each in inputs]

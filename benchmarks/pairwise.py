@@ -18,20 +18,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from tabulate import tabulate
 
+from ctx_metrics.features.specs import parse_features
 from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.judgements.readers.rankings import read_rankings
-from ctx_metrics.features.specs import parse_features
 from ctx_metrics.models.pairwise.network import Shape, mean_probability
 from ctx_metrics.models.pairwise.sentence_vectors import parse_source
 from ctx_metrics.training.pairwise.comparisons import Comparisons, strict_tau
-from ctx_metrics.training.pairwise.learn import Reader, Readings, fitted, prepared
 from ctx_metrics.training.pairwise.data import read_pair_sets
+from ctx_metrics.training.pairwise.learn import Reader, Readings, fitted, prepared
 from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
 from ctx_metrics.training.pairwise.trainer import PairwiseTrainer
 
@@ -160,7 +160,7 @@ def trained(job: tuple) -> np.ndarray:
 class Study:
     """All that is read of the rankings, and what each row decided."""
 
-    def __init__(self, folder: Path, darr: Optional[Path], cache: Optional[Path], epochs: int, workers: int):
+    def __init__(self, folder: Path, darr: Path | None, cache: Path | None, epochs: int, workers: int):
         self.features = parse_features(FEATURES)
         self.columns = [column for feature in self.features for column in feature.columns]
         self.sources = [SYNTAX, WORDS, SENTENCE]
@@ -250,7 +250,7 @@ def dev_segments(segments: np.ndarray, share: float = 0.1, seed: int = 5) -> np.
     return np.random.default_rng(seed).choice(distinct, round(len(distinct) * share), replace=False)
 
 
-def main(argv: Optional[Sequence[str]] = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rankings", type=Path, required=True)
     parser.add_argument("--darr", type=Path)

@@ -15,18 +15,18 @@ import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 from tabulate import tabulate
 
-from ctx_metrics.meta.measures.correlation import kendall, pearson
 from ctx_metrics.judgements.judged import JudgedSet, is_human
 from ctx_metrics.judgements.readers import read_judged
+from ctx_metrics.meta.measures.correlation import kendall, pearson
 from ctx_metrics.meta.measures.taus import tau
-from ctx_metrics.run.streams import Segments
 from ctx_metrics.metrics.pseudo_reference import PRSentBLEU
 from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.run.streams import Segments
 
 ONLINE = re.compile(r"online-[AB]\b", re.IGNORECASE)
 KINDS = {"all": "none", "MAS-filtered": "mas", "BERT-filtered": "bert"}
@@ -100,7 +100,7 @@ def by_item(human: np.ndarray, scores: np.ndarray) -> float:
     return float(np.nanmean([kendall(human[:, i], scores[:, i]) for i in range(human.shape[1])]))
 
 
-def wmt19(folder: Path, darr: Optional[Path]) -> "tuple[list[str], list[str]]":
+def wmt19(folder: Path, darr: Path | None) -> "tuple[list[str], list[str]]":
     """Tables of system Pearson a pair, with all systems and without the pseudo-reference systems, and of the tau of the
     preferences that are in `darr`."""
     of_all: dict[tuple, list] = {}

@@ -44,8 +44,9 @@ def run_ours(references, systems) -> dict:
 
 def run_peer(references, systems) -> dict:
     """Encode each side with SentenceTransformer.encode and take util.pairwise_cos_sim."""
-    from ctx_metrics.models import hub
     from sentence_transformers import SentenceTransformer, util
+
+    from ctx_metrics.models import hub
 
     model = SentenceTransformer(str(hub.resolve("embedded").folder), device="cpu")
     model.encode(WARM, batch_size=32)

@@ -18,7 +18,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from sacrebleu.metrics import CHRF
 
@@ -41,7 +41,7 @@ class TestSet(NamedTuple):
     name: str
     systems: dict[str, list[str]]
     references: dict[str, list[str]]
-    source: Optional[list[str]]
+    source: list[str] | None
 
 
 def lines_of(path: Path) -> list[str]:
@@ -146,7 +146,7 @@ def mqm_tables(root: Path) -> Iterator[TestSet]:
             yield TestSet(f"{path.name.removesuffix('.tsv.xz')} {system}", {system: mt}, {"ref": ref}, src)
 
 
-def _table(path: Path, systems: tuple[str, ...], reference: str, source: Optional[str]) -> TestSet:
+def _table(path: Path, systems: tuple[str, ...], reference: str, source: str | None) -> TestSet:
     rows, at = columns(path)
     rows = [row for row in rows if len(row) == len(at)]
     texts = {name: [row[at[name]] for row in rows] for name in (*systems, reference, *([source] if source else []))}
@@ -180,7 +180,7 @@ def published(name: str, streams: tuple[str, str], shift: Shift) -> bool:
     return any(shift.first < last and first <= shift.last + 1 for first, last in places)
 
 
-def move(lines: list[str], place: int, length: Optional[int], rng: random.Random) -> tuple[list[str], Shift]:
+def move(lines: list[str], place: int, length: int | None, rng: random.Random) -> tuple[list[str], Shift]:
     """The lines with one dropped at a place and one added behind the block, or added and dropped; with what that shifts."""
     end = min(place + (length or len(lines)), len(lines) - 1)
     fill = rng.choice(["", None])  # an empty line, or a neighbour a second time
@@ -198,7 +198,7 @@ def overlap(found: Shift, made: Shift) -> bool:
     return found.offset == made.offset and 2 * common >= whole
 
 
-def print_table(title: str, outcomes: dict[tuple[int, Optional[int]], list[bool]]) -> None:
+def print_table(title: str, outcomes: dict[tuple[int, int | None], list[bool]]) -> None:
     print(f"\n{title}\n")
     print("| chrF | systems | " + " | ".join("to the end" if n is None else str(n) for n in LENGTHS) + " |")
     print("|---" * (len(LENGTHS) + 2) + "|")

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from setuptools import build_meta
-from setuptools.build_meta import *  # noqa: F401,F403  every other PEP 517/660 hook is setuptools' own
+from setuptools.build_meta import *  # noqa: F403  every other PEP 517/660 hook is setuptools' own
 
 PTH = Path(__file__).resolve().parent.parent / "ctx_metrics.pth"
 

@@ -4,7 +4,6 @@ import gzip
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Optional
 
 from .errors import InputError
 from .notices import counted, notice, place
@@ -12,7 +11,7 @@ from .notices import counted, notice, place
 BOM = "\ufeff"
 
 
-def read_lines(path: str, encoding: Optional[str] = None) -> list[str]:
+def read_lines(path: str, encoding: str | None = None) -> list[str]:
     """The lines of a text file (or .gz, .xz), as sacrebleu would count them.
 
     Lines end at "\\n" only: a lone carriage return, U+2028, U+0085 and form feed stay inside their line.
@@ -27,7 +26,7 @@ def read_lines(path: str, encoding: Optional[str] = None) -> list[str]:
     return split_lines(text, path)
 
 
-def read_text(path: str, encoding: Optional[str] = None) -> str:
+def read_text(path: str, encoding: str | None = None) -> str:
     """All of a text file (or .gz, .xz), as it is; raises InputError as read_lines does."""
     try:
         content = _read_xz(path) if path.endswith(".xz") else _read_bytes(path)
@@ -55,7 +54,7 @@ def _read_xz(path: str) -> bytes:
         raise InputError(f"cannot read {path}: {error}; a file named .xz must be a whole xz file") from error
 
 
-def decode(content: bytes, name: str, encoding: Optional[str] = None) -> str:
+def decode(content: bytes, name: str, encoding: str | None = None) -> str:
     """The text of some bytes; raises InputError naming the line and byte, in what `name` says, that are not text.
 
     encoding    None where the user cannot choose one: UTF-8
@@ -109,11 +108,11 @@ class Corpus:
     """
 
     hypotheses: Sequence[str]
-    references: Sequence[Sequence[Optional[str]]] = ()
-    sources: Optional[Sequence[str]] = None
-    doc_ids: Optional[Sequence[str]] = None
-    source_lang: Optional[str] = None
-    target_lang: Optional[str] = None
+    references: Sequence[Sequence[str | None]] = ()
+    sources: Sequence[str] | None = None
+    doc_ids: Sequence[str] | None = None
+    source_lang: str | None = None
+    target_lang: str | None = None
 
     def __post_init__(self):
         self.hypotheses = _checked("hypotheses", self.hypotheses)
@@ -184,7 +183,7 @@ def list_of_strings(name: str, stream: Collection) -> list:
     return list(stream)
 
 
-def _checked(name: str, stream: Sequence[Optional[str]], none_allowed: bool = False) -> list:
+def _checked(name: str, stream: Sequence[str | None], none_allowed: bool = False) -> list:
     """A list of clean strings: checks types and surrogates, drops a byte-order mark, and says what looks odd."""
     stream = list_of_strings(name, stream)
     with_nul = []

@@ -1,7 +1,6 @@
 """The errors that a user can mend. Each message is one line that names the place and the mend."""
 
 import traceback
-from typing import Optional
 
 
 class CtxMetricsError(Exception):
@@ -20,7 +19,7 @@ class ResourceError(CtxMetricsError, RuntimeError):
     """The device is missing or too small for the work."""
 
 
-def as_line(error: Exception) -> Optional[str]:
+def as_line(error: Exception) -> str | None:
     """The line that a command prints for an error that a user can mend; None for one that is a fault of the program.
 
     Errors of ours and of the operating system, too little memory, a package that cannot be imported, and a tokenizer of

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from typing import Optional
 
 from .errors import InputError
 from .notices import notice
@@ -19,7 +18,7 @@ MIN_WORDS = 30
 SAMPLE_WORDS = 5000
 
 
-def looks_english(texts: Iterable[Optional[str]]) -> bool:
+def looks_english(texts: Iterable[str | None]) -> bool:
     """False when a sample of the texts holds too few English function words, or mostly letters of another script.
 
     Fewer than 30 words tell nothing and count as English, unless their script is not Latin.
@@ -49,8 +48,8 @@ def guard_english(
     metric: str,
     flag: str,
     asked: bool,
-    language: Optional[str],
-    texts: Iterable[Optional[str]],
+    language: str | None,
+    texts: Iterable[str | None],
     mend: str = "name another model, or the language pair with -l",
 ) -> None:
     """Stop or warn when the embedded English encoder is about to read another language.

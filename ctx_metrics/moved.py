@@ -6,7 +6,6 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Optional
 
 MOVED = {
     **dict.fromkeys(("metrics.bilstm", "metrics.bilstmatt", "metrics.esim"), "metrics.learned"),
@@ -31,8 +30,8 @@ class MovedModules(MetaPathFinder, Loader):
     """Finds the old paths, after all other finders; what they import warns and gives the new module's names."""
 
     def find_spec(
-        self, fullname: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
-    ) -> Optional[ModuleSpec]:
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         package, _, name = fullname.partition(".")
         return ModuleSpec(fullname, self, is_package=True) if package == __package__ and name in MOVED else None
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from .errors import CtxMetricsError, InputError
 
@@ -22,7 +22,7 @@ PROBE = bytes(4096)  # enough to find a full disk
 STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to what is open, also where that is a file
 
 
-def check_writable(path: Optional[str], folder: bool = False, flag: str = "") -> None:
+def check_writable(path: str | None, folder: bool = False, flag: str = "") -> None:
     """Raise InputError where a file, or files in a folder, cannot be written; makes nothing. For before long work.
 
     path    None is the standard output, which can
@@ -54,7 +54,7 @@ def check_writable(path: Optional[str], folder: bool = False, flag: str = "") ->
             probe.flush()
 
 
-def check_not_input(path: Optional[str], given: Mapping[str, object], flag: str) -> None:
+def check_not_input(path: str | None, given: Mapping[str, object], flag: str) -> None:
     """Raise InputError where the file that a flag names is also among the files of a command line, which would be lost.
 
     given    the command line's values by attribute; lists of paths too
@@ -127,7 +127,7 @@ def write_bytes(path: str, content: bytes, mend: str = "") -> None:
         file.write(content)
 
 
-def write_tensors(path: str, tensors: "Mapping[str, torch.Tensor]", metadata: Optional[dict[str, str]] = None) -> None:
+def write_tensors(path: str, tensors: "Mapping[str, torch.Tensor]", metadata: dict[str, str] | None = None) -> None:
     """Write tensors as a safetensors file; raises InputError where that fails."""
     from safetensors.torch import save_file
 
@@ -186,7 +186,7 @@ def os_errors(what: str, mend: str = "") -> Iterator[None]:
         raise InputError(f"{what}: {os.strerror(int(number[1]))}{mend}") from error
 
 
-def _found(path: str) -> Optional[os.stat_result]:
+def _found(path: str) -> os.stat_result | None:
     """What is at a path, or None; raises OSError for a name that cannot be."""
     try:
         return os.stat(path)

@@ -9,7 +9,6 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 
@@ -36,12 +35,12 @@ class Recipe:
     pool: str = "avg"
     layer: str | int = "mix"
     transformation: str = "softmax"
-    yaml_transformation: Optional[str] = None
-    scalars: Optional[tuple[float, ...]] = None
+    yaml_transformation: str | None = None
+    scalars: tuple[float, ...] | None = None
     layer_norm: bool = False
     hidden_sizes: tuple[int, ...] = (24, 16)
     activations: str = "Tanh"
-    final_activation: Optional[str] = None
+    final_activation: str | None = None
     dropout: float = 0.1
     layers: int = 3
     width: int = 32
@@ -50,7 +49,7 @@ class Recipe:
     tag_bias: float = 1.2
 
 
-SPARSE = dict(transformation="sparsemax", layers=4)
+SPARSE = {"transformation": "sparsemax", "layers": 4}
 RECIPES = {
     "regression": Recipe("regression_metric"),
     "regression-sparsemax": Recipe("regression_metric", scalars=(0.3, -2.0, 0.6, 0.5, -1.5), **SPARSE),
@@ -126,9 +125,9 @@ WORDS = "the a cat dog sat ran on under mat tree and old red fast home rain rive
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,!?;:'\"-[]()<>/…äöüßéèñçãő"
 LETTERS += "абвгдежзийклмнопрстуфхцчшщъыьэюяБВМПСЯ猫犬雨川町光鳥歌老赤走家我们在城里今天下了のがはをにとでした。、ابتحدرسعقكلمنويहिन्दीमेंकआप한국어🙂👍"
 FAMILIES = {  # the tokenizer's family, and its special tokens by role
-    "XLM-RoBERTa": dict(cls="<s>", pad="<pad>", sep="</s>", unk="<unk>", mask="<mask>"),
-    "BERT": dict(pad="[PAD]", unk="[UNK]", cls="[CLS]", sep="[SEP]", mask="[MASK]"),
-    "RemBERT": dict(pad="<pad>", unk="<unk>", cls="[CLS]", sep="[SEP]", mask="[MASK]"),
+    "XLM-RoBERTa": {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"},
+    "BERT": {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"},
+    "RemBERT": {"pad": "<pad>", "unk": "<unk>", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"},
 }
 
 
@@ -187,25 +186,25 @@ def encoder_config(recipe: Recipe, vocabulary: int) -> dict:
     """config.json of the recipe's encoder."""
     types = {"BERT": "bert", "MiniLM": "bert", "RemBERT": "rembert", "XLM-RoBERTa-XL": "xlm-roberta-xl"}
     model_type = types.get(recipe.encoder, "xlm-roberta")
-    config = dict(
-        model_type=model_type,
-        vocab_size=vocabulary + 3,  # released models have more rows than tokens
-        hidden_size=recipe.width,
-        num_hidden_layers=recipe.layers,
-        num_attention_heads=4,
-        intermediate_size=2 * recipe.width,
-        hidden_act="gelu",
-        max_position_embeddings=512,
-        type_vocab_size=2,
-        layer_norm_eps=1e-12,
-        pad_token_id=0,
-    )
+    config = {
+        "model_type": model_type,
+        "vocab_size": vocabulary + 3,  # released models have more rows than tokens
+        "hidden_size": recipe.width,
+        "num_hidden_layers": recipe.layers,
+        "num_attention_heads": 4,
+        "intermediate_size": 2 * recipe.width,
+        "hidden_act": "gelu",
+        "max_position_embeddings": 512,
+        "type_vocab_size": 2,
+        "layer_norm_eps": 1e-12,
+        "pad_token_id": 0,
+    }
     if model_type.startswith("xlm-roberta"):
         eps = 1e-5
-        config |= dict(max_position_embeddings=514, type_vocab_size=1, pad_token_id=1, layer_norm_eps=eps)
-        config |= dict(bos_token_id=0, eos_token_id=2)
+        config |= {"max_position_embeddings": 514, "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": eps}
+        config |= {"bos_token_id": 0, "eos_token_id": 2}
     if model_type == "rembert":
-        config |= dict(input_embedding_size=recipe.width - 8, output_embedding_size=2 * recipe.width)
+        config |= {"input_embedding_size": recipe.width - 8, "output_embedding_size": 2 * recipe.width}
     return config
 
 
@@ -292,37 +291,37 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
 
 def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
     """As unbabel-comet's training writes them, into the checkpoint and into hparams.yaml."""
-    common = dict(
-        nr_frozen_epochs=0.3,
-        keep_embeddings_frozen=True,
-        optimizer="AdamW",
-        encoder_learning_rate=1e-06,
-        learning_rate=1.5e-05,
-        layerwise_decay=0.95,
-        encoder_model=recipe.encoder,
-        pretrained_model=pretrained,
-        layer_transformation=recipe.transformation,
-        layer_norm=recipe.layer_norm,
-        loss="mse",
-        dropout=recipe.dropout,
-        batch_size=4,
-        train_data=["data/train.csv"],
-        validation_data=["data/dev.csv"],
-        hidden_sizes=list(recipe.hidden_sizes),
-        activations=recipe.activations,
-        final_activation=recipe.final_activation,
-        class_identifier=recipe.kind,
-    )
+    common = {
+        "nr_frozen_epochs": 0.3,
+        "keep_embeddings_frozen": True,
+        "optimizer": "AdamW",
+        "encoder_learning_rate": 1e-06,
+        "learning_rate": 1.5e-05,
+        "layerwise_decay": 0.95,
+        "encoder_model": recipe.encoder,
+        "pretrained_model": pretrained,
+        "layer_transformation": recipe.transformation,
+        "layer_norm": recipe.layer_norm,
+        "loss": "mse",
+        "dropout": recipe.dropout,
+        "batch_size": 4,
+        "train_data": ["data/train.csv"],
+        "validation_data": ["data/dev.csv"],
+        "hidden_sizes": list(recipe.hidden_sizes),
+        "activations": recipe.activations,
+        "final_activation": recipe.final_activation,
+        "class_identifier": recipe.kind,
+    }
     if recipe.kind in ("regression_metric", "referenceless_regression_metric"):
         return {**common, "pool": recipe.pool, "layer": recipe.layer}
-    unified = dict(sent_layer=recipe.layer, word_layer=recipe.word_layer, loss_lambda=0.65)
-    unified |= dict(word_level_training=recipe.word_level, error_labels=LABELS[: recipe.labels])
+    unified = {"sent_layer": recipe.layer, "word_layer": recipe.word_layer, "loss_lambda": 0.65}
+    unified |= {"word_level_training": recipe.word_level, "error_labels": LABELS[: recipe.labels]}
     if recipe.kind == "xcomet_metric":
         return {**common, **unified, "cross_entropy_weights": [0.08, 0.486, 0.505, 0.533]}
     return {**common, **unified, "cross_entropy_weights": None, "input_segments": list(recipe.inputs)}
 
 
-def build(recipe: Recipe, folder: Path, pretrained: Optional[str] = None) -> Path:
+def build(recipe: Recipe, folder: Path, pretrained: str | None = None) -> Path:
     """Write the checkpoint as an unpacked repository of the hub and give its folder.
 
     folder/hparams.yaml, folder/checkpoints/model.ckpt in Lightning's layout, and folder/encoder with the encoder's

@@ -31,7 +31,7 @@ def _save(folder: Path, model_class, config, tokenizer, tokenizer_config: dict) 
     return folder
 
 
-SIZES = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96)
+SIZES = {"hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 96}
 
 
 @pytest.fixture(scope="session")

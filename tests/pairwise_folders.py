@@ -4,17 +4,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Optional
 
 import torch
 
-from ctx_metrics.features.specs import parse_features
 from ctx_metrics.features import feature_signatures
+from ctx_metrics.features.specs import parse_features
+from ctx_metrics.models.folder import write_model
 from ctx_metrics.models.hub import file_sha256, resolve
 from ctx_metrics.models.pairwise.model import MODEL_TYPE, PairwiseNumbers
 from ctx_metrics.models.pairwise.network import Shape
 from ctx_metrics.models.pairwise.sentence_vectors import parse_source
-from ctx_metrics.models.folder import write_model
 
 WIDTH = 384  # of the embedded encoder
 
@@ -25,7 +24,7 @@ def write_pairwise(
     vectors: Sequence[str] = (),
     hidden: int = 0,
     antisymmetric: bool = False,
-    output: Optional[Sequence[float]] = None,
+    output: Sequence[float] | None = None,
     seed: int = 3,
     scale: float = 100.0,
     **fields,

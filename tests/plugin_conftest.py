@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Optional
 from xml.sax.saxutils import escape
 
 import pytest
@@ -183,7 +182,7 @@ def add_test_set(
     references: Sequence[str],
     doc_ids: Sequence[str],
     origlangs: Sequence[str],
-    domains: Optional[Sequence[str]] = None,
+    domains: Sequence[str] | None = None,
 ) -> None:
     """Place texts of ours where sacrebleu keeps a test set that it has downloaded, in that set's own format."""
     from sacrebleu.dataset import DATASETS

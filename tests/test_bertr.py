@@ -9,8 +9,8 @@ from stub_encoder import StubEncoder
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.bertr import BERTR, paper_model
-from ctx_metrics.scoring.token_matching import layer_mixes
 from ctx_metrics.models import hub
+from ctx_metrics.scoring.token_matching import layer_mixes
 
 HYPOTHESES = [
     "the cat sat on the mat",

@@ -29,7 +29,7 @@ from ctx_metrics.metrics.bertscore import greedy_match, inverse_document_frequen
         ("west steep", "east east east west", (1 + 3 / 5) / 2, (3 * 3 / 5 + 1) / 4),
     ],
 )
-def test_golden_values(stub, hypothesis, reference, precision, recall):  # noqa: F811
+def test_golden_values(stub, hypothesis, reference, precision, recall):
     f1 = 2 * precision * recall / (precision + recall)
     for score, expected in (("p", precision), ("r", recall), ("f1", f1)):
         found = stub(score=score).sentence_score(hypothesis, [reference])
@@ -68,7 +68,7 @@ DOCUMENTS = ["east north north", "east", "steep east", "north east"]
         ("none", "north steep", 0, (1 + 4 / 5) / 2, (3 / 5 + 1 + 1) / 3),
     ],
 )
-def test_golden_values_of_idf(stub, idf, hypothesis, reference, precision, recall):  # noqa: F811
+def test_golden_values_of_idf(stub, idf, hypothesis, reference, precision, recall):
     # the hypothesis stands beside document `reference`, and the others beside themselves
     hypotheses = [*DOCUMENTS[:reference], hypothesis, *DOCUMENTS[reference + 1 :]]
     for score, expected in (("p", precision), ("r", recall)):
@@ -77,7 +77,7 @@ def test_golden_values_of_idf(stub, idf, hypothesis, reference, precision, recal
         assert np.delete(found, reference) == pytest.approx(1, abs=1e-6)
 
 
-def test_idf_counts_every_reference_as_a_document(stub):  # noqa: F811
+def test_idf_counts_every_reference_as_a_document(stub):
     # as above, the four documents in two streams with a gap: 4 of them; the empty text of the last test is a fifth
     streams = [["east north north", "steep east", None], ["east", None, "north east"]]
     found = values(stub(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
@@ -90,7 +90,7 @@ def test_idf_counts_every_reference_as_a_document(stub):  # noqa: F811
     )
 
 
-def test_idf_does_not_depend_on_systems(stub):  # noqa: F811
+def test_idf_does_not_depend_on_systems(stub):
     systems = [["north steep", "flat", "east"], ["steep", "steep flat", "west"], ["east", "north", "flat steep"]]
     references = [["steep north", "east", "east flat"]]
     together = stub(references, systems, idf="plus-one")
@@ -99,7 +99,7 @@ def test_idf_does_not_depend_on_systems(stub):  # noqa: F811
         assert together.corpus_score(system, None).score == pytest.approx(alone, abs=1e-9)
 
 
-def test_idf_of_one_reference_is_said(stub, caplog):  # noqa: F811
+def test_idf_of_one_reference_is_said(stub, caplog):
     metric = stub(idf="paper")
     assert metric.sentence_score("steep", ["east"]).score == pytest.approx(60, abs=1e-4)
     assert caplog.messages == ["bertscore: idf of one reference tells little: none of its tokens is rarer than another"]
@@ -151,7 +151,7 @@ def test_special_tokens_weigh_nothing():
     assert text_weights(np.array([0, 2, 3, 1]), np.zeros(4)).tolist() == [0, 0.5, 0.5, 0]
 
 
-def test_cuts_texts_for_idf_too(stub):  # noqa: F811
+def test_cuts_texts_for_idf_too(stub):
     # cut to one token, the documents are east and north
     found = values(stub(score="p", idf="paper", max_length=1), ["steep", "north"], [["east north steep", "north"]])
     assert found == pytest.approx([3 / 5, 1], abs=1e-6)
@@ -161,14 +161,14 @@ def test_cuts_texts_for_idf_too(stub):  # noqa: F811
     assert table == pytest.approx([0, *[math.log(2)] * 5, 0])
 
 
-def test_an_empty_reference_beside_another_does_not_count(stub):  # noqa: F811
+def test_an_empty_reference_beside_another_does_not_count(stub):
     metric = stub()
     score = metric.corpus_score(["east", "east"], [["", "east"], ["steep", "north"]])
     # 60 beats the empty one's 0, and 100 beats north's 0
     assert score.score == pytest.approx(80, abs=1e-4) and score._verbose == ""
 
 
-def test_segments_without_reference(stub, caplog):  # noqa: F811
+def test_segments_without_reference(stub, caplog):
     score = stub(idf="paper").corpus_score(["east", "east"], [["steep", None]])
     assert score.score == pytest.approx(60, abs=1e-4) and score._verbose == "(unreferenced = 1)"
     assert "bertscore: 1 segment has no reference and is left out (segment 2)" in caplog.messages

@@ -5,19 +5,18 @@ import json
 
 import pytest
 from plugin_conftest import (
-    A,
-    B,
     DOCIDS,
     EXAMPLES,
     REF,
     SOURCE,
+    A,
+    B,
     add_test_set,
     add_toylen,
     lines_of,
     picks_from_xml,
     sacrebleu,
 )
-
 
 DOC_IDS = lines_of(DOCIDS)
 ORIGLANGS = ["de" if doc_id.startswith(("news", "talk")) else "en" for doc_id in DOC_IDS]
@@ -184,7 +183,7 @@ def test_lines_end_where_sacrebleu_ends_them(toylen, tmp_path):
     for name in ("ref", "hyp", "src"):
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "ids").write_text("a\u2028b\n c \nd\n", encoding="utf-8")
-    done, (made,) = toylen(
+    _done, (made,) = toylen(
         tmp_path / "ref", "-i", tmp_path / "hyp", "--source", tmp_path / "src", "--docids", tmp_path / "ids"
     )
     assert made["sources"] == made["references"][0] == ["one\u2028two\x0cthree\x85four", "", " five"]
@@ -214,7 +213,7 @@ def test_context_of_a_test_set(toylen, name, pair, has_ids):
 
 def test_flags_go_before_the_test_set(toylen, tmp_path):
     (tmp_path / "src").write_text("".join(f"line {i}\n" for i in range(59)))
-    done, (made,) = toylen("-t", "wmt21", "-l", "de-en", "-i", A, "--source", tmp_path / "src")
+    _done, (made,) = toylen("-t", "wmt21", "-l", "de-en", "-i", A, "--source", tmp_path / "src")
     assert made["sources"][58] == "line 58" and made["doc_ids"] == DOC_IDS
 
 
@@ -250,7 +249,7 @@ def test_origlang_picks_the_rows_of_the_context(toylen, name, origlang):
 @picks_from_xml
 def test_subset_picks_the_rows_of_the_context(toylen):
     rows = [i for i, domain in enumerate(DOMAINS) if domain == "talk"]
-    done, (made,) = toylen("-t", "wmt23", "-l", "de-en", "-i", A, "--subset", "talk", "--source", SOURCE)
+    _done, (made,) = toylen("-t", "wmt23", "-l", "de-en", "-i", A, "--subset", "talk", "--source", SOURCE)
     assert made["sources"] == column(lines_of(SOURCE), rows) and set(made["doc_ids"]) == {"talk-bees"}
     assert made["systems"] == [column(lines_of(A), rows)]
 

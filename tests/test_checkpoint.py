@@ -148,15 +148,15 @@ def test_no_weights(folder):
 @pytest.mark.parametrize(
     "changes, message",
     [
-        (dict(model_type="t5"), "is of kind 't5'; a text encoder must be one of bert, roberta, xlm-roberta"),
-        (dict(model_type=None), "is of kind None"),
-        (dict(hidden_act="relu"), "hidden_act 'relu' is not supported"),
-        (dict(hidden_act="gelu_new"), "hidden_act 'gelu_new' is not supported"),
-        (dict(position_embedding_type="relative_key"), "position_embedding_type 'relative_key' is not supported"),
-        (dict(is_decoder=True), "is a decoder"),
-        (dict(add_cross_attention=True), "is a decoder"),
-        (dict(hidden_size=None), "config.json .*hidden_size"),
-        (dict(num_hidden_layers="3"), "config.json .*num_hidden_layers"),
+        ({"model_type": "t5"}, "is of kind 't5'; a text encoder must be one of bert, roberta, xlm-roberta"),
+        ({"model_type": None}, "is of kind None"),
+        ({"hidden_act": "relu"}, "hidden_act 'relu' is not supported"),
+        ({"hidden_act": "gelu_new"}, "hidden_act 'gelu_new' is not supported"),
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type 'relative_key' is not supported"),
+        ({"is_decoder": True}, "is a decoder"),
+        ({"add_cross_attention": True}, "is a decoder"),
+        ({"hidden_size": None}, "config.json .*hidden_size"),
+        ({"num_hidden_layers": "3"}, "config.json .*num_hidden_layers"),
     ],
 )
 def test_other_architectures(folder, changes, message):

@@ -13,8 +13,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import python, run
 
-from ctx_metrics.cli import SUBCOMMANDS
-from ctx_metrics.cli import doctor
+from ctx_metrics.cli import SUBCOMMANDS, doctor
 from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import estimator
@@ -47,7 +46,7 @@ def test_a_reader_that_stops_early_ends_it_without_a_word():
     assert (done.stdout, done.stderr) == ("Versions\n", "") and done.returncode == 128 + 13
 
 
-def test_score_is_proposed_where_no_subcommand_is_named(ctx):  # noqa: F811
+def test_score_is_proposed_where_no_subcommand_is_named(ctx):
     done = ctx("-t", "a b.txt", "--model", "m")
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines()[-1] == (
@@ -55,7 +54,7 @@ def test_score_is_proposed_where_no_subcommand_is_named(ctx):  # noqa: F811
     )
 
 
-def test_flags_of_other_commands_are_explained(ctx):  # noqa: F811
+def test_flags_of_other_commands_are_explained(ctx):
     done = ctx("score", "-t", "a", "--gpus", "0", "--to_json=x", "--batch", "--paired-bs-n", "9")
     usage, *lines = done.err.splitlines()
     assert (done.code, done.out) == (2, "") and usage.startswith("usage: ctx-metrics score -t FILE ")
@@ -85,7 +84,7 @@ def test_torch_is_imported_to_score_only(argv):
     assert done.stdout.splitlines()[-1] == "False False", done.stderr
 
 
-def test_help_of_score_shows_the_flags_of_the_metrics_that_are_named(ctx):  # noqa: F811
+def test_help_of_score_shows_the_flags_of_the_metrics_that_are_named(ctx):
     plain = ctx("score", "--help")
     assert plain.code == 0 and plain.err == ""
     for text in (
@@ -106,7 +105,7 @@ def test_help_of_score_shows_the_flags_of_the_metrics_that_are_named(ctx):  # no
     )
 
 
-def test_cite_prints_the_papers_once(ctx):  # noqa: F811
+def test_cite_prints_the_papers_once(ctx):
     done = ctx("cite", "SLIDE", "bertr", "slide")
     assert done.code == 0 and done.err == ""
     assert re.findall(r"^@\w+\{(.+),$", done.out, re.M) == ["raunak-etal-2024-slide", "mathur-etal-2019-putting"]
@@ -141,20 +140,20 @@ def test_cite_prints_the_papers_once(ctx):  # noqa: F811
     ],
     ids=lambda case: case[0][:30] if isinstance(case, list) else "",
 )
-def test_cite_prints_the_papers_of_the_model_that_ran(ctx, argv, keys, said):  # noqa: F811
+def test_cite_prints_the_papers_of_the_model_that_ran(ctx, argv, keys, said):
     done = ctx("cite", *argv)
     assert done.code == 0 and re.findall(r"^@\w+\{(.+),$", done.out, re.M) == keys
     assert said in done.err and done.err.count("\n") == bool(said)
 
 
-def test_cite_says_what_it_cannot_read(ctx):  # noqa: F811
+def test_cite_says_what_it_cannot_read(ctx):
     assert "must begin with its metric's name, such as comet|nrefs:1" in ctx("cite", "nrefs:1|model:x").err
     assert (
         "--comet-model is for comet, which is not among the metrics" in ctx("cite", "slide", "--comet-model", "x").err
     )
 
 
-def test_cite_takes_a_model_for_each_metric(ctx):  # noqa: F811
+def test_cite_takes_a_model_for_each_metric(ctx):
     models = ["--slide-model", "Unbabel/wmt22-cometkiwi-da", "--comet-model", "Unbabel/wmt22-comet-da"]
     done = ctx("cite", "slide", "comet", *models)
     assert re.findall(r"^@\w+\{(.+),$", done.out, re.M) == [
@@ -212,7 +211,7 @@ def test_doctor_says_that_the_hook_is_turned_off():
     assert "ctx_metrics.metrics.comet.COMET" in done.stdout  # they are there for ctx-metrics score all the same
 
 
-def test_doctor_exits_with_1_and_names_the_mend(ctx, monkeypatch):  # noqa: F811
+def test_doctor_exits_with_1_and_names_the_mend(ctx, monkeypatch):
     def version(name):
         if name == "safetensors":
             raise metadata.PackageNotFoundError(name)
@@ -228,7 +227,7 @@ def test_doctor_exits_with_1_and_names_the_mend(ctx, monkeypatch):  # noqa: F811
     assert "the weights hash to" in done.out
 
 
-def test_doctor_checks_each_embedded_model(ctx, monkeypatch, tmp_path):  # noqa: F811
+def test_doctor_checks_each_embedded_model(ctx, monkeypatch, tmp_path):
     root = shutil.copytree(EMBEDDED_FOLDER.parent, tmp_path / "embedded")
     monkeypatch.setattr(estimator, "EMBEDDED_FOLDER", root / "regressor")
     for name in ("regressor", "esim"):
@@ -251,7 +250,7 @@ def test_doctor_checks_each_embedded_model(ctx, monkeypatch, tmp_path):  # noqa:
     assert re.search(r"^BROKEN: paraphrase: .* holds no readable config.json", done.out, re.M)
 
 
-def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch, tmp_path):  # noqa: F811
+def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch, tmp_path):
     def found(cache: Path) -> str:
         monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
         folder, files = [str(finding.text) for finding in doctor.round_trips()]
@@ -276,7 +275,7 @@ def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch
     assert "Round trips that are kept" in ctx("doctor").out
 
 
-def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):  # noqa: F811
+def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):
     import huggingface_hub
 
     def repo(name, *files):
@@ -296,7 +295,7 @@ def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):
     assert re.search(r"o/half +abcdefabcdef, 2.3G, not whole", out)
 
 
-def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):  # noqa: F811
+def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):
     def convert(source: str, target: Path) -> None:
         target.mkdir()
         (target / "model.safetensors").write_bytes(b"x" * 2000)
@@ -310,7 +309,7 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):  # noqa: F811
     assert (folder / "source").read_text() == "owner/name"
 
 
-def test_convert_writes_into_the_home_folder(ctx, monkeypatch, tmp_path):  # noqa: F811
+def test_convert_writes_into_the_home_folder(ctx, monkeypatch, tmp_path):
     monkeypatch.setitem(
         sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=lambda _, to: to.mkdir())
     )
@@ -318,7 +317,7 @@ def test_convert_writes_into_the_home_folder(ctx, monkeypatch, tmp_path):  # noq
     assert ctx("convert", "owner/name", "~/new") == (0, "", "") and (tmp_path / "new").is_dir()
 
 
-def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):  # noqa: F811
+def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):
     def convert(source: str, target: Path) -> None:
         raise ModelError(f"no model\n{source}")
 
@@ -336,7 +335,7 @@ def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):  # noqa: F811
         ("paraphrase score {1} {0}", "-o"),
     ],
 )
-def test_an_input_is_not_overwritten(ctx, tmp_path, command, flag):  # noqa: F811
+def test_an_input_is_not_overwritten(ctx, tmp_path, command, flag):
     files = [tmp_path / "a.png", tmp_path / "b.txt"]
     for file in files:
         file.write_text("mt\tref\tscore\n")
@@ -346,7 +345,7 @@ def test_an_input_is_not_overwritten(ctx, tmp_path, command, flag):  # noqa: F81
     assert {file.read_text() for file in files} == {"mt\tref\tscore\n"}
 
 
-def test_minus_is_the_standard_output(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_minus_is_the_standard_output(ctx, tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("It rains.\n")
     monkeypatch.chdir(tmp_path)
     done = ctx(*"score -r a.txt -t a.txt -m chrf -o -".split())
@@ -357,7 +356,7 @@ def test_minus_is_the_standard_output(ctx, tmp_path, monkeypatch):  # noqa: F811
     assert (tmp_path / "A.TSV").read_text().startswith("level\tsystem\t")
 
 
-def test_a_flag_given_twice_adds_systems(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_a_flag_given_twice_adds_systems(ctx, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("It rains.\n")

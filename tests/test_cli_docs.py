@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import A, EXAMPLES, REF, SOURCE, lines_of, sacrebleu
+from plugin_conftest import EXAMPLES, REF, SOURCE, A, lines_of, sacrebleu
 
 from ctx_metrics import Pairwise
 from ctx_metrics.cli import command_parser
@@ -57,7 +57,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("command, printed", RUN, ids=[str(number) for number in range(len(RUN))])
-def test_examples_print_what_the_page_shows(ctx, folder, monkeypatch, command, printed):  # noqa: F811
+def test_examples_print_what_the_page_shows(ctx, folder, monkeypatch, command, printed):
     monkeypatch.chdir(folder)
     *paste, command = command.split(" | ")
     columns = [lines_of(name) for name in paste[0].split()[1:]] if paste else []
@@ -86,7 +86,7 @@ def assert_about_as_printed(text: str, page: str) -> None:
         assert abs(mine - other) <= (1 if abs(other) > 2 else 0.02), (mine, other)
 
 
-def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):  # noqa: F811
+def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):
     for file in EXAMPLES.iterdir():
         (tmp_path / file.name).symlink_to(file)
     monkeypatch.chdir(tmp_path)
@@ -102,7 +102,7 @@ def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):  # noqa: F
     assert_about_as_printed(capfd.readouterr().out, unwrapped(re.sub("^ {4}", "", printed, flags=re.M).split("\n")))
 
 
-def test_the_training_on_pairs(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_the_training_on_pairs(ctx, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "preferences.tsv").symlink_to(EXAMPLES / "preferences.tsv")
     [(command, printed)] = blocks(TRAINING.split("## Pairs: ")[1].split("\n## ")[0])
@@ -110,7 +110,7 @@ def test_the_training_on_pairs(ctx, tmp_path, monkeypatch):  # noqa: F811
     assert_about_as_printed(done.err + done.out, unwrapped(printed))
 
 
-def test_the_ranking(ctx):  # noqa: F811
+def test_the_ranking(ctx):
     [(command, printed)] = blocks(RANK)
     done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
     assert_about_as_printed(done.err + done.out, unwrapped(printed))
@@ -140,7 +140,7 @@ def test_the_ratings_of_the_tutorial_are_what_the_page_says():
     assert {row["rater"] for rows in list(columns.values())[:2] for row in rows} == {"anna", "boris"}
 
 
-def test_the_way_to_the_layout_of_comet_score(ctx, folder, monkeypatch):  # noqa: F811
+def test_the_way_to_the_layout_of_comet_score(ctx, folder, monkeypatch):
     monkeypatch.chdir(folder)
     argv = ["-s", SOURCE, "-t", A, "--names", A, "-r", REF, "--model", "tiny-xcomet", "--scale", "1", "-o", "new.json"]
     assert ctx("score", *argv).code == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import A, B, C, EXAMPLES, REF, lines_of
+from plugin_conftest import EXAMPLES, REF, A, B, C, lines_of
 
 from ctx_metrics import release
 
@@ -19,7 +19,7 @@ TWO = {"ref": "cat\ndog\n\ncat\n", "a": "cat\nbird\ncat\n\n", "b": "bird\ndog\nd
 
 
 @pytest.fixture
-def run(ctx, tmp_path, monkeypatch):  # noqa: F811
+def run(ctx, tmp_path, monkeypatch):
     """Runs the command on files of two pseudo-reference systems and a reference, which `files` can replace."""
     release()
 
@@ -141,7 +141,7 @@ def test_errors_are_one_line_and_write_nothing(run, tmp_path, argv, words):
     assert not [name for folder in tmp_path.rglob("out") for name in os.listdir(folder)]
 
 
-def test_the_page(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_the_page(ctx, tmp_path, monkeypatch):
     """docs/pseudo-references.md: its command prints what the page shows, and its Python runs."""
     page = Path(__file__).resolve().parent.parent / "docs" / "pseudo-references.md"
     text = page.read_text(encoding="utf-8")

@@ -5,15 +5,15 @@ import os
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import (
-    A,
-    B,
-    C,
     DOCIDS,
     EXAMPLES,
     NAME_A,
     NAME_B,
     REF,
     SOURCE,
+    A,
+    B,
+    C,
     add_test_set,
     lines_of,
     python,
@@ -32,7 +32,7 @@ def columns(*streams) -> bytes:
 
 
 @pytest.fixture
-def score(ctx):  # noqa: F811
+def score(ctx):
     """The system scores of a run with chrF, by system."""
 
     def call(*argv, stdin=b""):
@@ -76,19 +76,19 @@ def test_several_references_in_columns_are_several_references(score):
     assert of_files != score("-t", A, "-r", REF)
 
 
-def test_lines_of_the_standard_input_end_at_line_feeds_only(ctx):  # noqa: F811
+def test_lines_of_the_standard_input_end_at_line_feeds_only(ctx):
     text = "ein\rs\ta\u2028b\tone\r\nzwei\tc\ttwo".encode()
     done = ctx("score", "-m", "chrf", "--format", "tsv", stdin=text)
     assert [row["segment"] for row in done.rows()] == ["1", "2", ""], done.err
 
 
-def test_an_empty_last_column_is_a_column(ctx):  # noqa: F811
+def test_an_empty_last_column_is_a_column(ctx):
     done = ctx("score", "-m", "bertr", "-l", "de-en", "--format", "tsv", stdin=b"eins\tone\t\nzwei\ttwo\ttwo\n")
     assert done.code == 0 and [row["score"] for row in done.rows()] == ["0.0000", "100.0000", "50.0000"]
     assert "1 segment has an empty hypothesis or reference" in done.err
 
 
-def test_a_byte_order_mark_is_dropped_and_said(ctx, expected):  # noqa: F811
+def test_a_byte_order_mark_is_dropped_and_said(ctx, expected):
     text = b"\xef\xbb\xbf" + columns(*map(lines_of, (SOURCE, A, REF)))
     done = ctx("score", "-m", "chrf", *TSV, stdin=text)
     assert done.rows()[0]["score"] == expected[NAME_A]
@@ -119,7 +119,7 @@ def test_system_names(paths, names):
 
 
 @pytest.mark.parametrize("text", ["", "src", "mt,mt", "mt:a,mt:a", "src,src,mt", "doc,doc,mt", "mt,source", "src:a,mt"])
-def test_bad_column_names_are_wrong_usage(ctx, text):  # noqa: F811
+def test_bad_column_names_are_wrong_usage(ctx, text):
     done = ctx("score", "-m", "chrf", "--columns", text, stdin=b"x\n")
     assert done.code == 2 and done.out == "" and "argument --columns:" in done.err.splitlines()[-1]
 
@@ -169,7 +169,7 @@ def bad(tmp_path) -> dict[str, str]:
         (["-t", A, "-r", REF, "-o", "."], b"", "cannot write .: it is a folder"),
     ],
 )  # fmt: skip
-def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message):  # noqa: F811
+def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message):
     for name, path in bad.items():
         argv, message = [word.replace(name, path) for word in argv], message.replace(name, path)
     assert ctx("score", "-m", "chrf", *argv, stdin=stdin) == (1, "", f"ctx-metrics: error: {message}\n")
@@ -195,7 +195,7 @@ def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message
         (["-t", A, "-r", REF, "--level", "segment", "--only-system"], "--only-system contradicts --level segment; leave one out"),
     ],
 )  # fmt: skip
-def test_wrong_usage_exits_with_2(ctx, argv, message):  # noqa: F811
+def test_wrong_usage_exits_with_2(ctx, argv, message):
     done = ctx("score", *argv)
     assert done.code == 2 and done.out == "" and message in done.err.splitlines()[-1], done.err
 

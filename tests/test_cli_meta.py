@@ -93,7 +93,7 @@ def test_the_examples_are_what_their_page_says():
         assert list(texts) == [whole[i] for i in places]
 
 
-def test_the_default_run(ctx):  # noqa: F811
+def test_the_default_run(ctx):
     done = ctx("meta", JUDGED, "-l", "de-en", "-m", "bleu", "bertr", "--resamples", "50", "-q")
     assert (done.code, done.err) == (0, "")
     for text in (
@@ -110,7 +110,7 @@ def test_the_default_run(ctx):  # noqa: F811
     assert "(darr)" not in done.out and "seg-kendall" not in done.out
 
 
-def test_all_formats_say_the_same(ctx, tmp_path):  # noqa: F811
+def test_all_formats_say_the_same(ctx, tmp_path):
     argv = ["meta", JUDGED, "-m", "chrf", "ter", "-p", "sys-acc", "acc-eq", *QUICK]
     tsv = ctx(*argv, "--format", "tsv")
     value = values(tsv, "acc-eq")["chrf"]
@@ -131,7 +131,7 @@ def test_all_formats_say_the_same(ctx, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize("given", ["folder", "folder of the set", "files"])
-def test_saved_scores_give_the_same_report(ctx, tmp_path, given):  # noqa: F811
+def test_saved_scores_give_the_same_report(ctx, tmp_path, given):
     argv = ["--format", "json", "--resamples", "50"]
     saved = tmp_path / "saved"
     scored = evaluation(ctx("meta", JUDGED, "-m", "bleu", "ter", "--save-scores", saved, *argv))
@@ -144,7 +144,7 @@ def test_saved_scores_give_the_same_report(ctx, tmp_path, given):  # noqa: F811
     assert read["agreements"] == scored["agreements"] and read["signatures"] == scored["signatures"]
 
 
-def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypatch):
     write_tree(tmp_path / "wmt", "de-en")
     texts = [f"So it is, {k}" for k in range(25)]
     lines(tmp_path / "wmt" / "references" / "de-en.refB.txt", texts)
@@ -166,7 +166,7 @@ def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypat
     assert "no scores with reference refA; there are refB" in ctx(*argv, "--scores", tmp_path / "saved").err
 
 
-def test_score_files_of_one_metric_keep_their_references(ctx, tmp_path):  # noqa: F811
+def test_score_files_of_one_metric_keep_their_references(ctx, tmp_path):
     ctx("meta", JUDGED, "-m", "chrf", "--save-scores", tmp_path, *QUICK)
     paths = [
         shutil.copy(tmp_path / "judged" / "chrf-ref.seg.score", tmp_path / f"M-{ref}.seg.score")
@@ -179,7 +179,7 @@ def test_score_files_of_one_metric_keep_their_references(ctx, tmp_path):  # noqa
     assert len(set(values(done, "acc-eq").values())) == 1
 
 
-def test_two_metrics_of_one_name(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_two_metrics_of_one_name(ctx, tmp_path, monkeypatch):
     ctx("meta", JUDGED, "-m", "chrf", "--save-scores", tmp_path, *QUICK)
     monkeypatch.setattr("ctx_metrics.cli.meta.data.score_set", lambda *_: pytest.fail("it is found before scoring"))
     done = ctx("meta", JUDGED, "-m", "chrf", "--scores", tmp_path)
@@ -195,7 +195,7 @@ def test_two_metrics_of_one_name(ctx, tmp_path, monkeypatch):  # noqa: F811
         (["wmt.*:system_c", "cs-*:system_d"], {"wmt.cs-en": 3, "wmt.de-en": 4}),
     ],
 )
-def test_systems_are_dropped(ctx, tree, patterns, left):  # noqa: F811
+def test_systems_are_dropped(ctx, tree, patterns, left):
     done = ctx("meta", tree, "-m", "chrf", "-p", "sys-acc", "--drop", *patterns, "--format", "json", *QUICK)
     assert {name: found["systems"] for name, found in evaluation(done)["sets"].items()} == left
     dropped = next(line for line in done.err.splitlines() if "by --drop" in line)
@@ -203,16 +203,16 @@ def test_systems_are_dropped(ctx, tree, patterns, left):  # noqa: F811
 
 
 @pytest.mark.parametrize("pattern", ["system_z", "de-en:system_z", "fr-en:system_a", "system_a:"])
-def test_a_system_to_drop_that_is_not_there(ctx, tree, pattern):  # noqa: F811
+def test_a_system_to_drop_that_is_not_there(ctx, tree, pattern):
     done = ctx("meta", tree, "-m", "chrf", "--drop", "system_a", "--drop", pattern)
     assert error(done) == f"--drop {pattern}: no such system in wmt.cs-en, wmt.de-en"
 
 
-def test_no_system_is_left(ctx):  # noqa: F811
+def test_no_system_is_left(ctx):
     assert error(ctx("meta", JUDGED, "-m", "chrf", "--drop", "system*")).startswith("judged: no system is left")
 
 
-def test_human_translations_and_the_reference_are_left_out(ctx, tree):  # noqa: F811
+def test_human_translations_and_the_reference_are_left_out(ctx, tree):
     argv = ["meta", tree, "-m", "chrf", "-p", "sys-acc", "--format", "json", *QUICK]
     done = ctx(*argv)
     assert {found["systems"] for found in evaluation(done)["sets"].values()} == {5}
@@ -222,7 +222,7 @@ def test_human_translations_and_the_reference_are_left_out(ctx, tree):  # noqa: 
     assert done.err == "ctx-metrics: left out as the reference itself: refA (wmt.cs-en), refA (wmt.de-en)\n"
 
 
-def test_language_pairs(ctx, tree, tmp_path):  # noqa: F811
+def test_language_pairs(ctx, tree, tmp_path):
     argv = ["-m", "chrf", "-p", "sys-acc", "--format", "tsv", *QUICK]
     done = ctx("meta", tree, "-l", "de-en", *argv)
     assert {row["set"] for row in done.rows()} == {"wmt.de-en", "overall"}
@@ -234,7 +234,7 @@ def test_language_pairs(ctx, tree, tmp_path):  # noqa: F811
     assert error(ctx("meta", JUDGED, "-l", "german", *argv)) == "-l german: no language pair such as de-en"
 
 
-def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_path, monkeypatch):
     for pair in ("cs-en", "en-de"):
         write_tree(tmp_path / "wmt", pair)
     monkeypatch.setattr("ctx_metrics.cli.meta.data.score_set", lambda *_: pytest.fail("cs-en must not be scored"))
@@ -243,7 +243,7 @@ def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_
     assert error(ctx("meta", tmp_path / "wmt", "-l", "en-de", "-m", "bertr")) == said
 
 
-def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path):  # noqa: F811
+def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path):
     for pair in ("de-en", "cs-en"):
         write_tree(tmp_path / "bare", pair, docs=False)
     done = ctx("meta", tmp_path / "bare", JUDGED, "-m", "slide", "chrf", "-p", "sys-acc", "--format", "tsv", *QUICK)
@@ -254,7 +254,7 @@ def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path): 
     assert np.isnan(values(done, "sys-acc")["slide"]) and values(done, "sys-acc")["chrf"] > 0.5
 
 
-def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):  # noqa: F811
+def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):
     argv = ["-l", "de-en", "-p", "sys-acc", "sys-pearson", "--format", "tsv", *QUICK]
     done = ctx("meta", JUDGED, "--slide-grid", "3", "--plot", tmp_path, *argv)
     for window, stride in ((1, 1), (2, 1), (3, 2), (3, 3)):
@@ -273,7 +273,7 @@ def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):  # noqa: F811
     assert values(beside, "sys-acc").items() >= values(done, "sys-acc").items() and "slide" in values(beside, "sys-acc")
 
 
-def test_the_grid_alone_takes_protocols_of_systems(ctx):  # noqa: F811
+def test_the_grid_alone_takes_protocols_of_systems(ctx):
     done = ctx("meta", JUDGED, "--slide-grid", "1", "--format", "tsv", *QUICK)
     assert {row["protocol"] for row in done.rows()} == {"sys-acc"} and done.err == ""
     assert "no human scores of systems" in error(ctx("meta", PREFERENCES, "--slide-grid", "1"))
@@ -282,7 +282,7 @@ def test_the_grid_alone_takes_protocols_of_systems(ctx):  # noqa: F811
 
 
 @pytest.mark.parametrize("form", ["png", "pdf", "svg"])
-def test_figures(ctx, tmp_path, form):  # noqa: F811
+def test_figures(ctx, tmp_path, form):
     pytest.importorskip("matplotlib")
     argv = ["-m", "chrf", "bleu", "-p", "sys-acc", "acc-eq", "--resamples", "30", "--format", "tsv", *QUICK]
     done = ctx("meta", JUDGED, *argv, "--plot", tmp_path / "new", "--plot-format", form)
@@ -295,7 +295,7 @@ def test_figures(ctx, tmp_path, form):  # noqa: F811
     assert all(row["low"] and row["high"] for row in done.rows() if row["set"] == "overall")  # the figure has intervals
 
 
-def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr("ctx_metrics.cli.meta.data.read_sets", lambda *_: pytest.fail("nothing must be read"))
     (tmp_path / "file").write_text("mine")
@@ -312,7 +312,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, m
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_figures_without_matplotlib(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_figures_without_matplotlib(ctx, tmp_path, monkeypatch):
     real = builtins.__import__
 
     def without(name, *args, **options):
@@ -325,7 +325,7 @@ def test_figures_without_matplotlib(ctx, tmp_path, monkeypatch):  # noqa: F811
     assert error(done) == 'figures need matplotlib: pip install "ctx-metrics[plot]"' and not (tmp_path / "new").exists()
 
 
-def test_sets_that_a_metric_was_trained_on_are_marked(ctx, tree):  # noqa: F811
+def test_sets_that_a_metric_was_trained_on_are_marked(ctx, tree):
     argv = ["meta", tree, "-m", "chrf", "bleu", "-p", "sys-acc", "--drop", "ref*", *QUICK]
     done = ctx(*argv, "--seen", "chrf:*.de-en", "--seen", "bleu:wmt.cs-en", "--format", "tsv")
     marked = {(row["metric"], row["set"]) for row in done.rows() if row["seen"] == "yes"}
@@ -340,11 +340,11 @@ def test_sets_that_a_metric_was_trained_on_are_marked(ctx, tree):  # noqa: F811
         ("chrf:wmt*", "--seen chrf:wmt*: no set of this name; there are judged"),
     ],
 )
-def test_a_mark_that_marks_nothing(ctx, seen, said):  # noqa: F811
+def test_a_mark_that_marks_nothing(ctx, seen, said):
     assert error(ctx("meta", JUDGED, "-m", "chrf", "bleu", "--seen", seen)) == said
 
 
-def test_averages(ctx):  # noqa: F811
+def test_averages(ctx):
     argv = ["meta", JUDGED, "-m", "chrf", "-p", "seg-kendall", "acc-eq", "--format", "tsv", *QUICK]
     found = {
         average: ctx(*argv, *average)
@@ -355,7 +355,7 @@ def test_averages(ctx):  # noqa: F811
     assert accuracy[0] == accuracy[2] and len(set(accuracy)) == 3
 
 
-def test_preferences_follow_from_scores(ctx):  # noqa: F811
+def test_preferences_follow_from_scores(ctx):
     """preferences.tsv was made of judged.tsv, with the usual threshold."""
     argv = ["-m", "chrf", "bertr", "-p", "darr", "wmt14", "--format", "tsv", *QUICK]
     scores, lists = ctx("meta", JUDGED, *argv), ctx("meta", PREFERENCES, *argv)
@@ -369,7 +369,7 @@ def test_preferences_follow_from_scores(ctx):  # noqa: F811
     )
 
 
-def test_preferences_have_their_own_usual_protocol(ctx):  # noqa: F811
+def test_preferences_have_their_own_usual_protocol(ctx):
     done = ctx("meta", PREFERENCES, "-m", "chrf", "--format", "tsv", *QUICK)
     assert {row["protocol"] for row in done.rows()} == {"darr"} and done.err == ""
     mixed = ctx("meta", PREFERENCES, JUDGED, "-m", "chrf", "--format", "tsv", *QUICK)
@@ -383,7 +383,7 @@ def test_preferences_have_their_own_usual_protocol(ctx):  # noqa: F811
     assert {row["set"] for row in mixed.rows() if row["protocol"] == "spa"} == {"judged", "overall"}
 
 
-def test_flags_of_metrics(ctx):  # noqa: F811
+def test_flags_of_metrics(ctx):
     argv = ["-p", "sys-acc", "--format", "json", *QUICK]
     done = ctx("meta", JUDGED, "-m", "bertr", "--bertr-layers", "2", "-m", "chrf", "--chrf-word-order", "2", *argv)
     signatures = evaluation(done)["signatures"]
@@ -397,7 +397,7 @@ def test_flags_of_metrics(ctx):  # noqa: F811
     assert "--bertr-layers" in ctx("meta", "-m", "bertr", "--help").out
 
 
-def test_less_is_better_in_ter(ctx, tmp_path):  # noqa: F811
+def test_less_is_better_in_ter(ctx, tmp_path):
     """Clear data: the better the system, the fewer words are wrong."""
     reference = "the small cat sat on the old red mat by the door".split()
     rows = ["system\tmt\tref\tscore"]
@@ -429,14 +429,14 @@ class Distance(CHRF):
     assert len(by_metric[0]) == 4 and by_metric[0] == by_metric[1]
 
 
-def test_sets_of_one_name(ctx, tmp_path):  # noqa: F811
+def test_sets_of_one_name(ctx, tmp_path):
     other = shutil.copy(EXAMPLES / JUDGED, tmp_path)
     assert error(ctx("meta", JUDGED, other, "-m", "chrf")) == (
         "two sets are named judged; evaluate them one by one, or rename a file or folder"
     )
 
 
-def test_unjudged_and_missing_outputs(ctx, tmp_path):  # noqa: F811
+def test_unjudged_and_missing_outputs(ctx, tmp_path):
     header, *rows = (EXAMPLES / JUDGED).read_text(encoding="utf-8").splitlines()
     unjudged = [row.rpartition("\t")[0] + "\tNone" if k % 7 == 0 else row for k, row in enumerate(rows)]
     lines(tmp_path / "unjudged.tsv", [header, *unjudged])
@@ -456,7 +456,7 @@ def test_unjudged_and_missing_outputs(ctx, tmp_path):  # noqa: F811
     assert systems.code == 1 and "no metric has scores of systems" in systems.err
 
 
-def test_wrong_numbers_on_the_command_line(ctx):  # noqa: F811
+def test_wrong_numbers_on_the_command_line(ctx):
     for flags, said in (
         (["--alpha", "5"], "5 is not between 0 and 1"),
         (["-w", "-1"], "-1 is less than 0"),
@@ -471,7 +471,7 @@ def test_wrong_numbers_on_the_command_line(ctx):  # noqa: F811
     assert "-m names no metric" in ctx("meta", JUDGED, "--scores", "x", "--save-scores", "y").err
 
 
-def test_help(ctx):  # noqa: F811
+def test_help(ctx):
     done = ctx("meta", "--help")
     assert done.code == 0 and done.err == "" and max(map(len, done.out.splitlines())) <= 125
     assert list(PROTOCOLS) == list(make_protocols())

@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import A, B, C, DOCIDS, NAMES, REF, SOURCE, lines_of
+from plugin_conftest import DOCIDS, NAMES, REF, SOURCE, A, B, C, lines_of
 
 from ctx_metrics import cli
 from ctx_metrics.engine.options import EngineOptions
@@ -57,7 +57,7 @@ def expected(**options):
     return rank(probabilities(3, len(IDS)), **options)
 
 
-def test_the_metric_gets_what_was_read(ctx, made):  # noqa: F811
+def test_the_metric_gets_what_was_read(ctx, made):
     flags = ["-s", SOURCE, "-l", "de-en", "--model", "mine", "--ctx-batch-tokens", "64", "--ctx-device", "cpu", "-q"]
     done = ctx(*THREE, *flags)
     assert (done.code, done.err) == (0, "ctx-metrics: the source is given, and the model does not read it\n")
@@ -72,7 +72,7 @@ def test_the_metric_gets_what_was_read(ctx, made):  # noqa: F811
     assert (arguments["sources"], arguments["target_lang"], arguments["model"]) == (None, None, None)
 
 
-def test_the_table(ctx):  # noqa: F811
+def test_the_table(ctx):
     done, ranking = ctx(*THREE, "--names", "one", "two", "three"), expected()
     assert (done.code, done.err) == (0, "")
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.out.splitlines() if "│" in line]
@@ -107,7 +107,7 @@ def test_the_table(ctx):  # noqa: F811
         (["newstest2019-a", "newstest2019-b", "c"], ["(1)", "(2)", "(3)"]),
     ],
 )
-def test_names_are_not_broken_at_the_head_of_the_matrix(ctx, names, heads):  # noqa: F811
+def test_names_are_not_broken_at_the_head_of_the_matrix(ctx, names, heads):
     """Where one is too long, columns and rows are numbered."""
     table = ctx(*THREE, "--names", *names).out.split("\n\n")[1]
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if "│" in line]
@@ -118,7 +118,7 @@ def test_names_are_not_broken_at_the_head_of_the_matrix(ctx, names, heads):  # n
     assert [row[0] for row in rows[split:]] == of_systems
 
 
-def test_documents_are_resampled(ctx):  # noqa: F811
+def test_documents_are_resampled(ctx):
     flags = ["--docids", DOCIDS, "--resamples", "200", "--confidence", "0.9", "--seed", "3"]
     done = ctx(*THREE, *flags, "--format", "json")
     ranking = expected(groups=IDS, resamples=200, confidence=0.9, seed=3)
@@ -133,7 +133,7 @@ def test_documents_are_resampled(ctx):  # noqa: F811
     assert "90 % interval" in table and f"200 resamples of {len(set(IDS))} documents, seed 3" in table
 
 
-def test_json_has_everything(ctx):  # noqa: F811
+def test_json_has_everything(ctx):
     done, ranking = ctx(*THREE, "--format", "jsonl"), expected()
     objects = done.objects()
     assert [each["system"] for each in objects] == [NAMES[i] for i in ranking.order]
@@ -146,7 +146,7 @@ def test_json_has_everything(ctx):  # noqa: F811
     assert rounded["confidence"] == 0.95 and rounded["against"][NAMES[0]]["p"] == objects[0]["against"][NAMES[0]]["p"]
 
 
-def test_tsv_has_the_matrix_beside_the_ranking(ctx, tmp_path):  # noqa: F811
+def test_tsv_has_the_matrix_beside_the_ranking(ctx, tmp_path):
     path = tmp_path / "new" / "wins.tsv"
     done, ranking = ctx(*THREE, "-o", path), expected()
     assert (done.code, done.out, done.err) == (0, "", f"ctx-metrics: Pairwise|{SIGNATURE}\n")
@@ -161,7 +161,7 @@ def test_tsv_has_the_matrix_beside_the_ranking(ctx, tmp_path):  # noqa: F811
     assert ctx(*THREE, "--format", "tsv", "-q").err == ""
 
 
-def test_one_document_has_no_intervals(ctx, tmp_path):  # noqa: F811
+def test_one_document_has_no_intervals(ctx, tmp_path):
     (tmp_path / "ids").write_text("d\n" * len(IDS))
     done = ctx(*THREE, "--docids", tmp_path / "ids")
     assert done.code == 0 and "there is one document only: no intervals" in done.err
@@ -171,7 +171,7 @@ def test_one_document_has_no_intervals(ctx, tmp_path):  # noqa: F811
     assert first["interval"] is None and first["against"][NAMES[2]]["p"] is None
 
 
-def test_the_figure(ctx, tmp_path, made):  # noqa: F811
+def test_the_figure(ctx, tmp_path, made):
     pytest.importorskip("matplotlib")
     path = tmp_path / "new" / "wins.svg"
     assert ctx(*THREE, "--plot", path, "-q").code == 0
@@ -199,16 +199,16 @@ def test_the_figure(ctx, tmp_path, made):  # noqa: F811
         ([*THREE, "--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],
 )
-def test_wrong_usage(ctx, made, words, said):  # noqa: F811
+def test_wrong_usage(ctx, made, words, said):
     done = ctx(*words)
     assert done.code == 2 and said in done.err and not made
 
 
-def test_the_model_under_the_name_that_messages_give_it(ctx, made):  # noqa: F811
+def test_the_model_under_the_name_that_messages_give_it(ctx, made):
     assert ctx(*THREE, "--pairwise-model", "mine").code == 0 and made[0]["model"] == "mine"
 
 
-def test_input_that_does_not_fit(ctx, tmp_path, made):  # noqa: F811
+def test_input_that_does_not_fit(ctx, tmp_path, made):
     (tmp_path / "short").write_text("one\ntwo\n")
     done = ctx("pairwise", "rank", REF, "-i", A, tmp_path / "short")
     assert done.code == 1 and "has 2 lines" in done.err and done.err.count("\n") == 1

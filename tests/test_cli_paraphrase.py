@@ -31,7 +31,7 @@ def write_pairs(path, rows: int, header: str = "sentence1\tsentence2\tlabel", ba
 
 
 @pytest.fixture
-def command(ctx, monkeypatch):  # noqa: F811
+def command(ctx, monkeypatch):
     return lambda *words, **more: ctx("paraphrase", *words, **more)
 
 

@@ -8,7 +8,7 @@ import stat
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, add_toylen, lines_of, python
+from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, A, B, C, add_toylen, lines_of, python
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import COMET, SLIDE
@@ -32,7 +32,7 @@ def scores(rows: list[dict], level: str, metric: str, system: str) -> list[float
     ]
 
 
-def test_stock_scores_are_sacrebleus(ctx):  # noqa: F811
+def test_stock_scores_are_sacrebleus(ctx):
     done = ctx(
         "score",
         *THREE,
@@ -76,7 +76,7 @@ def test_stock_scores_are_sacrebleus(ctx):  # noqa: F811
             assert scores(rows, "document", name, system) == pytest.approx(of_documents, abs=1e-8)
 
 
-def test_the_flags_of_stock_metrics(ctx):  # noqa: F811
+def test_the_flags_of_stock_metrics(ctx):
     flags = ("--tokenize", "intl", "--lowercase", "--chrf-word-order", "2", "--ter-case-sensitive")
     done = ctx("score", "-t", A, "-r", REF, "-m", "bleu", "chrf", "ter", *flags, "--format", "tsv", "-w", "9", "-q")
     rows, hypotheses, reference = done.rows(), lines_of(A), [lines_of(REF)]
@@ -93,7 +93,7 @@ def test_the_flags_of_stock_metrics(ctx):  # noqa: F811
     assert "--tokenize" not in ctx("score", "--help").out
 
 
-def test_our_scores_are_the_metrics_own(ctx):  # noqa: F811
+def test_our_scores_are_the_metrics_own(ctx):
     done = ctx(
         "score",
         *THREE,
@@ -138,7 +138,7 @@ def test_our_scores_are_the_metrics_own(ctx):  # noqa: F811
             assert scores(rows, "system", name, system) == [pytest.approx(weighted, abs=1e-4)]
 
 
-def test_the_lines_of_tsv(ctx):  # noqa: F811
+def test_the_lines_of_tsv(ctx):
     done = ctx("score", *THREE, "-m", "chrf", "bleu", "--docids", DOCIDS, "--format", "tsv")
     lines = done.out.splitlines()
     assert lines[0] == "level\tsystem\tdocument\tsegment\tmetric\tscore"
@@ -155,7 +155,7 @@ def test_the_lines_of_tsv(ctx):  # noqa: F811
     ]
 
 
-def test_json_has_signatures_and_counts(ctx):  # noqa: F811
+def test_json_has_signatures_and_counts(ctx):
     done = ctx("score", *THREE, "-m", "slide", "bleu", "--docids", DOCIDS, "--format", "jsonl", "--only-system")
     first, second, *_ = done.objects()
     assert list(first) == ["level", "system", "document", "segment", "metric", "score", "signature", "counts"]
@@ -168,7 +168,7 @@ def test_json_has_signatures_and_counts(ctx):  # noqa: F811
     assert json.loads(whole.out) == done.objects()
 
 
-def test_nothing_scored_is_empty_in_tsv_and_null_in_json(ctx):  # noqa: F811
+def test_nothing_scored_is_empty_in_tsv_and_null_in_json(ctx):
     argv = ["-t", A, "-r", REF, "-l", "de-en", "-m", "slide", "--docids", DOCIDS, "--slide-partial", "drop"]
     uncovered = [i + 1 for i, each in enumerate(IDS) if each == "review-inn"]
     done = ctx("score", *argv, "--format", "tsv", "--level", "segment", "document")
@@ -178,7 +178,7 @@ def test_nothing_scored_is_empty_in_tsv_and_null_in_json(ctx):  # noqa: F811
     assert [each["document"] for each in objects if each["score"] is None] == ["review-inn"]
 
 
-def test_the_table_is_sacrebleus(ctx):  # noqa: F811
+def test_the_table_is_sacrebleus(ctx):
     done = ctx("score", *THREE, "-m", "bertr", "bleu", "chrf", "--names", A, B, C)
     assert (done.code, done.err) == (0, "")
     stock = python(
@@ -202,7 +202,7 @@ def test_the_table_is_sacrebleus(ctx):  # noqa: F811
     assert done.out.split() == stock.stdout.split()
 
 
-def test_levels_of_a_table(ctx):  # noqa: F811
+def test_levels_of_a_table(ctx):
     done = ctx(
         "score", "-t", A, B, "-r", REF, "-m", "chrf", "--docids", DOCIDS, "--level", "system", "segment", "document"
     )
@@ -213,7 +213,7 @@ def test_levels_of_a_table(ctx):  # noqa: F811
     assert sum("│ system_" in line for line in done.out.splitlines()) == 2 * (59 + 7 + 1)
 
 
-def test_scale_1_is_comet_scores_scale(ctx):  # noqa: F811
+def test_scale_1_is_comet_scores_scale(ctx):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-m", "comet", "chrf", "--format", "jsonl"]
     of_100, of_1 = ctx(*argv).objects(), ctx(*argv, "--scale", "1").objects()
     assert [each["score"] for each in of_1] == pytest.approx([each["score"] / 100 for each in of_100])
@@ -224,7 +224,7 @@ def test_scale_1_is_comet_scores_scale(ctx):  # noqa: F811
     assert f"{of_1[-2]['score']:.2f} " in ctx(*argv[:-2], "--scale", "1", "-w", "2").out
 
 
-def test_a_reference_free_model(ctx, checkpoints):  # noqa: F811
+def test_a_reference_free_model(ctx, checkpoints):
     argv = ["-t", A, "--docids", DOCIDS, "-m", "comet", "slide", "--model", checkpoints["kiwi"], "--format", "jsonl"]
     done = ctx("score", *argv, "-s", SOURCE, "--only-system")
     comet, slide = done.objects()
@@ -241,12 +241,12 @@ def test_a_reference_free_model(ctx, checkpoints):  # noqa: F811
     assert ["inputs:mt+src" in each["signature"] for each in own] == [True, False]
 
 
-def test_bertr_needs_a_reference(ctx):  # noqa: F811
+def test_bertr_needs_a_reference(ctx):
     done = ctx("score", "-t", A, "-m", "bertr", "-l", "de-en")
     assert (done.code, done.out, done.err) == (1, "", "ctx-metrics: error: bertr: needs a reference: give -r FILE\n")
 
 
-def test_parts_and_error_spans_of_segments(ctx, checkpoints):  # noqa: F811
+def test_parts_and_error_spans_of_segments(ctx, checkpoints):
     argv = ["-t", A, "-s", SOURCE, "-r", REF, "--docids", DOCIDS, "--model", checkpoints["xcomet"], "--format", "jsonl"]
     segments = ctx("score", *argv).objects()[:59]
     metric = COMET([lines_of(REF)], [lines_of(A)], sources=lines_of(SOURCE), model=checkpoints["xcomet"])
@@ -274,7 +274,7 @@ def test_parts_and_error_spans_of_segments(ctx, checkpoints):  # noqa: F811
 
 
 @pytest.mark.parametrize("partial", ["weight", "drop"])
-def test_the_grid_is_the_runs_one_by_one(ctx, partial):  # noqa: F811
+def test_the_grid_is_the_runs_one_by_one(ctx, partial):
     argv = ["score", "-t", A, B, "-r", REF, "-l", "de-en", "--docids", DOCIDS, "--slide-partial", partial]
     done = ctx(*argv, "--slide-grid", "3", "--format", "tsv", "-q")
     assert (done.code, done.err) == (0, ""), done.err
@@ -290,7 +290,7 @@ def test_the_grid_is_the_runs_one_by_one(ctx, partial):  # noqa: F811
             assert grid[name, window, stride] == pytest.approx(metric.corpus_score(system, None).score, abs=2e-4)
 
 
-def test_the_grid_in_every_format(ctx):  # noqa: F811
+def test_the_grid_in_every_format(ctx):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "--slide-grid", "2", "--slide-partial", "drop"]
     done = ctx(*argv, "--format", "jsonl")
     assert (
@@ -308,7 +308,7 @@ def test_the_grid_in_every_format(ctx):  # noqa: F811
     assert f"{objects[0]['score'] / 100:.4f}" in ctx(*argv, "--scale", "1").out
 
 
-def test_a_grid_cell_in_which_nothing_is_scored_is_empty(ctx, tmp_path):  # noqa: F811
+def test_a_grid_cell_in_which_nothing_is_scored_is_empty(ctx, tmp_path):
     files = {"hyp": "One.\nTwo.\n", "ref": "One.\nThree.\n", "ids": "a\nb\n"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -318,7 +318,7 @@ def test_a_grid_cell_in_which_nothing_is_scored_is_empty(ctx, tmp_path):  # noqa
     assert [each["score"] is None for each in ctx(*argv, "--format", "jsonl").objects()] == [False, True, True]
 
 
-def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):
     path, link = tmp_path / "out.tsv", tmp_path / "link"
     argv = ["score", "-t", A, "-r", REF, "-m", "chrf", "--format", "tsv", "-q"]
     text = ctx(*argv).out
@@ -335,7 +335,7 @@ def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):  # n
     assert ctx(*argv, "-o", "/dev/stdout").out == text
 
 
-def test_the_signatures_of_tsv_are_on_stderr(ctx):  # noqa: F811
+def test_the_signatures_of_tsv_are_on_stderr(ctx):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "--format", "tsv", "--only-system"]
     expected = [f"ctx-metrics: {each['metric'].upper()}|{each['signature']}" for each in
                 ctx(*argv[:-2], "jsonl", "--only-system", "-m", "bertr", "bleu").objects()]  # fmt: skip
@@ -346,7 +346,7 @@ def test_the_signatures_of_tsv_are_on_stderr(ctx):  # noqa: F811
 
 
 @pytest.mark.parametrize("ending", ["tsv", "jsonl", "json", "txt"])
-def test_the_ending_of_the_output_tells_its_format(ctx, tmp_path, ending):  # noqa: F811
+def test_the_ending_of_the_output_tells_its_format(ctx, tmp_path, ending):
     argv = ["score", "-t", A, "-r", REF, "-m", "chrf", "-q", "--level", "system"]
     form = "table" if ending == "txt" else ending
     path = tmp_path / "new" / "folder" / f"out.{ending}"
@@ -365,7 +365,7 @@ def _failing(*paths):
     raise OSError("the disk is full")
 
 
-def test_what_is_given_and_read_by_no_metric_is_said(ctx):  # noqa: F811
+def test_what_is_given_and_read_by_no_metric_is_said(ctx):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-s", SOURCE, "--docids", DOCIDS]
     assert ctx(*argv, "-m", "bleu", "comet", "--model", "embedded").err == (
         "ctx-metrics: the source is given, and none of the metrics reads it (bleu, comet)\n"
@@ -375,7 +375,7 @@ def test_what_is_given_and_read_by_no_metric_is_said(ctx):  # noqa: F811
     assert "document ids" not in ctx(*argv, "-m", "slide").err
 
 
-def test_another_language_is_refused_and_reaches_bleu(ctx):  # noqa: F811
+def test_another_language_is_refused_and_reaches_bleu(ctx):
     done = ctx("score", "-t", A, "-r", REF, "-l", "en-de")
     assert done.code == 1 and "the model reads English only" in done.err and done.out == ""
     done = ctx("score", "-t", A, "-r", REF, "-m", "bleu", "-l", "en-zh")
@@ -425,7 +425,7 @@ def test_number():
     assert number(math.nan, 1) == number(None, 1) == "" and number(math.nan, 1, "-") == "-"
 
 
-def test_a_file_whose_name_is_no_text(ctx, tmp_path):  # noqa: F811
+def test_a_file_whose_name_is_no_text(ctx, tmp_path):
     """Printed as its bytes, as the system has it; JSON, which must be text, has an escape for it."""
     path = tmp_path / os.fsdecode(b"caf\xe9.txt")
     path.write_bytes((EXAMPLES / A).read_bytes())

@@ -38,7 +38,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def train(ctx, folder, tiny_bert, tmp_path):  # noqa: F811
+def train(ctx, folder, tiny_bert, tmp_path):
     """Trains on the toy data over the tiny encoder; --out is `out`."""
 
     def call(kind, *more, data=("train.tsv",), dev=("dev.cs-en.tsv",), encoder=tiny_bert, out=tmp_path / "out"):
@@ -312,7 +312,14 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
         monkeypatch.setattr(module, name, reader(name, getattr(module, name)))
     more = ["--normalise", "file", "--average", "--no-mqm-root", "-l", "cs-en", "--human", "x", "--reference", "refB"]
     assert train("bilstm", *more, "--score-column", "score", "--dev-metric", "darr", "--dev-threshold", "7").code == 0
-    shared = dict(inputs="mt+ref", pairs=["cs-en"], human="x", reference="refB", score="score", text_checks=True)
+    shared = {
+        "inputs": "mt+ref",
+        "pairs": ["cs-en"],
+        "human": "x",
+        "reference": "refB",
+        "score": "score",
+        "text_checks": True,
+    }
     paths = [str(folder / "train.tsv")]
     assert said["read_training_set"] == dict(
         shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True
@@ -366,12 +373,12 @@ def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
         (["lstm"], "invalid choice: 'lstm'"),
     ],
 )
-def test_wrong_usage(ctx, folder, argv, said):  # noqa: F811
+def test_wrong_usage(ctx, folder, argv, said):
     done = ctx("train", *argv, "--train", folder / "train.tsv", "--dev", folder / "dev.cs-en.tsv", "--out", "no")
     assert done.code == 2 and said in done.err
 
 
-def test_recipes(ctx, monkeypatch):  # noqa: F811
+def test_recipes(ctx, monkeypatch):
     found = []
     monkeypatch.setattr("ctx_metrics.cli.train.run", lambda args: found.append(recipe_of(args)) or 0)
     needed = ["--train", "x", "--dev", "x", "--out", "x"]
@@ -381,7 +388,7 @@ def test_recipes(ctx, monkeypatch):  # noqa: F811
     assert (found[2].patience, found[2].learning_rate, found[2].check_rows, found[2].batch) == (None, 1e-3, 5, 32)
 
 
-def test_help(ctx):  # noqa: F811
+def test_help(ctx):
     text = ctx("train", "--help").out
     for flag in ("--train", "--teacher", "--check-rows", "--cache-mb", "--ctx-device"):
         assert flag in text

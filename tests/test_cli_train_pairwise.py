@@ -13,12 +13,13 @@ from conftest import WORDS
 from ctx_metrics.cli.train.pairwise import say_poor, say_unfinished
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.pairwise.model import MODEL_TYPE
-from ctx_metrics.training.pairwise import learn as pairwise, trainer as pairwise_trainer
-from ctx_metrics.training.quality.data import data_sha256
-from ctx_metrics.training.pairwise.learn import Architecture, Trained
+from ctx_metrics.training.pairwise import learn as pairwise
+from ctx_metrics.training.pairwise import trainer as pairwise_trainer
 from ctx_metrics.training.pairwise.data import read_pair_sets, split_by_segment
+from ctx_metrics.training.pairwise.learn import Architecture, Trained
 from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
 from ctx_metrics.training.pairwise.trainer import Check
+from ctx_metrics.training.quality.data import data_sha256
 
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
 CHECKS = [Check("logistic", 1, 0.7, 0.5), Check("kendall", 1, 0.6, 0.25)]
@@ -47,7 +48,7 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def train(ctx, folder):  # noqa: F811
+def train(ctx, folder):
     def call(*more, data=("train.cs-en.tsv",), dev=("dev.cs-en.tsv",), out=folder / "out", plot=False):
         dev = [folder / each if each.endswith("tsv") else each for each in dev]
         paths = ["--train", *(folder / each for each in data), "--dev", *dev, "--out", out]
@@ -63,17 +64,17 @@ def learned(monkeypatch):
 
     def learn(architecture, recipe, training, development, out, cache=None, languages=None, engine=None, notes=None):
         calls.append(
-            dict(
-                architecture=architecture,
-                recipe=recipe,
-                training=training,
-                development=development,
-                out=out,
-                cache=cache,
-                languages=languages,
-                engine=engine,
-                notes=notes,
-            )
+            {
+                "architecture": architecture,
+                "recipe": recipe,
+                "training": training,
+                "development": development,
+                "out": out,
+                "cache": cache,
+                "languages": languages,
+                "engine": engine,
+                "notes": notes,
+            }
         )
         for made in (out, cache):
             made.mkdir(parents=True, exist_ok=True)
@@ -195,7 +196,7 @@ def test_a_share_for_development(train, learned, folder):
     assert call["notes"]["data"]["development"] == []
 
 
-def test_rankings_and_what_they_name(ctx, learned, tmp_path):  # noqa: F811
+def test_rankings_and_what_they_name(ctx, learned, tmp_path):
     columns = [f"system{k}{what}" for k in range(1, 6) for what in ("Id", "rank")]
     rows = [f"fr,en,{segment},A,1,B,2,C,3,D,-1,E,-1" for segment in (1, 2, 3)]
     (tmp_path / "rank.csv").write_text(
@@ -388,7 +389,7 @@ def test_a_training_that_ends_too_early_is_said(taus, epochs, said, caplog):
     assert caplog.messages == [last] * said
 
 
-def test_help(ctx):  # noqa: F811
+def test_help(ctx):
     done = ctx("train", "pairwise", "--help")
     assert done.code == 0 and "--antisymmetric" in done.out and "Train the metric pairwise" in done.out
     assert "(Default: 10000; modern: 300)" in " ".join(done.out.split())

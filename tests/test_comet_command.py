@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF, SOURCE, lines_of, run_forked
+from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, lines_of, run_forked
 
 from ctx_metrics import COMET, SLIDE, DocCOMET
 from ctx_metrics.engine.options import EngineOptions

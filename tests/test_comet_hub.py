@@ -149,7 +149,7 @@ def runs(repositories, tmp_path_factory) -> dict:
         each["env"]["MARK"] = f"{url}/mark/{number}"
     results = run_forked(folder / "jobs", SETUP, "\n            ".join(BODY.strip().splitlines()), jobs)
     for number, done in enumerate(results.values()):
-        log = server.asked[server.asked.index(f"GET /mark/{number}") + 1 :] + ["GET /mark/"]
+        log = [*server.asked[server.asked.index(f"GET /mark/{number}") + 1 :], "GET /mark/"]
         done.asked = log[: next(i for i, line in enumerate(log) if line.startswith("GET /mark/"))]
         done.home = folder
     server.shutdown()

@@ -175,7 +175,7 @@ def test_one_pass_serves_comet_and_slide(checkpoint, monkeypatch):
 
     monkeypatch.setattr(PackedEncoder, "__call__", counted)
     systems, options = list(SYSTEMS.values()), EngineOptions(store_mb=64)
-    shared = dict(systems=systems, sources=SOURCES, model=str(checkpoint("regression")), engine=options)
+    shared = {"systems": systems, "sources": SOURCES, "model": str(checkpoint("regression")), "engine": options}
     comet = COMET([REFERENCES], **shared)
     slide = SLIDE([REFERENCES], doc_ids=DOC_IDS, window=1, **shared)
     assert comet.estimator.encoder is slide.estimator.encoder

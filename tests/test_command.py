@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF, SOURCE, lines_of, run_forked, sacrebleu
+from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, lines_of, run_forked, sacrebleu
 
 # stock output is unchanged
 

@@ -8,10 +8,10 @@ from sacrebleu.metrics.base import Metric
 
 from ctx_metrics import BERTR, ESIM, NIST, SLIDE
 from ctx_metrics.errors import ModelError
-from ctx_metrics.scoring.base import best_reference
 from ctx_metrics.metrics.bertscore import greedy_match
 from ctx_metrics.run.context import CONTEXT, Context, build, capabilities
 from ctx_metrics.run.finite import check_finite, with_finite_rows
+from ctx_metrics.scoring.base import best_reference
 from ctx_metrics.scoring.scores import scores
 
 

@@ -142,11 +142,11 @@ def test_a_corpus_keeps_what_it_is_given():
 @pytest.mark.parametrize(
     "streams, message",
     [
-        (dict(references=[["r"] * 4]), "references: 4 segments for 3 hypotheses"),
-        (dict(references=[["r"] * 3, ["r"] * 2]), "reference stream 2: 2 segments for 3 hypotheses"),
-        (dict(references=[[]]), "references: 0 segments for 3 hypotheses"),
-        (dict(sources=["s"] * 5), "sources: 5 segments for 3 hypotheses"),
-        (dict(doc_ids=["d"] * 2), "document ids: 2 segments for 3 hypotheses"),
+        ({"references": [["r"] * 4]}, "references: 4 segments for 3 hypotheses"),
+        ({"references": [["r"] * 3, ["r"] * 2]}, "reference stream 2: 2 segments for 3 hypotheses"),
+        ({"references": [[]]}, "references: 0 segments for 3 hypotheses"),
+        ({"sources": ["s"] * 5}, "sources: 5 segments for 3 hypotheses"),
+        ({"doc_ids": ["d"] * 2}, "document ids: 2 segments for 3 hypotheses"),
     ],
 )
 def test_lengths_that_differ(streams, message):

@@ -3,8 +3,8 @@ source, hypotheses with gold and pseudo-references."""
 
 import json
 import math
-import pickle
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -18,10 +18,10 @@ from sacrebleu.significance import PairedTest
 
 from ctx_metrics import InputError, read_lines
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.pseudo_references.options import PseudoFilter
 from ctx_metrics.run.context import capabilities
 from ctx_metrics.run.streams import named
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
-from ctx_metrics.pseudo_references.options import PseudoFilter
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 ROUNDTRIP = ("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore")

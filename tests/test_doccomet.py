@@ -4,10 +4,10 @@ import pytest
 from comet_checkpoints import RECIPES, build
 
 from ctx_metrics import COMET, Corpus, DocCOMET, InputError, ModelError
+from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.metrics.doccomet import context_examples
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
-from ctx_metrics.engine.options import EngineOptions
 
 CORPUS = Corpus(["h1", "h2", "h3", "h4"], [["r1", "r2", None, "r4"]], ["s1", "s2", "s3", "s4"])
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from plugin_conftest import A, B, REF, SOURCE, add_package, sacrebleu
+from plugin_conftest import REF, SOURCE, A, B, add_package, sacrebleu
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

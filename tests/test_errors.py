@@ -4,7 +4,7 @@ import json
 import threading
 
 import pytest
-from plugin_conftest import A, REF, add_package, python, sacrebleu
+from plugin_conftest import REF, A, add_package, python, sacrebleu
 
 from ctx_metrics.cli import main
 from ctx_metrics.errors import InputError, as_line

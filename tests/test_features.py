@@ -13,10 +13,10 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from ctx_metrics import BERTR, COMET
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.scoring.base import ContextMetric, SystemResult
-from ctx_metrics.features.bleu_components import COMPONENTS, BLEUComponents
 from ctx_metrics.features import Feature, feature_scores, feature_settings, feature_signatures, parse_features
+from ctx_metrics.features.bleu_components import COMPONENTS, BLEUComponents
 from ctx_metrics.run.context import Capabilities
+from ctx_metrics.scoring.base import ContextMetric, SystemResult
 
 WORDS = "the cat sat on a mat , and then it went . Dogs Rain".split()
 

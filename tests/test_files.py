@@ -11,13 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 from plugin_conftest import (
-    A,
-    B,
-    C,
     DOCIDS,
     EXAMPLES,
     REF,
     SOURCE,
+    A,
+    B,
+    C,
     add_test_set,
     add_toylen,
     lines_of,
@@ -28,10 +28,10 @@ from sacrebleu.metrics import BLEU, TER
 
 from ctx_metrics import COMET, SLIDE
 from ctx_metrics.corpus import document_ranges
-from ctx_metrics.scoring.base import ScoredWindow, SystemResult
 from ctx_metrics.models.estimator import ErrorSpan, Estimate
 from ctx_metrics.plugin import files
 from ctx_metrics.run.streams import reference_name
+from ctx_metrics.scoring.base import ScoredWindow, SystemResult
 from ctx_metrics.windows import Window
 
 SETUP = """

@@ -88,7 +88,7 @@ def outcomes(tmp_path_factory) -> dict[str, dict]:
         run_forked(folder / "jobs", "import ctx_metrics.models.hub as hub", body, jobs).items()
     ):
         assert done.returncode == 0, (name, done.stderr)
-        log = server.asked[server.asked.index(f"GET /mark/{number}") + 1 :] + ["GET /mark/"]
+        log = [*server.asked[server.asked.index(f"GET /mark/{number}") + 1 :], "GET /mark/"]
         asked = log[: next(i for i, line in enumerate(log) if line.startswith("GET /mark/"))]
         results[name] = {
             **json.loads(done.stdout.splitlines()[-1]),

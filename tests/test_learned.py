@@ -10,8 +10,8 @@ from torch.nn.utils.rnn import pad_packed_sequence
 from ctx_metrics.models.learned.networks import NETWORKS, POOLINGS, ScalarMix, Shape, attended, linear, token_mask
 
 KINDS = list(NETWORKS)
-SMALL = dict(layers=3, width=5, hidden=4, projection=3, feedforward=6)
-TINY = dict(layers=2, width=3, hidden=2, projection=2, feedforward=3)
+SMALL = {"layers": 3, "width": 5, "hidden": 4, "projection": 3, "feedforward": 6}
+TINY = {"layers": 2, "width": 3, "hidden": 2, "projection": 2, "feedforward": 3}
 LENGTHS = [(1, 1), (1, 12), (12, 1), (2, 3), (7, 5), (12, 12), (4, 4), (3, 11), (8, 2), (6, 9), (10, 10), (5, 6)]
 
 

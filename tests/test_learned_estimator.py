@@ -10,12 +10,10 @@ from ctx_metrics import BERTR, SLIDE, release
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.readout import SEGMENT, WINDOW
-from ctx_metrics.metrics.learned import BiLSTM
-from ctx_metrics.metrics.learned import BiLSTMAtt
-from ctx_metrics.metrics.learned import ESIM
+from ctx_metrics.metrics.learned import ESIM, BiLSTM, BiLSTMAtt
 from ctx_metrics.models.estimator import Example
-from ctx_metrics.models.learned.networks import NETWORKS, LearnedNetwork, Shape
 from ctx_metrics.models.learned.estimator import LearnedEstimator, load_learned
+from ctx_metrics.models.learned.networks import NETWORKS, LearnedNetwork, Shape
 
 KINDS = list(NETWORKS)
 METRICS = {"bilstm": BiLSTM, "bilstmatt": BiLSTMAtt, "esim": ESIM}
@@ -241,7 +239,7 @@ def test_nothing_is_read_of_windows_that_only_slide_asks_about(tmp_path, bilstm_
 
 def test_slide_reads_a_learned_model_of_windows(tmp_path, tiny_bert, bilstm_runs, fresh):
     folder = str(write_learned(tmp_path / "esim", "esim", tiny_bert, max_length=68))
-    settings = dict(model=folder, engine=QUIET)
+    settings = {"model": folder, "engine": QUIET}
     slide = SLIDE(doc_ids=list("aaabbb"), window=3, **settings)
     found = slide.corpus_score(HYPOTHESES, [REFERENCES]).score
     joined = [[" ".join(side[i : i + 3]) for i in (0, 3)] for side in (HYPOTHESES, REFERENCES)]

@@ -7,15 +7,13 @@ import re
 
 import pytest
 from learned_folders import write_learned
-from plugin_conftest import A, B, C, EXAMPLES, REF, SOURCE, lines_of, run_forked, sacrebleu
+from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, C, lines_of, run_forked, sacrebleu
 from sacrebleu.metrics import METRICS
 from sacrebleu.significance import PairedTest
 
 from ctx_metrics import InputError
 from ctx_metrics.errors import ModelError
-from ctx_metrics.metrics.learned import BiLSTM
-from ctx_metrics.metrics.learned import BiLSTMAtt
-from ctx_metrics.metrics.learned import ESIM
+from ctx_metrics.metrics.learned import ESIM, BiLSTM, BiLSTMAtt
 from ctx_metrics.models.estimator import Example
 
 CLASSES = {"bilstm": BiLSTM, "bilstmatt": BiLSTMAtt, "esim": ESIM}

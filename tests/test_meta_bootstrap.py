@@ -100,7 +100,7 @@ def test_a_resample_without_a_denominator_is_nan():
     assert set(replicates[~np.isnan(replicates)]) == {0.5}
     assert np.isnan(replicates).mean() == pytest.approx(1 / 4, abs=0.09)  # both draws are the second unit
     # pooled with another set there is always something; the mean over sets lacks a set
-    others = parts + [np.array([[1.0, 2.0]])]
+    others = [*parts, np.array([[1.0, 2.0]])]
     assert not np.isnan(bootstrap_parts(others, pooled=True, resamples=400)).any()
     assert np.isnan(bootstrap_parts(others, pooled=False, resamples=400)).any()
 
@@ -114,7 +114,7 @@ def test_sets_without_units():
 @pytest.mark.parametrize("level", [0.95, 0.8])
 def test_intervals_are_those_of_scipy(level):
     rng = np.random.default_rng(6)
-    x = rng.normal(size=(60, 2)) + [2.0, 5.0]
+    x = [*rng.normal(size=(60, 2)), 2.0, 5.0]
     ours = interval(bootstrap_parts([x], pooled=True, resamples=10_000), level)
 
     def ratio(above, below, axis=-1):

@@ -14,9 +14,9 @@ from scipy.stats import mannwhitneyu
 
 from ctx_metrics import BERTR, SLIDE, InputError
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.judgements.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
 from ctx_metrics.meta.evaluation import Significance
 from ctx_metrics.meta.paraphrase import auc, paraphrase_check
-from ctx_metrics.judgements.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
 from ctx_metrics.meta.scoring import MetricSettings
 
 PAWS = 'id\tsentence1\tsentence2\tlabel\n1\tDogs bite men .\tMen bite dogs .\t0\n2\tHe ran .\t"He" ran .\t1\n'
@@ -183,7 +183,7 @@ NEITHER, GRADES = "is neither 0 nor 1; write 0 or 1", ", or name the column scor
         (STS + "main\tMSRvid\t2012test\t3\t1.0\ta\n", ", line 3: 6 columns, and STS-B has at least 7"),
     ],
 )
-def test_what_cannot_be_read(ctx, tmp_path, text, said):  # noqa: F811
+def test_what_cannot_be_read(ctx, tmp_path, text, said):
     path = write(tmp_path / "pairs.tsv", text)
     found = error(ctx("meta", "paraphrase", path, "-m", "chrf", *QUICK))
     assert (found + "\n").startswith(f"{path}{said}")
@@ -194,7 +194,7 @@ def test_labels_as_pandas_writes_them(tmp_path):
     assert read_pairs(str(write(tmp_path / "pairs.tsv", text))).segment_scores.tolist() == [[1, 0, 1, 0]]
 
 
-def test_empty_sentences_are_counted_once(ctx, tmp_path):  # noqa: F811
+def test_empty_sentences_are_counted_once(ctx, tmp_path):
     text = HEADER + "a\tb\t1\nc\t\t0\n \td\t1\n\t\t0\ne\tf\t0\n"
     path = write(tmp_path / "pairs.tsv", text)
     done = ctx("meta", "paraphrase", path, "-m", "chrf", "ter", "--both-directions", *QUICK)
@@ -210,7 +210,7 @@ def test_one_label_passes_where_it_may(tmp_path):
     assert read_pairs(path, alike=True).segment_scores.tolist() == [[1, 1]]
 
 
-def test_a_file_that_is_not_there(ctx, tmp_path):  # noqa: F811
+def test_a_file_that_is_not_there(ctx, tmp_path):
     for path in (tmp_path / "absent.tsv", tmp_path):
         assert error(ctx("meta", "paraphrase", path, "-m", "chrf")).startswith(f"cannot read {path}: ")
 
@@ -359,7 +359,7 @@ def files(tmp_path) -> list:
     ]
 
 
-def test_the_command(ctx, files):  # noqa: F811
+def test_the_command(ctx, files):
     done = ctx("meta", "paraphrase", *files, "-m", "chrf", "ter", "chrf", "--ter-no-punct", *QUICK)
     assert (done.code, done.err) == (0, "")
     for text in (
@@ -375,7 +375,7 @@ def test_the_command(ctx, files):  # noqa: F811
     assert "both directions" in ctx("meta", "paraphrase", *files, "-m", "chrf", "--both-directions", *QUICK).out
 
 
-def test_all_formats_say_the_same(ctx, files, tmp_path):  # noqa: F811
+def test_all_formats_say_the_same(ctx, files, tmp_path):
     argv = ["meta", "paraphrase", *files, "-m", "chrf", "bertr", "--seed", "3", "--alpha", "0.2", *QUICK]
     whole = json.loads(ctx(*argv, "--format", "json").out)
     assert whole["settings"]["both_directions"] is False and not any(" " in name for name in whole["settings"])
@@ -401,20 +401,20 @@ def test_all_formats_say_the_same(ctx, files, tmp_path):  # noqa: F811
         assert mark in path.read_text(encoding="utf-8") and shown in path.read_text(encoding="utf-8")
 
 
-def test_what_is_left_out_is_said(ctx, files):  # noqa: F811
+def test_what_is_left_out_is_said(ctx, files):
     done = ctx("meta", "paraphrase", files[0], "-m", "chrf", "slide", *QUICK)
     assert (done.code, done.err) == (0, "ctx-metrics: slide: left out, sentence pairs have no document ids\n")
     found = error(ctx("meta", "paraphrase", files[0], "-m", "slide", *QUICK))
     assert found == "no metric is left; slide: left out, sentence pairs have no document ids"
 
 
-def test_the_language_reaches_the_metrics(ctx, files):  # noqa: F811
+def test_the_language_reaches_the_metrics(ctx, files):
     said = "bertr: the model reads English only, and the language is 'de'; name another with --bertr-model"
     assert error(ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "de")) == said
     assert ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "en", *QUICK).code == 0
 
 
-def test_wrong_usage(ctx, files):  # noqa: F811
+def test_wrong_usage(ctx, files):
     for argv, said in (
         ([files[0]], "the following arguments are required: -m/--metrics"),
         (["-m", "chrf"], "the following arguments are required: DATA"),
@@ -429,14 +429,14 @@ def test_wrong_usage(ctx, files):  # noqa: F811
         assert "\nctx-metrics meta paraphrase: error: " in done.err
 
 
-def test_help(ctx):  # noqa: F811
+def test_help(ctx):
     done = ctx("meta", "paraphrase", "-m", "bertr", "--help")
     assert done.code == 0 and "--bertr-model" in done.out and "ctx-metrics meta paraphrase DATA" in done.out
     assert "--slide-grid" not in done.out and "--plot" not in done.out
     assert "ctx-metrics meta paraphrase --help" in ctx("meta", "--help").out
 
 
-def test_a_file_of_that_name_is_judged_data(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_a_file_of_that_name_is_judged_data(ctx, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "paraphrase", "mt\tref\tsystem\tscore\na b\ta c\tA\t1\na c\ta c\tA\t2\nx\ta d\tA\t0\n")
     done = ctx("meta", "./paraphrase", "-m", "chrf", "--test", "none", "--format", "tsv", "-q")

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from ctx_metrics.errors import CtxMetricsError, InputError  # noqa: E402
-from ctx_metrics.meta import plots  # noqa: E402
-from ctx_metrics.meta.lengths import LengthCurves  # noqa: E402
-from ctx_metrics.meta.plots.figure import BLUE, VERMILION  # noqa: E402
-from ctx_metrics.meta.report import Agreement  # noqa: E402
+from ctx_metrics.errors import CtxMetricsError, InputError
+from ctx_metrics.meta import plots
+from ctx_metrics.meta.lengths import LengthCurves
+from ctx_metrics.meta.plots.figure import BLUE, VERMILION
+from ctx_metrics.meta.report import Agreement
 
 NAN = float("nan")
 SYSTEMS = ["A", "B", "C_$2$", "D-系统", "refB"]
@@ -25,21 +25,21 @@ def scatter(**metrics):
 
 
 def agreement(**changes) -> Agreement:
-    fields = dict(
-        protocol="sys-acc",
-        title="system-level pairwise accuracy",
-        level="system",
-        unit="system pairs",
-        sets=["x", "y"],
-        sizes=[91, 78],
-        metrics=["A", "B", "C", "D"],
-        values=np.zeros((4, 2)),
-        overall=np.array([0.9, 0.8, 0.7, NAN]),
-        overall_is="pooled",
-        intervals=np.array([[0.85, 0.95], [0.75, 0.85], [0.6, 0.75], [NAN, NAN]]),
-        ranks=[1, 1, 3, 0],
-        seen={("B", "y")},
-    )
+    fields = {
+        "protocol": "sys-acc",
+        "title": "system-level pairwise accuracy",
+        "level": "system",
+        "unit": "system pairs",
+        "sets": ["x", "y"],
+        "sizes": [91, 78],
+        "metrics": ["A", "B", "C", "D"],
+        "values": np.zeros((4, 2)),
+        "overall": np.array([0.9, 0.8, 0.7, NAN]),
+        "overall_is": "pooled",
+        "intervals": np.array([[0.85, 0.95], [0.75, 0.85], [0.6, 0.75], [NAN, NAN]]),
+        "ranks": [1, 1, 3, 0],
+        "seen": {("B", "y")},
+    }
     return Agreement(**{**fields, **changes})
 
 

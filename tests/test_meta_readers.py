@@ -237,7 +237,7 @@ def test_rankings(wmt13, tmp_path):
 
 def test_rankings_are_found_by_their_header(wmt13, tmp_path):
     wmt13(ranking(1, [1, 2, 3, 4, 5]))
-    arguments = dict(outputs=str(tmp_path / "outputs"), reference=str(tmp_path / "ref.en"))
+    arguments = {"outputs": str(tmp_path / "outputs"), "reference": str(tmp_path / "ref.en")}
     (judged,) = read_judged(str(tmp_path / "rankings.csv"), **arguments)
     assert len(judged.preferences) == 10
     with pytest.raises(InputError, match="want the folder of the systems' outputs"):

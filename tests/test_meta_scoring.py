@@ -12,12 +12,12 @@ import pytest
 from plugin_conftest import EXAMPLES
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from ctx_metrics import BERTR, COMET, InputError, Pairwise, SLIDE
+from ctx_metrics import BERTR, COMET, SLIDE, InputError, Pairwise
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.judgements.judged import JudgedSet
-from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.judgements.readers import read_judged
+from ctx_metrics.meta.evaluation import Significance, evaluate
+from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, lacking, score_set
 
 QUIET = EngineOptions(quiet=True)

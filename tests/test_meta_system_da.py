@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from embedded_regressor import unpacked
 from sacrebleu.metrics import BLEU, CHRF
 
 from ctx_metrics import InputError
-from ctx_metrics.meta.measures.correlation import mad_outliers, pearson
 from ctx_metrics.judgements.readers import read_judged
-from embedded_regressor import unpacked
+from ctx_metrics.meta.measures.correlation import mad_outliers, pearson
 
 
 @pytest.fixture

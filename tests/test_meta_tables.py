@@ -7,43 +7,43 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.report import Agreement, Report
 from ctx_metrics.meta.output.tables import FORMS, WIDTH, render
+from ctx_metrics.meta.report import Agreement, Report
 
 NAN = math.nan
 
 
 def agreement(**changes) -> Agreement:
-    fields = dict(
-        protocol="sys-acc",
-        title="system-level pairwise accuracy",
-        level="system",
-        unit="system pairs",
-        sets=["wmt22.zh-en", "wmt22.en-de"],
-        sizes=[91, 78],
-        metrics=["A_1&", "slide", "BLEU"],
-        values=np.array([[0.75, 1.0], [0.6254, -0.0625], [NAN, 0.5]]),
-        overall=np.array([0.8654, 0.3077, NAN]),
-        overall_is="pooled",
-        intervals=np.array([[0.8, 0.9], [-0.25, 0.5], [NAN, NAN]]),
-        ranks=[1, 2, 0],
-        test="paired bootstrap",
-        p_values={("A_1&", "slide"): 0.012, ("slide", "BLEU"): NAN},
-        seen={("slide", "wmt22.en-de")},
-        details={
+    fields = {
+        "protocol": "sys-acc",
+        "title": "system-level pairwise accuracy",
+        "level": "system",
+        "unit": "system pairs",
+        "sets": ["wmt22.zh-en", "wmt22.en-de"],
+        "sizes": [91, 78],
+        "metrics": ["A_1&", "slide", "BLEU"],
+        "values": np.array([[0.75, 1.0], [0.6254, -0.0625], [NAN, 0.5]]),
+        "overall": np.array([0.8654, 0.3077, NAN]),
+        "overall_is": "pooled",
+        "intervals": np.array([[0.8, 0.9], [-0.25, 0.5], [NAN, NAN]]),
+        "ranks": [1, 2, 0],
+        "test": "paired bootstrap",
+        "p_values": {("A_1&", "slide"): 0.012, ("slide", "BLEU"): NAN},
+        "seen": {("slide", "wmt22.en-de")},
+        "details": {
             "slide": {"wmt22.en-de": {"agreeing": np.int64(3), "left out": {"b", "a"}, "epsilon": np.float32("inf")}}
         },
-    )
+    }
     return Agreement(**{**fields, **changes})
 
 
 def report(*agreements: Agreement, **changes) -> Report:
-    fields = dict(
-        agreements=list(agreements) or [agreement()],
-        sets={"wmt22.zh-en": {"systems": 14}},
-        signatures={"A_1&": "", "slide": "", "BLEU": "nrefs:1|case:mixed"},
-        settings={"alpha": 0.05, "all_pairs": True, "intervals": False},
-    )
+    fields = {
+        "agreements": list(agreements) or [agreement()],
+        "sets": {"wmt22.zh-en": {"systems": 14}},
+        "signatures": {"A_1&": "", "slide": "", "BLEU": "nrefs:1|case:mixed"},
+        "settings": {"alpha": 0.05, "all_pairs": True, "intervals": False},
+    }
     return Report(**{**fields, **changes})
 
 
@@ -273,9 +273,14 @@ def test_decimals():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_to_show(form):
-    none = dict(
-        metrics=[], values=np.zeros((0, 2)), overall=np.zeros(0), intervals=np.zeros((0, 2)), ranks=[], seen=set()
-    )
+    none = {
+        "metrics": [],
+        "values": np.zeros((0, 2)),
+        "overall": np.zeros(0),
+        "intervals": np.zeros((0, 2)),
+        "ranks": [],
+        "seen": set(),
+    }
     assert render(report(agreement(**none, p_values={}, details={})), form).endswith("\n")
     assert render(Report([], {}, {}, {}), form).endswith("\n")
 

@@ -21,8 +21,8 @@ from ctx_metrics.engine.opening import JSON_LIMIT, file_sha256, opening
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import CtxMetricsError, InputError, ModelError
 from ctx_metrics.models.estimator import Example
-from ctx_metrics.models.load import load_estimator
 from ctx_metrics.models.hub import resolve
+from ctx_metrics.models.load import load_estimator
 from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.models.sentence.encoder import shared_sentence_encoder
 from ctx_metrics.models.sentence.folder import resolve_sentence_model

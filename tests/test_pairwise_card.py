@@ -9,8 +9,8 @@ from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.meta.plots import save
 from ctx_metrics.training.card import Source
 from ctx_metrics.training.curve import pairwise_curve
-from ctx_metrics.training.pairwise.learn import Architecture, Trained
 from ctx_metrics.training.pairwise.card import best_check, card, use
+from ctx_metrics.training.pairwise.learn import Architecture, Trained
 from ctx_metrics.training.pairwise.recipe import PairwiseRecipe
 from ctx_metrics.training.pairwise.trainer import Check
 

@@ -13,14 +13,15 @@ from safetensors.numpy import load_file
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.judgements.judged import JudgedSet
-from ctx_metrics.features.specs import parse_features
 from ctx_metrics.features import feature_scores
+from ctx_metrics.features.specs import parse_features
+from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.models.hub import file_sha256
 from ctx_metrics.models.pairwise.model import PairwiseModel
 from ctx_metrics.models.pairwise.network import Shape
 from ctx_metrics.models.pairwise.sentence_vectors import SentenceVectors, parse_source
-from ctx_metrics.training.pairwise import learn as pairwise, trainer as pairwise_trainer
+from ctx_metrics.training.pairwise import learn as pairwise
+from ctx_metrics.training.pairwise import trainer as pairwise_trainer
 from ctx_metrics.training.pairwise.comparisons import strict_tau
 from ctx_metrics.training.pairwise.learn import (
     STATE,
@@ -63,7 +64,7 @@ def texts_of(sets) -> list[tuple[str, str, str]]:
     found = []
     for each in sets:
         for segment, better, worse in each.preferences.tolist():
-            reference = [stream[segment] for stream in each.references if stream[segment] is not None][0]
+            reference = next(stream[segment] for stream in each.references if stream[segment] is not None)
             found.append((each.hypotheses[better][segment], each.hypotheses[worse][segment], reference))
     return found
 

@@ -251,7 +251,7 @@ def test_probabilities_mirror_in_every_bit(some, others):
     for values, mirrored in ((p, probability(-x)), (mean, mean_probability(z, x))):
         np.testing.assert_array_equal(values, 1 - mirrored)
         np.testing.assert_array_equal(mirrored, 1 - values)
-        assert ((0 <= values) & (values <= 1)).all()
+        assert ((values >= 0) & (values <= 1)).all()
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(p, 1 / (1 + np.exp(-x)), atol=2.3e-16)
     np.testing.assert_allclose(mean, (p + 1 - probability(z)) / 2, atol=2.3e-16)

@@ -5,8 +5,11 @@ from ctx_metrics.training.pairwise.recipe import COSTS, MODERN, PAPER, RECIPES, 
 
 
 def test_the_papers_recipe():
-    assert PAPER == PairwiseRecipe(
-        "logistic", "adagrad", learning_rate=0.01, batch=30, weight_decay=1e-4, epochs=10_000, patience=None
+    assert (
+        PairwiseRecipe(
+            "logistic", "adagrad", learning_rate=0.01, batch=30, weight_decay=1e-4, epochs=10_000, patience=None
+        )
+        == PAPER
     )
     assert (PAPER.beta, PAPER.gamma) == (100.0, 100.0)
 

@@ -13,12 +13,14 @@ from safetensors.torch import load_file, save_file
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError, ResourceError
-from ctx_metrics.models.paraphrase import adapted as adapted_classifier, classifier as paraphrase, sequence_classifier
-from ctx_metrics.models.paraphrase.adapted import load_adapted, new_classifier, write_adapted
 from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, file_sha256, resolve
+from ctx_metrics.models.paraphrase import adapted as adapted_classifier
+from ctx_metrics.models.paraphrase import classifier as paraphrase
+from ctx_metrics.models.paraphrase import sequence_classifier
+from ctx_metrics.models.paraphrase.adapted import load_adapted, new_classifier, write_adapted
+from ctx_metrics.models.paraphrase.classifier import EMBEDDED_FOLDER, ParaphraseClassifier, shared_classifier
 from ctx_metrics.models.paraphrase.low_rank import learned
 from ctx_metrics.models.paraphrase.pair import new_pair_classifier
-from ctx_metrics.models.paraphrase.classifier import EMBEDDED_FOLDER, ParaphraseClassifier, shared_classifier
 from ctx_metrics.models.paraphrase.sequence_classifier import load_tokenizer, paraphrase_label
 
 QUIET = EngineOptions(quiet=True)
@@ -356,8 +358,8 @@ def test_the_embedded_folder_is_small_and_says_what_it_is():
     ],
 )
 def test_the_embedded_one_on_real_pairs(shared_data, path, least):
-    from ctx_metrics.training.paraphrase.learn import figures
     from ctx_metrics.training.paraphrase.data import read_labelled
+    from ctx_metrics.training.paraphrase.learn import figures
 
     data = read_labelled(str(shared_data / path))
     found = figures(shared_classifier(None, QUIET).probabilities(data.pairs), data.labels)

@@ -15,14 +15,14 @@ from torch import nn
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.models.paraphrase.adapted import new_classifier
+from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.models.paraphrase.low_rank import LowRankLinear, learned, merge
 from ctx_metrics.models.paraphrase.pair import new_pair_classifier
-from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.models.paraphrase.sequence_classifier import load_tokenizer
 from ctx_metrics.training.paraphrase import learn as paraphrase
-from ctx_metrics.training.paraphrase.learn import ADAPTED, WHOLE, figures, learn
 from ctx_metrics.training.paraphrase.data import LabelledPairs, joined, read_labelled, split
 from ctx_metrics.training.paraphrase.folder import write_model
+from ctx_metrics.training.paraphrase.learn import ADAPTED, WHOLE, figures, learn
 
 QUIET = EngineOptions(quiet=True)
 SMALL = replace(ADAPTED, rank=4, learning_rate=3e-3, epochs=2, batch=8)
@@ -159,7 +159,7 @@ def trained(tiny_bert):
 def test_the_same_seed_gives_the_same_weights_and_another_others(trained, tiny_bert):
     one, two = learned(trained.network), learned(learn(str(tiny_bert), SMALL, TRAIN, DEV, QUIET).network)
     assert all(torch.equal(one[name], two[name]) for name in one)
-    for more in (dict(seed=2), dict(swap=False), dict(weight_decay=0.5), dict(clip=0.01), dict(batch=16)):
+    for more in ({"seed": 2}, {"swap": False}, {"weight_decay": 0.5}, {"clip": 0.01}, {"batch": 16}):
         other = learned(learn(str(tiny_bert), replace(SMALL, **more), TRAIN, DEV, QUIET).network)
         assert any(not torch.equal(one[name], other[name]) for name in one), more
 

@@ -6,7 +6,7 @@ import types
 from importlib.metadata import EntryPoint
 
 import pytest
-from plugin_conftest import A, REF, TOYLEN, add_package, sacrebleu
+from plugin_conftest import REF, TOYLEN, A, add_package, sacrebleu
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
@@ -110,7 +110,7 @@ def test_our_metrics_are_installed():
     module = types.ModuleType("sacrebleu.metrics")
     module.METRICS = {"BLEU": BLEU}
     registry.extend(module)
-    assert list(module.METRICS)[0] == "BLEU" and {"bertr", "comet", "slide"} <= set(module.METRICS.plugins)
+    assert next(iter(module.METRICS)) == "BLEU" and {"bertr", "comet", "slide"} <= set(module.METRICS.plugins)
 
 
 BROKEN = {"broken.py": "raise RuntimeError('first line\\nsecond line')\n"}

@@ -8,8 +8,9 @@ import torch
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import EncodedText
 from ctx_metrics.errors import ModelError
-from ctx_metrics.models.learned import regressor
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
+from ctx_metrics.models.folder import load_weights, read_config
+from ctx_metrics.models.learned import regressor
 from ctx_metrics.models.learned.regressor import (
     FLOOR,
     AlignmentRegressor,
@@ -21,7 +22,6 @@ from ctx_metrics.models.learned.regressor import (
     pooled_vectors,
     predict,
 )
-from ctx_metrics.models.folder import load_weights, read_config
 
 
 def encoded(ids, vectors) -> EncodedText:

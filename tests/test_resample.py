@@ -5,12 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
+from plugin_conftest import DOCIDS, EXAMPLES, REF, A, B, C
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
 from ctx_metrics import DocumentPairedTest, InputError, read_lines, resample_documents
 from ctx_metrics.scoring.base import ContextMetric, SystemResult
-from plugin_conftest import A, B, C, DOCIDS, EXAMPLES, REF
 
 REFERENCES, IDS = ([read_lines(str(EXAMPLES / REF))], read_lines(str(EXAMPLES / DOCIDS)))
 SYSTEMS = [(name, read_lines(str(EXAMPLES / name))) for name in (A, B, C)]
@@ -116,7 +116,7 @@ def test_the_signature_says_it_once_it_was_done():
 
 def test_the_metric_is_still_of_its_class_and_can_be_taken_twice():
     metric = stock(BLEU)
-    assert resample_documents(resample_documents(metric, IDS), IDS[:58] + ["other"]) is metric
+    assert resample_documents(resample_documents(metric, IDS), [*IDS[:58], "other"]) is metric
     assert isinstance(metric, BLEU) and type(metric).__name__ == "BLEU"
     assert len(metric.document_ranges) == 8
     system = SYSTEMS[0][1]

@@ -9,9 +9,8 @@ import toy_translation as toys
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ResourceError
 from ctx_metrics.roundtrip import seq2seq
-from ctx_metrics.roundtrip.translate import back_translator
 from ctx_metrics.roundtrip.options import BackTranslation
-from ctx_metrics.roundtrip.translate import round_trips
+from ctx_metrics.roundtrip.translate import back_translator, round_trips
 
 CPU = EngineOptions(device="cpu", quiet=True)
 

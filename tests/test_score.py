@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.base import Score, Signature
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult, signature_value
 from ctx_metrics.notices import logger
 from ctx_metrics.run.context import Capabilities
+from ctx_metrics.scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult, signature_value
 
 SCORE_KEYS = {"name", "score", "signature", "verbose_score", "confidence", "confidence_mean", "confidence_var"}
 
@@ -27,7 +27,7 @@ def strict(text: str) -> dict:
     return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"), object_pairs_hook=once)
 
 
-def score(value: float, mean: float = None, ci: float = None) -> ContextScore:
+def score(value: float, mean: float | None = None, ci: float | None = None) -> ContextScore:
     made = ContextScore("X", value)
     if mean is not None:
         made._mean, made._ci = mean, ci
@@ -38,8 +38,15 @@ def signature(settings: dict = {}, **arguments) -> ContextSignature:
     return ContextSignature({"num_refs": 1, "settings": settings, **arguments})
 
 
-EVERY = {key: "v" for key in ContextSignature.ABBREVIATIONS}
-FULL = dict(n_bootstrap=1000, seed=12345, test_set="wmt18", langpair="de-en", origlang="de", subset="country:US")
+EVERY = dict.fromkeys(ContextSignature.ABBREVIATIONS, "v")
+FULL = {
+    "n_bootstrap": 1000,
+    "seed": 12345,
+    "test_set": "wmt18",
+    "langpair": "de-en",
+    "origlang": "de",
+    "subset": "country:US",
+}
 
 
 def test_every_key_has_an_abbreviation_of_its_own():

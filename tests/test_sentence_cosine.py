@@ -10,8 +10,8 @@ from ctx_metrics.corpus import Corpus, read_lines
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import PairResult
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.scoring.sentence_cosine import SentenceCosine
 from ctx_metrics.models import hub
+from ctx_metrics.scoring.sentence_cosine import SentenceCosine
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 HYPOTHESES = ["the cat sat on the mat", "a red bird ran home", "", "dog"]

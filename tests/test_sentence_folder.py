@@ -53,14 +53,14 @@ def test_what_is_left_to_the_library(tmp_path, tiny_bert, modules, settings, rea
         ("config.json", {"model_type": "mpnet"}, "'mpnet'"),
     ],
 )
-def test_files_that_ask_for_the_library(tmp_path, mean_model, file, content, reason):  # noqa: F811
+def test_files_that_ask_for_the_library(tmp_path, mean_model, file, content, reason):
     folder = shutil.copytree(mean_model, tmp_path / "model")
     (folder / file).write_text(json.dumps(content))
     with pytest.raises(NotPacked, match=reason):
         packed_layout(folder)
 
 
-def test_prompts_that_are_not_the_default_change_nothing(tmp_path, mean_model):  # noqa: F811
+def test_prompts_that_are_not_the_default_change_nothing(tmp_path, mean_model):
     folder = shutil.copytree(mean_model, tmp_path / "model")
     config = {"default_prompt_name": None, "prompts": {"query": "q: ", "document": ""}}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(config))
@@ -143,7 +143,7 @@ def test_other_broken_folders(tmp_path, tiny_bert):
 # names
 
 
-def test_a_folder(mean_model, tiny_bert, monkeypatch):  # noqa: F811
+def test_a_folder(mean_model, tiny_bert, monkeypatch):
     monkeypatch.chdir(mean_model.parent)
     for name in (str(mean_model), "mean", "./mean/"):
         model = resolve_sentence_model(name)
@@ -174,7 +174,7 @@ def test_the_embedded_model():
         ("LaBSE@refs/pr/1", "sentence-transformers/LaBSE", "refs/pr/1"),
     ],
 )
-def test_hub_names(mean_model, tmp_path, monkeypatch, name, repo, revision):  # noqa: F811
+def test_hub_names(mean_model, tmp_path, monkeypatch, name, repo, revision):
     commit = shutil.copytree(mean_model, tmp_path / ("0123456789abcdef" + "0" * 24))
     asked = []
     monkeypatch.setattr(hub, "_snapshot", lambda *a: asked.append(a) or commit)

@@ -173,7 +173,7 @@ def test_what_the_library_cannot_run_is_said_in_a_line(tmp_path, tiny_bert, monk
 # one pass, one encoder
 
 
-def test_the_encoder_is_shared_with_other_metrics(mean_model):  # noqa: F811
+def test_the_encoder_is_shared_with_other_metrics(mean_model):
     options = EngineOptions(quiet=True, store_mb=7)
     encoder = shared_sentence_encoder(resolve_sentence_model(str(mean_model)), options)
     assert encoder is shared_sentence_encoder(resolve_sentence_model(str(mean_model)), options)
@@ -191,7 +191,7 @@ def test_sentence_vectors_are_of_segments_only():
     assert vector == SentenceVector((0.0, 1.0), "avg") and hash(vector) == hash(SentenceVector((0.0, 1.0), "avg"))
 
 
-def test_a_pickled_encoder_gives_the_same(mean_model):  # noqa: F811
+def test_a_pickled_encoder_gives_the_same(mean_model):
     encoder = encoder_of(mean_model)
     assert values(pickle.loads(pickle.dumps(encoder)).cosines(PAIRS)) == values(encoder.cosines(PAIRS))
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from plugin_conftest import A, COMMAND, REF, python, run, sacrebleu
+from plugin_conftest import COMMAND, REF, A, python, run, sacrebleu
 
 TEXT = ["-b", "-m", "chrf"]
 HEAVY = {

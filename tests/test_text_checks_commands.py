@@ -4,7 +4,7 @@ import re
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import A, B, EXAMPLES, REF, SOURCE, lines_of, run_forked
+from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, lines_of, run_forked
 
 PAGE = EXAMPLES.parent / "docs" / "text-checks.md"
 SHIFTED = "shifted.txt: lines 11-50 fit line+1 of ref.txt better than their own; look for a missing or an added line"
@@ -44,7 +44,7 @@ def said(done) -> list[str]:
     return [line.partition(": ")[2] for line in done.err.splitlines()]
 
 
-def test_score(ctx, folder, monkeypatch):  # noqa: F811
+def test_score(ctx, folder, monkeypatch):
     score = ["score", "-r", "ref.txt", "-m", "bleu", "--only-system", "--format", "tsv", "-q", "-t", "good.txt"]
     monkeypatch.chdir(folder)
     assert said(ctx(*score)) == []
@@ -58,14 +58,14 @@ def test_score(ctx, folder, monkeypatch):  # noqa: F811
     assert float(bad) < float(better) < float(good)
 
 
-def test_pairwise_rank(ctx, folder, monkeypatch):  # noqa: F811
+def test_pairwise_rank(ctx, folder, monkeypatch):
     monkeypatch.chdir(folder)
     rank = ["pairwise", "rank", "ref.txt", "-i", "good.txt", "shifted.txt", "--format", "tsv", "-q", "-l", "de-en"]
     assert SHIFTED in said(ctx(*rank, "--resamples", "10"))
     assert SHIFTED not in said(ctx(*rank, "--resamples", "10", "--no-text-checks"))
 
 
-def test_meta(ctx, folder, monkeypatch):  # noqa: F811
+def test_meta(ctx, folder, monkeypatch):
     monkeypatch.chdir(folder)
     meta = ["meta", "-m", "chrf", "-l", "de-en", "-q", "-p", "seg-pearson", "--test", "none"]
     shifted = SHIFTED.replace("shifted.txt", "shifted/B").replace("ref.txt", "shifted/reference")
@@ -79,7 +79,7 @@ def test_meta(ctx, folder, monkeypatch):  # noqa: F811
 
 
 @pytest.mark.parametrize("kind", ["esim", "pairwise"])
-def test_train(ctx, folder, monkeypatch, kind):  # noqa: F811
+def test_train(ctx, folder, monkeypatch, kind):
     monkeypatch.chdir(folder)
     train = ["train", kind, "--train", "shifted.tsv", "--dev", "missing.tsv", "--out", "model", "-q"]
     shifted = SHIFTED.replace("shifted.txt", "shifted/B").replace("ref.txt", "shifted/reference")
@@ -110,7 +110,7 @@ def test_sacrebleu(folder, tmp_path):
     assert lines["marked"] == [MARKED, "hypotheses, segment 1: dropped the byte-order mark at its start"]
 
 
-def test_the_page_shows_what_is_printed(ctx, tmp_path, monkeypatch):  # noqa: F811
+def test_the_page_shows_what_is_printed(ctx, tmp_path, monkeypatch):
     hypotheses = lines_of(B)
     (tmp_path / REF).write_text("\n".join(lines_of(REF)) + "\n", encoding="utf-8")
     (tmp_path / B).write_text("\n".join(hypotheses) + "\n", encoding="utf-8")
@@ -122,6 +122,6 @@ def test_the_page_shows_what_is_printed(ctx, tmp_path, monkeypatch):  # noqa: F8
     assert done.err + done.out == re.sub(r"^    ", "", shown[1].replace("\n        ", " "), flags=re.M)
 
 
-def test_recorded_texts_get_no_notice(ctx):  # noqa: F811
+def test_recorded_texts_get_no_notice(ctx):
     systems = [path.name for path in sorted(EXAMPLES.glob("system_*"))]
     assert said(ctx("score", "-r", REF, "-m", "chrf", "--format", "tsv", "-q", "-t", *systems)) == []

@@ -4,13 +4,13 @@ import json
 
 import pytest
 from plugin_conftest import (
-    A,
-    B,
-    C,
     DOCIDS,
     EXAMPLES,
     REF,
     SOURCE,
+    A,
+    B,
+    C,
     add_package,
     add_test_set,
     add_toylen,

@@ -3,10 +3,9 @@ import shutil
 
 import numpy as np
 import pytest
+from comet_checkpoints import WORDS
 from hypothesis import given
 from hypothesis import strategies as st
-
-from comet_checkpoints import WORDS
 
 from ctx_metrics.engine.tokenizer import TextTokenizer
 from ctx_metrics.errors import ModelError

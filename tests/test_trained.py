@@ -10,20 +10,19 @@ import stat
 import pytest
 import torch
 from learned_folders import TINY, change, random_network, read, rehash, write_learned
-from safetensors.torch import load_file, save_file
 from pairwise_folders import write_pairwise
+from safetensors.torch import load_file, save_file
 
 from ctx_metrics import COMET, SLIDE
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.metrics.learned import BiLSTM
-from ctx_metrics.metrics.learned import ESIM
+from ctx_metrics.metrics.learned import ESIM, BiLSTM
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
-from ctx_metrics.models.load import load_estimator
+from ctx_metrics.models.folder import FIELDS, load_weights, read_config, write_model
 from ctx_metrics.models.hub import file_sha256
 from ctx_metrics.models.learned.estimator import kind_of, load_learned
 from ctx_metrics.models.learned.regressor import CONFIG_KIND, AlignmentRegressor
-from ctx_metrics.models.folder import FIELDS, load_weights, read_config, write_model
+from ctx_metrics.models.load import load_estimator
 
 QUIET = EngineOptions(quiet=True)
 EXAMPLE = Example("the cat sat", "a cat sat on the mat", "the old cat")

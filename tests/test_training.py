@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
 import torch
+from embedded_fit import Recipe, fit
+from embedded_regressor import DA15_PAIRS, document_windows, read_da_year
 from scipy.stats import pearsonr
 
 from ctx_metrics import BERTR, COMET
-from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, score_set
 from ctx_metrics.models.learned.regressor import predict
 from ctx_metrics.training.quality.data import judgements
-from embedded_regressor import DA15_PAIRS, document_windows, read_da_year
-from embedded_fit import Recipe, fit
 
 
 def test_judgements_and_windows():

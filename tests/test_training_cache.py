@@ -22,10 +22,10 @@ from training_cache_conftest import (
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.errors import ModelError
-from ctx_metrics.training.kept import token_states as module
 from ctx_metrics.training.kept import plan as cache_plan
-from ctx_metrics.training.kept.token_states import EmbeddingCache
+from ctx_metrics.training.kept import token_states as module
 from ctx_metrics.training.kept.plan import groups
+from ctx_metrics.training.kept.token_states import EmbeddingCache
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
@@ -45,7 +45,7 @@ def test_states_are_the_encoders_rounded_to_fp16_without_specials(request, tmp_p
     assert (tmp_path / "c").exists() == on_disk
 
 
-def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_bert):  # noqa: F811
+def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_bert):
     cache = filled(tmp_path / "c", encoder, ["the cat sat on the mat"])
     plain = TextEncoder(tiny_bert)
     states = plain.encode(plain.tokenizer(["the cat sat on the mat"]), [(1,), (3,)])[0]
@@ -53,7 +53,7 @@ def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_
     assert same(cache.states(["the cat sat on the mat"]), [wanted])
 
 
-def test_tensors_own_their_memory(tmp_path, encoder):  # noqa: F811
+def test_tensors_own_their_memory(tmp_path, encoder):
     texts = some_texts(5)
     for cache in (filled(tmp_path / "c", encoder, texts), filled(None, encoder, texts)):
         before = [tensor.clone() for tensor in cache.states(texts)]
@@ -62,7 +62,7 @@ def test_tensors_own_their_memory(tmp_path, encoder):  # noqa: F811
         assert same(cache.states(texts), before)
 
 
-def test_lengths_cut_empty_and_equal_texts(tmp_path, bound_encoder):  # noqa: F811
+def test_lengths_cut_empty_and_equal_texts(tmp_path, bound_encoder):
     texts = [
         "the cat sat on the mat",
         "the cat sat on a mat",
@@ -83,11 +83,11 @@ def test_lengths_cut_empty_and_equal_texts(tmp_path, bound_encoder):  # noqa: F8
     assert torch.equal(first, second)
     assert cache.states([""])[0].shape == (0, 2, 48)
     assert cache.states([]) == [] and cache.lengths([]) == []
-    cache.fill(texts + ["red red red red red"])
+    cache.fill([*texts, "red red red red red"])
     assert cache.cut == 3  # texts that were known are not counted again
 
 
-def test_max_content_is_at_most_the_encoders(tmp_path, encoder):  # noqa: F811
+def test_max_content_is_at_most_the_encoders(tmp_path, encoder):
     long = " ".join(["cat"] * 100)  # 70 positions hold 68 tokens beside the specials
     cache = filled(tmp_path / "c", encoder, [long], max_content=500)
     assert cache.lengths([long]) == [68] and cache.cut == 1
@@ -95,20 +95,20 @@ def test_max_content_is_at_most_the_encoders(tmp_path, encoder):  # noqa: F811
     filled(tmp_path / "c", encoder, [long])  # which is the same bound
 
 
-def test_nothing_but_empty_texts(tmp_path, bound_encoder):  # noqa: F811
+def test_nothing_but_empty_texts(tmp_path, bound_encoder):
     for folder in (tmp_path / "c", None):
         cache = filled(folder, bound_encoder, ["", " "], [])
         assert cache.lengths(["", " "]) == [0, 0] and bound_encoder.batches == []
 
 
-def test_unknown_text(encoder):  # noqa: F811
+def test_unknown_text(encoder):
     cache = filled(None, encoder, ["a cat"])
     for ask in (cache.states, cache.lengths):
         with pytest.raises(KeyError):
             ask(["a dog"])
 
 
-def test_chunks_are_groups_of_the_sorted_texts(small_chunks, bound_encoder):  # noqa: F811
+def test_chunks_are_groups_of_the_sorted_texts(small_chunks, bound_encoder):
     texts = some_texts(80)
     filled(None, bound_encoder, texts)
     # shortest first, each chunk at most 60 tokens with specials, each distinct text once
@@ -119,7 +119,7 @@ def test_chunks_are_groups_of_the_sorted_texts(small_chunks, bound_encoder):  # 
     assert max(sums) <= 60 and all(total + lengths[b] > 60 for total, b in zip(sums, bounds[1:-1]))
 
 
-def test_order_and_repetition_of_texts_do_not_matter(tmp_path, small_chunks, bound_encoder):  # noqa: F811
+def test_order_and_repetition_of_texts_do_not_matter(tmp_path, small_chunks, bound_encoder):
     texts = some_texts(50)
     first = filled(tmp_path / "a", bound_encoder, texts)
     second = filled(tmp_path / "b", bound_encoder, texts[::-1] + texts[:20])
@@ -127,7 +127,7 @@ def test_order_and_repetition_of_texts_do_not_matter(tmp_path, small_chunks, bou
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
-def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encoder):  # noqa: F811
+def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encoder):
     train, dev = some_texts(50, 1), some_texts(50, 2)
     assert set(train) & set(dev)
     cache = filled(tmp_path / "c", bound_encoder, train)
@@ -149,7 +149,7 @@ def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encod
     assert same(again.states(train), before)
 
 
-def test_bound(tmp_path, bound_encoder, caplog):  # noqa: F811
+def test_bound(tmp_path, bound_encoder, caplog):
     texts, dev = (
         some_texts(900, longest=20),
         some_texts(50, 2, longest=20),
@@ -187,7 +187,7 @@ def test_bound(tmp_path, bound_encoder, caplog):  # noqa: F811
     assert len(bound_encoder.batches) == read + chunks - encoded and len(caplog.messages) == 2
 
 
-def test_bound_in_memory(bound_encoder, caplog):  # noqa: F811
+def test_bound_in_memory(bound_encoder, caplog):
     texts = some_texts(900, longest=20)
     wanted = filled(None, bound_encoder, texts).states(texts)
     bound_encoder.batches.clear()
@@ -197,7 +197,7 @@ def test_bound_in_memory(bound_encoder, caplog):  # noqa: F811
     assert same(cache.states(texts), wanted)
 
 
-def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypatch):  # noqa: F811
+def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypatch):
     """Not even for the plans, which then come out the same every time."""
     monkeypatch.setattr(module, "RECENT_BYTES", 0)
     train, dev = some_texts(30, 1), some_texts(30, 2)
@@ -216,7 +216,7 @@ def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypat
     assert same(cache.states(train + dev), wanted)
 
 
-def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeypatch):  # noqa: F811
+def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeypatch):
     """Chunks of the first would fit, but nobody could tell later what they hold."""
     monkeypatch.setattr(cache_plan, "CHUNK_TOKENS", 16)
     train, dev = some_texts(300, 1, longest=3), ["red light on the old tree", "slow bird song"]
@@ -233,7 +233,7 @@ def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeyp
         cache.close()
 
 
-def test_the_bound_counts_every_byte(tmp_path, encoder):  # noqa: F811
+def test_the_bound_counts_every_byte(tmp_path, encoder):
     def size(folder):
         return sum(path.stat().st_size for path in folder.iterdir())
 
@@ -246,7 +246,7 @@ def test_the_bound_counts_every_byte(tmp_path, encoder):  # noqa: F811
         assert size(tmp_path / str(room)) <= cache.limit
 
 
-def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encoder, monkeypatch):  # noqa: F811
+def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encoder, monkeypatch):
     monkeypatch.setattr(module, "RECENT_BYTES", 60 * TOKEN)  # one chunk
     texts = some_texts(60)
     cache = filled(None, bound_encoder, texts, limit_mb=0)
@@ -255,7 +255,7 @@ def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encod
     assert sum(bound_encoder.batches) == len(set(texts))
 
 
-def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, tiny_bert):  # noqa: F811
+def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, tiny_bert):
     texts = some_texts(40)
     wanted = filled(None, TextEncoder(tiny_bert), texts).states(texts)
     tokens = encoder.tokenizer(texts[:1])[0]
@@ -274,7 +274,7 @@ def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, ti
     assert encoder.store is store
 
 
-def test_progress_counts_what_is_encoded(tmp_path, encoder):  # noqa: F811
+def test_progress_counts_what_is_encoded(tmp_path, encoder):
     said = []
 
     @contextmanager
@@ -288,7 +288,7 @@ def test_progress_counts_what_is_encoded(tmp_path, encoder):  # noqa: F811
     assert said == [("encoding", 2), ("development", 1)]
 
 
-def test_states_that_fp16_cannot_hold(bound_encoder):  # noqa: F811
+def test_states_that_fp16_cannot_hold(bound_encoder):
     encode = bound_encoder.encode
     bound_encoder.encode = lambda tokens, readouts: [
         {k: v * 1e6 for k, v in s.items()} for s in encode(tokens, readouts)
@@ -297,7 +297,7 @@ def test_states_that_fp16_cannot_hold(bound_encoder):  # noqa: F811
         filled(None, bound_encoder, ["a cat"])
 
 
-def test_many_texts_are_tokenized_in_turns(tmp_path, bound_encoder, monkeypatch):  # noqa: F811
+def test_many_texts_are_tokenized_in_turns(tmp_path, bound_encoder, monkeypatch):
     texts = [*some_texts(50), "", " ".join(["cat"] * 80)]
     wanted = filled(None, bound_encoder, texts)
     monkeypatch.setattr(module, "TOKENIZED_AT_ONCE", 7)

@@ -29,7 +29,7 @@ from ctx_metrics.training.kept import token_states as module
 from ctx_metrics.training.kept.token_states import EmbeddingCache
 
 
-def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder, monkeypatch, caplog):  # noqa: F811
+def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder, monkeypatch, caplog):
     train, dev = some_texts(40, 1), some_texts(30, 2)
     copies = []
 
@@ -62,7 +62,7 @@ def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder,
     assert not caplog.messages
 
 
-def test_interrupted_and_filled_again_in_one_process(tmp_path, small_chunks, bound_encoder):  # noqa: F811
+def test_interrupted_and_filled_again_in_one_process(tmp_path, small_chunks, bound_encoder):
     texts = some_texts(60)
     wanted = filled(None, bound_encoder, texts).states(texts)
     chunks = len(bound_encoder.batches)
@@ -82,7 +82,7 @@ def test_interrupted_and_filled_again_in_one_process(tmp_path, small_chunks, bou
     assert len(bound_encoder.batches) == chunks  # all were kept
 
 
-def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_encoder):  # noqa: F811
+def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_encoder):
     """A text belongs to the plan that had it first, also when it is first encoded for somebody else."""
     texts = some_texts(60)
     others = texts[30:] + some_texts(30, seed=5)
@@ -103,7 +103,7 @@ def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_e
     assert same(filled(tmp_path / "c", bound_encoder, texts).states(texts), wanted)
 
 
-def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):  # noqa: F811
+def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):
     with pytest.raises(InputError) as caught:
         EmbeddingCache(folder, encoder, layers, ckpt, max_content)
     message = str(caught.value)
@@ -111,7 +111,7 @@ def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):  # noq
     return message
 
 
-def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):  # noqa: F811
+def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):
     filled(tmp_path / "c", encoder, ["a cat"]).close()
     before = contents(tmp_path / "c")
     assert "ckpt 0123456789ab, not ffffffffffff" in refusal(tmp_path / "c", encoder, ckpt="f" * 12)
@@ -135,7 +135,7 @@ def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):  #
     assert contents(tmp_path / "c") == before
 
 
-def test_identity_file(tmp_path, encoder):  # noqa: F811
+def test_identity_file(tmp_path, encoder):
     filled(tmp_path / "deep" / "c", encoder, ["a cat"])
     assert json.loads((tmp_path / "deep" / "c" / "cache.json").read_text()) == {
         "format": 2,
@@ -148,7 +148,7 @@ def test_identity_file(tmp_path, encoder):  # noqa: F811
     }
 
 
-def test_folder_of_something_else(tmp_path, encoder):  # noqa: F811
+def test_folder_of_something_else(tmp_path, encoder):
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "draft.tmp").write_text("mine")
     assert "no embedding cache, and not empty" in refusal(tmp_path, encoder)
@@ -156,7 +156,7 @@ def test_folder_of_something_else(tmp_path, encoder):  # noqa: F811
     assert "notes.txt is a file, and a folder must be there" in refusal(tmp_path / "notes.txt", encoder)
 
 
-def test_killed_before_the_first_file(tmp_path, encoder):  # noqa: F811
+def test_killed_before_the_first_file(tmp_path, encoder):
     (tmp_path / "lock").touch()
     (tmp_path / ".half.tmp").mkdir()
     (tmp_path / ".half.tmp" / "cache.json").write_text("{")
@@ -164,7 +164,7 @@ def test_killed_before_the_first_file(tmp_path, encoder):  # noqa: F811
     assert not (tmp_path / ".half.tmp").exists()
 
 
-def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):  # noqa: F811
+def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):
     first = filled(tmp_path / "c", encoder, ["a cat"])
     assert "is in use by another process" in refusal(tmp_path / "c", TextEncoder(tiny_bert))
     first.fill(["a dog"])
@@ -172,14 +172,14 @@ def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):  # noqa: F811
     filled(tmp_path / "c", encoder, ["a cat"])
 
 
-def test_a_refused_folder_is_free_again(tmp_path, encoder):  # noqa: F811
+def test_a_refused_folder_is_free_again(tmp_path, encoder):
     filled(tmp_path / "c", encoder, ["a cat"]).close()
     refusal(tmp_path / "c", encoder, layers=(1,))
     filled(tmp_path / "c", encoder, ["a cat"])
 
 
 @pytest.mark.parametrize("keep", [0, 1, 0.3, 0.99])
-def test_states_file_cut_short(tmp_path, small_chunks, bound_encoder, caplog, keep):  # noqa: F811
+def test_states_file_cut_short(tmp_path, small_chunks, bound_encoder, caplog, keep):
     texts = some_texts(60)
     cache = filled(tmp_path / "c", bound_encoder, texts)
     wanted, before, chunks = cache.states(texts), contents(tmp_path / "c"), len(bound_encoder.batches)
@@ -207,7 +207,7 @@ def flip(path, at):
 
 @pytest.mark.parametrize("at", [0, 0.37, 0.5, 0.99, 1])
 @pytest.mark.parametrize("bound", [{}, {"limit_mb": 0}])
-def test_a_bit_that_the_disk_has_changed(tmp_path, small_chunks, bound_encoder, caplog, at, bound):  # noqa: F811
+def test_a_bit_that_the_disk_has_changed(tmp_path, small_chunks, bound_encoder, caplog, at, bound):
     """Its chunk is encoded again, also where there is no room to keep it; a later run finds it sound."""
     texts, path = some_texts(60), tmp_path / "c" / "states.f16"
     cache = filled(tmp_path / "c", bound_encoder, texts)
@@ -226,7 +226,7 @@ def test_a_bit_that_the_disk_has_changed(tmp_path, small_chunks, bound_encoder, 
     assert same(again.states(texts), wanted) and caplog.messages == [said] * bool(bound)
 
 
-def test_a_bit_of_what_says_which_chunks_are_finished(tmp_path, small_chunks, bound_encoder, caplog):  # noqa: F811
+def test_a_bit_of_what_says_which_chunks_are_finished(tmp_path, small_chunks, bound_encoder, caplog):
     """Another chunk's number, or another checksum."""
     texts = some_texts(60)
     cache = filled(tmp_path / "c", bound_encoder, texts)
@@ -241,7 +241,7 @@ def test_a_bit_of_what_says_which_chunks_are_finished(tmp_path, small_chunks, bo
         assert any("the file is damaged" in said for said in caplog.messages)
 
 
-def test_a_bit_of_a_plan(tmp_path, encoder):  # noqa: F811
+def test_a_bit_of_a_plan(tmp_path, encoder):
     filled(tmp_path / "c", encoder, some_texts(20)).close()
     path = tmp_path / "c" / "plan-0000.safetensors"
     for at in (0.6, 1):
@@ -252,14 +252,14 @@ def test_a_bit_of_a_plan(tmp_path, encoder):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["cache.json", "plan-0000.safetensors"])
-def test_damaged_files(tmp_path, encoder, name):  # noqa: F811
+def test_damaged_files(tmp_path, encoder, name):
     filled(tmp_path / "c", encoder, some_texts(20)).close()
     path = tmp_path / "c" / name
     os.truncate(path, path.stat().st_size - 2)
     assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged; ")
 
 
-def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):  # noqa: F811
+def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):
     filled(tmp_path / "c", encoder, some_texts(40), some_texts(40, 2)).close()
     shutil.copytree(tmp_path / "c", tmp_path / "d")
     (tmp_path / "c" / "plan-0000.safetensors").unlink()
@@ -269,7 +269,7 @@ def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):  #
     assert "finished: the file does not fit its plans" in refusal(tmp_path / "d", encoder)
 
 
-def test_disk_full(tmp_path, small_chunks, bound_encoder, monkeypatch):  # noqa: F811
+def test_disk_full(tmp_path, small_chunks, bound_encoder, monkeypatch):
     texts = some_texts(60)
     wanted = filled(None, bound_encoder, texts).states(texts)
     cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)

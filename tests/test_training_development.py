@@ -3,11 +3,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from embedded_regressor import DA15_PAIRS
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.training.quality.development import read_development
-from embedded_regressor import DA15_PAIRS
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_tau_against_counting(put):
     path = put("t.tsv", "system|seg|mt|ref|score", *(f"S{s}|{k}|m{k}.{s}|r{k}|{score}" for k, s, score in rows))
     found = read_development([path], "darr", threshold=2)
     values = random.integers(0, 3, len(rows)).astype(float)
-    value = {text: value for text, value in zip(found.hypotheses, values)}
+    value = dict(zip(found.hypotheses, values))
     right = pairs = 0
     for (k, s, score), (other_k, t, other) in combinations(rows, 2):
         if k == other_k and abs(score - other) >= 2:

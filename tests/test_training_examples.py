@@ -4,9 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from embedded_regressor import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
 
 from ctx_metrics.errors import InputError
-from embedded_regressor import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
 from ctx_metrics.training.quality.examples import FLAT, read_training_set, standardised
 
 

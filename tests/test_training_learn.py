@@ -12,11 +12,11 @@ from ctx_metrics.cli.train import some_rows
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.meta.scoring import MetricSettings
-from ctx_metrics.models.learned.estimator import LearnedEstimator
 from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.learned.estimator import LearnedEstimator
 from ctx_metrics.models.learned.regressor import AlignmentRegressor
-from ctx_metrics.training.quality import learn as learn_module
 from ctx_metrics.training.kept.token_states import EmbeddingCache
+from ctx_metrics.training.quality import learn as learn_module
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.learn import STATE, Architecture, digest, learn
@@ -36,7 +36,7 @@ def data(tmp_path_factory):
 
 
 def small(kind, encoder, **more) -> Architecture:
-    sizes = {} if kind == "comet" else dict(projection=5, layers=[1, 3])
+    sizes = {} if kind == "comet" else {"projection": 5, "layers": [1, 3]}
     return Architecture(kind, str(encoder), hidden=4, feedforward=6, **{**sizes, **more})
 
 

@@ -14,11 +14,11 @@ from torch import nn
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.learned.networks import NETWORKS, Shape
-from ctx_metrics.training.quality import trainer as trainer_module
 from ctx_metrics.training.batches import epoch_batches
+from ctx_metrics.training.interruption import deferred
+from ctx_metrics.training.quality import trainer as trainer_module
 from ctx_metrics.training.quality.examples import TrainingSet
 from ctx_metrics.training.quality.inputs import PairInputs
-from ctx_metrics.training.interruption import deferred
 from ctx_metrics.training.quality.losses import pairwise_hinge, squared_error
 from ctx_metrics.training.quality.recipe import Recipe
 from ctx_metrics.training.quality.trainer import Trainer

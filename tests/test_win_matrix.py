@@ -5,12 +5,12 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from matplotlib.colors import to_rgba  # noqa: E402
+from matplotlib.colors import to_rgba
 
-from ctx_metrics.meta import plots  # noqa: E402
-from ctx_metrics.meta.measures.bradley_terry import Ranking, rank  # noqa: E402
-from ctx_metrics.meta.plots.figure import BLUE, VERMILION  # noqa: E402
-from ctx_metrics.meta.plots.win_matrix import short_names, win_matrix  # noqa: E402
+from ctx_metrics.meta import plots
+from ctx_metrics.meta.measures.bradley_terry import Ranking, rank
+from ctx_metrics.meta.plots.figure import BLUE, VERMILION
+from ctx_metrics.meta.plots.win_matrix import short_names, win_matrix
 
 NAN = float("nan")
 # strongest is the second, then the third; only the second over the first is significant
@@ -35,7 +35,7 @@ def ticks(axis) -> list[str]:
 
 def test_cells_are_wins_of_rows_by_strength():
     figure = win_matrix(["a$", "b", "c"], RANKING, "three systems")
-    cells, dots, scale = figure.axes
+    cells, _dots, scale = figure.axes
     assert ticks(cells.yaxis) == ["1  b", "1  c", "2  a\\$"] and ticks(cells.xaxis) == ["b", "c", "a\\$"]
     written = {tuple(map(int, text.get_position()[::-1])): text for text in cells.texts}
     assert {place: text.get_text() for place, text in written.items()} == {

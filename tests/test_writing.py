@@ -13,8 +13,8 @@ from disk_faults import at_most, refused
 from ctx_metrics import InputError
 from ctx_metrics.models.comet.convert import convert
 from ctx_metrics.models.folder import write_model
-from ctx_metrics.training.state import TrainingState, write_state
 from ctx_metrics.training.quality.teacher import _write as write_scores
+from ctx_metrics.training.state import TrainingState, write_state
 from ctx_metrics.writing import check_writable, is_stream, replacing, write_tensors, write_whole
 
 

@@ -185,18 +185,18 @@ def _of_codes(tokenizer_class: str, codes: list[str]) -> Path:
 
 
 def _sizes() -> dict:
-    return dict(
-        d_model=32,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=48,
-        decoder_ffn_dim=48,
-        max_position_embeddings=64,
-        dropout=0.0,
-        attention_dropout=0.0,
-    )
+    return {
+        "d_model": 32,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48,
+        "max_position_embeddings": 64,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
+    }
 
 
 def _sentencepiece() -> bytes:

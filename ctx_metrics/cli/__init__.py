@@ -34,7 +34,7 @@ SUBCOMMANDS = {
 WRITTEN = {"output": "-o", "plot": "--plot"}  # attributes of files that a subcommand writes
 
 
-def main(argv: Optional[Sequence[str]] = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code: 0, or 1 with one line on stderr. Wrong usage exits with 2."""
     argv = sys.argv[1:] if argv is None else list(argv)
     # so that `| head` ends the command, as it does sacrebleu's; a thread that calls this cannot choose it

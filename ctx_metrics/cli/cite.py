@@ -9,7 +9,7 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from ..notices import notice
 
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
     """A metric to cite, and the name of the model that it ran, None where it is not told."""
 
     metric: str
-    model: Optional[str] = None
+    model: str | None = None
 
 
 def asked(text: str) -> Asked:
@@ -114,7 +114,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def papers(metric: str, model: Optional[str]) -> list[str]:
+def papers(metric: str, model: str | None) -> list[str]:
     """The keys of a metric's papers and of its model's; says what is to be known of the model."""
     if metric not in WITH_MODEL or model is None:
         if metric == "comet":

@@ -14,7 +14,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from ..errors import CtxMetricsError
 from ..notices import counted
@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
     name: str
     text: str
-    fault: Optional[str] = None
+    fault: str | None = None
     mend: str = ""
 
 
@@ -169,8 +169,8 @@ def embedded() -> Iterator[Finding]:
     """The encoder and the models over it that need no download, by the hash of their weights."""
     try:
         from ..models.estimator import EMBEDDED_FOLDER
-        from ..models.hub import EMBEDDED, file_sha256, resolve
         from ..models.folder import WEIGHTS, read_config
+        from ..models.hub import EMBEDDED, file_sha256, resolve
     except Exception as error:  # as above
         yield Finding("models", "", f"cannot be imported: {error}", "mend the versions above")
         return

@@ -11,15 +11,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..notices import notice
 from ..writing import check_writable, write_whole
 
 if TYPE_CHECKING:
-    from ..run.streams import Segments
     from ..pseudo_references.selection import Selection
+    from ..run.streams import Segments
 
 FORMATS = ("text", "jsonl")
 SCORES = "scores.tsv"
@@ -38,8 +38,8 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    from ..run.flags import add_engine_arguments
     from ..pseudo_references.options import add_pseudo_arguments
+    from ..run.flags import add_engine_arguments
     from .common.inputs import language_pair
 
     parser.usage, parser.epilog = USAGE, EXAMPLES
@@ -175,7 +175,7 @@ def scores(selection: "Selection") -> str:
 
 
 def report(
-    selection: "Selection", systems: "Sequence[Segments]", shares: Sequence[Sequence[float]], guard: Optional[float]
+    selection: "Selection", systems: "Sequence[Segments]", shares: Sequence[Sequence[float]], guard: float | None
 ) -> str:
     """What the command prints: lines kept and dropped, and with systems under test the guard's shares, in per cent."""
     from .common.output import table

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import notice
-from ..run.flags import add_engine_arguments
-from ..run.flag_types import positive
 from ..run.context import build, capabilities
+from ..run.flag_types import add_text_arguments, output_file, positive, probability, seed
+from ..run.flags import add_engine_arguments
 from ..run.streams import Segments, check_lengths, names_fault, system_names
 from ..writing import check_writable
 from .common import output
-from ..run.flag_types import add_text_arguments, output_file, seed
 from .common.inputs import Inputs, check_context, inputs_of, language_pair, read_files
-from ..run.flag_types import probability
 
 if TYPE_CHECKING:
     from ..meta.measures.bradley_terry import Ranking
@@ -276,8 +274,8 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Nam
 def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
     """The ranking, the matrix, what they mean, and the signature."""
     from ..meta.measures.bradley_terry import PRIOR
-    from ..meta.plots.win_matrix import short_names
     from ..meta.output.tables import WIDTH
+    from ..meta.plots.win_matrix import short_names
 
     decimals = output.DECIMALS["table"] if args.width is None else args.width
     order, level = ranking.order, f"{100 * ranking.confidence:g} %"

@@ -9,19 +9,17 @@ from collections.abc import Sequence
 from math import isnan
 from os.path import expanduser
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
-from ..run.flag_types import file_or_share, rank
 from ..errors import InputError
 from ..notices import notice
+from ..run.flag_types import above_0, at_least_0, file_or_share, output_file, patience, positive, rank, seed
 from ..run.flags import add_engine_arguments
-from ..run.flag_types import positive
 from ..writing import check_writable, leftovers, remove_leftovers, write_whole
-from ..run.flag_types import above_0, at_least_0, output_file, patience, seed
 
 if TYPE_CHECKING:
-    from ..training.paraphrase.learn import ParaphraseRecipe
     from ..training.paraphrase.data import LabelledPairs
+    from ..training.paraphrase.learn import ParaphraseRecipe
 
 EPILOG = """\
 examples:
@@ -174,11 +172,11 @@ def _train(args: Namespace) -> int:
 def _learn(args: Namespace) -> int:
     from ..language import guard_english
     from ..training.card import Source
-    from ..training.quality.data import data_sha256
-    from ..training.quality.learn import STATE
-    from ..training.paraphrase.learn import learn
     from ..training.paraphrase.data import joined, read_labelled, split
     from ..training.paraphrase.folder import CARD, card, write_model
+    from ..training.paraphrase.learn import learn
+    from ..training.quality.data import data_sha256
+    from ..training.quality.learn import STATE
     from .common import output
     from .common.trainings import name_of
 
@@ -239,8 +237,8 @@ def _check_out(out: Path, overwrite: bool) -> None:
 
 
 def _score(args: Namespace) -> int:
-    from ..language import guard_english
     from ..judgements.readers.sentence_pairs import say_empty
+    from ..language import guard_english
     from ..models.paraphrase.classifier import MAX_LENGTH, ParaphraseClassifier
     from .common import output
 
@@ -270,7 +268,7 @@ def _score(args: Namespace) -> int:
     return 0
 
 
-def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], Optional[LabelledPairs]]":
+def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
     """The pairs of one file, with their labels where it has them, or of two."""
     from ..corpus import read_lines
     from ..judgements.readers.rows import header_of, read_rows

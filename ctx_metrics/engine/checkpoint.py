@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from .opening import file_hashes, opening, read_json, same_hashes, shown
@@ -127,7 +127,7 @@ def checked_config(config: dict, folder: Path) -> dict:
     return config
 
 
-def _is_number(value: Any, kinds: Union[type, tuple[type, ...]]) -> bool:
+def _is_number(value: Any, kinds: type | tuple[type, ...]) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
@@ -151,7 +151,7 @@ def check_size(config: dict, folder: Path, files: Sequence[Path]) -> None:
 
 
 @contextmanager
-def opening_foreign(folder: Path, says: str, encoder: Optional[Path] = None) -> Iterator[None]:
+def opening_foreign(folder: Path, says: str, encoder: Path | None = None) -> Iterator[None]:
     """`opening` for a folder that another library reads in the block, after a look at its weights and config.json.
 
     encoder    the folder of these, where it is another
@@ -177,7 +177,7 @@ def _check_foreign(folder: Path) -> None:
     width = max(config.get(key, 1) for key in ("hidden_size", "d_model", "dim"))
     for key, value in config.items():
         # some models' layers share their tensors
-        if "layer" in key and value > 100 * tensors or key in _ROWS and value * width > size:
+        if ("layer" in key and value > 100 * tensors) or (key in _ROWS and value * width > size):
             raise ModelError(
                 f"config.json gives {shown(value)} for {key}, more than {tensors} tensors of {size} bytes hold"
             )
@@ -287,7 +287,7 @@ def checked_tensor(
     tensor: Any,
     name: str,
     path: Path,
-    shape: Optional[tuple[int, ...]] = None,
+    shape: tuple[int, ...] | None = None,
     finite: bool = True,
     mend: str = "fetch it again",
 ) -> "torch.Tensor":
@@ -326,7 +326,7 @@ class SafeTensors(Mapping):
         from safetensors import safe_open  # not above, as torch in load_file
 
         with opening(path), safe_open(path, "pt") as file:
-            self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}
+            self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
     def __getitem__(self, name: str) -> "torch.Tensor":
         if name not in self.shapes:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple
 
 import torch
 from tqdm import tqdm
@@ -38,7 +38,7 @@ class TextEncoder:
     Weights are loaded at the first text, and only as many layers as were asked for.
     """
 
-    def __init__(self, checkpoint: Union[Path, EncoderFolder], options: EngineOptions = EngineOptions()):
+    def __init__(self, checkpoint: Path | EncoderFolder, options: EngineOptions = EngineOptions()):
         if isinstance(checkpoint, (str, Path)):
             checkpoint = EncoderFolder(Path(checkpoint))
         self.checkpoint, self.quiet = checkpoint, options.quiet
@@ -51,9 +51,9 @@ class TextEncoder:
         self.width = self.config["hidden_size"]
         self.max_content = self.config["max_position_embeddings"] - first_position(self.config) - 2
         self._readouts: dict[ReadoutKey, None] = {}  # a set that keeps its order
-        self._tokenizer: Optional[TextTokenizer] = None
-        self._network: Optional[PackedEncoder] = None
-        self._bar: Optional[tqdm] = None
+        self._tokenizer: TextTokenizer | None = None
+        self._network: PackedEncoder | None = None
+        self._bar: tqdm | None = None
 
     def __getstate__(self):
         # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then

@@ -1,7 +1,7 @@
 """The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is read."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Optional, Union
+from typing import Union
 
 import numpy as np
 import torch
@@ -45,7 +45,7 @@ class EncoderLayer:
         self.output_norm = norm("LayerNorm" if pre_norm else "output.LayerNorm")
 
     def __call__(
-        self, hidden: torch.Tensor, packed: PackedTokens, attention: Attention, first: Optional[torch.Tensor]
+        self, hidden: torch.Tensor, packed: PackedTokens, attention: Attention, first: torch.Tensor | None
     ) -> torch.Tensor:
         """The layer's output: of all rows, or of the rows `first` alone (each sequence's first token)."""
         rows, width = hidden.shape
@@ -129,7 +129,7 @@ class PackedEncoder:
         self,
         sequences: Sequence[np.ndarray],
         readouts: Iterable[ReadoutKey],
-        seconds: Optional[Sequence[Optional[int]]] = None,
+        seconds: Sequence[int | None] | None = None,
     ) -> "LayersRead":
         """What is read of the hidden layers of token id sequences, specials included; equal lengths must be adjacent.
 
@@ -163,7 +163,7 @@ class PackedEncoder:
         more = fixed_rows(len(packed.starts)) - len(packed.starts) if self.rounded else 0
         return F.pad(packed.starts, (0, more))
 
-    def _embedded(self, packed: PackedTokens, seconds: Optional[Sequence[Optional[int]]]) -> torch.Tensor:
+    def _embedded(self, packed: PackedTokens, seconds: Sequence[int | None] | None) -> torch.Tensor:
         """The embedding layer's output, [rows, width]."""
         places = np.zeros(packed.rows, np.int64)
         places[: packed.total] = np.concatenate([self._positions(sequence) for sequence in packed.sequences])

@@ -3,8 +3,7 @@
 import logging
 import mmap
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Optional
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -49,15 +48,15 @@ class PrepackedLinear(Linear):
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "gelu", [], "none")
 
 
-@lru_cache(maxsize=None)
-def prepacking_fault() -> Optional[str]:
+@cache
+def prepacking_fault() -> str | None:
     """Why prepacked linears cannot be used on this machine, or None when their self-test against F.linear passes."""
     fault = _self_test()
     logger.debug("CPU linear layers: %s", f"F.linear ({fault})" if fault else "oneDNN, prepacked")
     return fault
 
 
-def _self_test() -> Optional[str]:
+def _self_test() -> str | None:
     if not torch.backends.mkldnn.is_available():
         return "torch was built without oneDNN"
     generator = torch.Generator().manual_seed(1)

@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from dataclasses import dataclass
-from typing import Optional
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class EngineOptions:
 
     device: str = "auto"
     dtype: str = "fp32"
-    batch_tokens: Optional[int] = None
+    batch_tokens: int | None = None
     store_mb: int = 384
     quiet: bool = False
 

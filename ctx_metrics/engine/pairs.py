@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple, Optional, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def map_pairs(
     pairs: Sequence[tuple[str, str]],
     mixes: Iterable[ReadoutKey],
     function: Callable[[Sequence[EncodedPair]], Sequence[Value]],
-    max_content: Optional[int] = None,
+    max_content: int | None = None,
     label: str = "encoding",
     unit: str = SEGMENT,
 ) -> list[PairResult]:
@@ -111,9 +111,7 @@ class TokenizedPair(NamedTuple):
         return all(side.content for side in self)
 
 
-def _tokenized(
-    pairs: Sequence[tuple[str, str]], encoder: TextEncoder, max_content: Optional[int]
-) -> list[TokenizedPair]:
+def _tokenized(pairs: Sequence[tuple[str, str]], encoder: TextEncoder, max_content: int | None) -> list[TokenizedPair]:
     """The pairs' token ids."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     tokens = dict(zip(texts, encoder.tokenizer(texts, max_content)))

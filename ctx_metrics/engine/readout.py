@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Optional, Union
 
 import numpy as np
 import torch
@@ -89,7 +88,7 @@ class Readout(ABC):
         return False
 
     @property
-    def unit(self) -> Optional[str]:
+    def unit(self) -> str | None:
         """Which texts are read when another metric has them encoded: "segment", "window", or None for all."""
         return None
 
@@ -98,7 +97,7 @@ class Readout(ABC):
         """A fresh accumulator for one batch."""
 
 
-def readout_of(key: Union[LayerMix, Readout]) -> Readout:
+def readout_of(key: LayerMix | Readout) -> Readout:
     """The readout that a key stands for: itself, or the mean of a tuple of layers."""
     return key if isinstance(key, Readout) else TokenStates(key)
 
@@ -120,7 +119,7 @@ class TokenStates(Readout):
 class _TokenStates(Accumulator):
     def __init__(self, readout: TokenStates, packed: PackedTokens):
         self.readout, self.packed = readout, packed
-        self.sum: Optional[torch.Tensor] = None
+        self.sum: torch.Tensor | None = None
 
     def add(self, number, hidden, first_only):
         if number in self.readout.layers:
@@ -147,8 +146,8 @@ class PooledMix(Readout):
     weights: tuple[float, ...]
     pooling: str
     layer_norm: bool = False
-    pad: Optional[int] = None
-    separator: Optional[int] = None
+    pad: int | None = None
+    separator: int | None = None
 
     @property
     def last(self) -> int:
@@ -165,9 +164,7 @@ class PooledMix(Readout):
 class _PooledMix(Accumulator):
     def __init__(self, readout: PooledMix, packed: PackedTokens):
         self.readout, self.packed = readout, packed
-        self.mixed: Optional[torch.Tensor] = (
-            None  # of first tokens [sequences, width], else of all tokens [total, width]
-        )
+        self.mixed: torch.Tensor | None = None  # of first tokens [sequences, width], else of all tokens [total, width]
         self.owners = packed.owners if readout.layer_norm else None
 
     def add(self, number, hidden, first_only):
@@ -212,7 +209,7 @@ class _PooledMix(Accumulator):
             )
         return list(pooled.cpu().unbind())
 
-    def _masks(self) -> Optional[tuple[torch.Tensor, torch.Tensor]]:
+    def _masks(self) -> tuple[torch.Tensor, torch.Tensor] | None:
         """Which tokens are pooled, and which count in avg's number of tokens (bool, both [total]); None if all are."""
         kept = [self._kept(sequence) for sequence in self.packed.sequences]
         if all(counted.all() and pooled.all() for pooled, counted in kept):

@@ -3,7 +3,7 @@
 import mmap
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import torch
 
@@ -29,9 +29,9 @@ class EmbeddingStore:
         self.size = 0
         self._entries: dict[Hashable, KeptStates] = {}
         self._slabs: OrderedDict[Slab, None] = OrderedDict()  # a set that keeps its order
-        self._open: Optional[Slab] = None  # the one that is being filled
+        self._open: Slab | None = None  # the one that is being filled
 
-    def get(self, key: Hashable, readouts: Iterable[ReadoutKey]) -> Optional[States]:
+    def get(self, key: Hashable, readouts: Iterable[ReadoutKey]) -> States | None:
         """The states of a text if all these readouts are kept, else None."""
         states = self._entries.get(key)
         if states is None or not states.keys() >= set(readouts):

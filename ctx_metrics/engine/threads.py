@@ -3,7 +3,6 @@
 import os
 from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Optional
 
 # Threads of libgomp wait in a loop. Beside other processes, the default of its many turns makes two threads slower than one;
 # at 10,000 they are faster there, and on an idle machine no slower by more than 3 %.
@@ -23,7 +22,7 @@ def set_spins(environment: MutableMapping[str, str] = os.environ) -> None:
         environment["GOMP_SPINCOUNT"] = str(SPINS)
 
 
-def threads(default: int, cores: int, quota: Optional[float], environment: MutableMapping[str, str]) -> int:
+def threads(default: int, cores: int, quota: float | None, environment: MutableMapping[str, str]) -> int:
     """The number of threads for `default` ones of torch's: no more than the process may use, unless the user chose it.
 
     cores    that the process may run on
@@ -55,7 +54,7 @@ def limit_threads() -> None:
 _limited = False
 
 
-def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> Optional[float]:
+def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> float | None:
     """The cores that the process's control group may use (cgroup v2's cpu.max, v1's cpu.cfs_quota_us); None: all.
 
     root    where control groups are mounted

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class TokenIds(NamedTuple):
 
     ids: np.ndarray
     cut: int
-    second: Optional[int] = None
+    second: int | None = None
 
     @property
     def key(self) -> bytes:
@@ -57,7 +57,7 @@ class TextTokenizer:
     most    content tokens that the model can read of a text; None: any number
     """
 
-    def __init__(self, folder: Path, most: Optional[int] = None):
+    def __init__(self, folder: Path, most: int | None = None):
         from tokenizers import Tokenizer
 
         self._most = most
@@ -93,7 +93,7 @@ class TextTokenizer:
         """That token as a string, which the tokenizer reads as the token wherever it stands in a text."""
         return self.backend.id_to_token(self._last)
 
-    def __call__(self, texts: Sequence[str], max_content: Optional[int] = None) -> list[TokenIds]:
+    def __call__(self, texts: Sequence[str], max_content: int | None = None) -> list[TokenIds]:
         """Token ids of each text, cut at the end to `max_content` content tokens and to what the model can read."""
         kept = min((limit for limit in (max_content, self._most) if limit), default=None)
         encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)

@@ -26,11 +26,11 @@ NO_SETTINGS = frozenset([*Signature({"num_refs": 1}).info, "ctx", "torch", "toke
 
 def feature_scores(
     features: Sequence[Feature],
-    systems: Sequence[Sequence[Optional[str]]],
-    references: Sequence[Sequence[Optional[str]]],
-    sources: Optional[Sequence[str]] = None,
-    source_lang: Optional[str] = None,
-    target_lang: Optional[str] = None,
+    systems: Sequence[Sequence[str | None]],
+    references: Sequence[Sequence[str | None]],
+    sources: Sequence[str] | None = None,
+    source_lang: str | None = None,
+    target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> np.ndarray:
     """The features of each system's output for each segment, as the metrics give them: float64 [systems, segments, columns].
@@ -107,8 +107,8 @@ class FeatureSettings(NamedTuple):
 
 def feature_signatures(
     features: Sequence[Feature],
-    source_lang: Optional[str] = None,
-    target_lang: Optional[str] = None,
+    source_lang: str | None = None,
+    target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> list[str]:
     """The signatures alone of feature_settings.
@@ -123,8 +123,8 @@ def feature_signatures(
 
 def feature_settings(
     features: Sequence[Feature],
-    source_lang: Optional[str] = None,
-    target_lang: Optional[str] = None,
+    source_lang: str | None = None,
+    target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> list[FeatureSettings]:
     """What each feature's values depend on; raises what a metric raises that cannot be made."""

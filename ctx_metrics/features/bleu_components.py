@@ -1,7 +1,6 @@
 """The numbers that a sentence's BLEU is made of, one by one: the BLEUCOMP features of Guzman et al. (2015)."""
 
 from collections.abc import Sequence
-from typing import Optional
 
 import numpy as np
 from sacrebleu.metrics import BLEU
@@ -22,9 +21,9 @@ class BLEUComponents(BLEU):
     def __init__(
         self,
         lowercase: bool = False,
-        tokenize: Optional[str] = None,
+        tokenize: str | None = None,
         trg_lang: str = "",
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Sequence[Sequence[str | None]] | None = None,
     ):
         super().__init__(lowercase=lowercase, tokenize=tokenize, trg_lang=trg_lang, references=references)
 

@@ -5,13 +5,13 @@ import math
 import re
 from collections.abc import Sequence
 from importlib import metadata
-from typing import Any, NamedTuple, Optional, get_args
+from typing import Any, NamedTuple, get_args
 
 from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
-from .bleu_components import COMPONENTS, BLEUComponents
 from ..run.context import capabilities
+from .bleu_components import COMPONENTS, BLEUComponents
 
 FOUR_METRICS = ("bleu", "nist", "ter", "meteor")
 BLEUCOMP = "bleucomp"
@@ -108,7 +108,7 @@ def _parsed(spec: str) -> Feature:
     return Feature(name, tuple(sorted(options.items())))
 
 
-def _why_not(name: str, cls: type[Metric]) -> Optional[str]:
+def _why_not(name: str, cls: type[Metric]) -> str | None:
     """Why a metric cannot score one output by itself; None if it can."""
     if name == "pairwise":
         return "it compares with other systems"
@@ -168,6 +168,6 @@ def _value(spec: str, key: str, text: str, kind: type) -> Any:
         value = WORDS[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):
         value = None
-    if value in (None, "") or kind is float and not math.isfinite(value):
+    if value in (None, "") or (kind is float and not math.isfinite(value)):
         raise InputError(f"feature {spec}: {key} is {wanted}, not {text!r}")
     return value

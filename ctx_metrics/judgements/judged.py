@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Optional
 
 import numpy as np
 
@@ -51,16 +50,16 @@ class JudgedSet:
     name: str
     systems: Sequence[str]
     segments: int
-    hypotheses: Optional[Sequence[Sequence[Optional[str]]]] = None
-    references: Sequence[Sequence[Optional[str]]] = ()
-    sources: Optional[Sequence[str]] = None
-    doc_ids: Optional[Sequence[str]] = None
-    source_lang: Optional[str] = None
-    target_lang: Optional[str] = None
-    segment_scores: Optional[np.ndarray] = None
-    system_scores: Optional[np.ndarray] = None
-    preferences: Optional[np.ndarray] = None
-    reference: Optional[str] = None
+    hypotheses: Sequence[Sequence[str | None]] | None = None
+    references: Sequence[Sequence[str | None]] = ()
+    sources: Sequence[str] | None = None
+    doc_ids: Sequence[str] | None = None
+    source_lang: str | None = None
+    target_lang: str | None = None
+    segment_scores: np.ndarray | None = None
+    system_scores: np.ndarray | None = None
+    preferences: np.ndarray | None = None
+    reference: str | None = None
 
     def __post_init__(self):
         if len(set(self.systems)) < len(self.systems):
@@ -158,8 +157,8 @@ class MetricScores:
     """
 
     name: str
-    segment_scores: Optional[np.ndarray]
-    system_scores: Optional[np.ndarray]
+    segment_scores: np.ndarray | None
+    system_scores: np.ndarray | None
     signature: str = ""
     segment_signature: str = ""
 

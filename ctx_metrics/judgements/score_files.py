@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ ANY_REFERENCE = "ref"  # written where the data do not name their reference
 MADE_BY = ".signature.json"
 
 
-def read_score_file(path: str, judged: JudgedSet, name: Optional[str] = None) -> MetricScores:
+def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> MetricScores:
     """A metric's scores of a judged set from a .seg.score or .sys.score file, and from the other one beside it.
 
     Without a .sys.score file, a system's score is the mean of its segments' scores. Scores of systems that the set lacks
@@ -59,7 +59,7 @@ def read_score_file(path: str, judged: JudgedSet, name: Optional[str] = None) ->
 
 
 def read_score_folder(
-    folder: str, judged: JudgedSet, reference: Optional[str] = None, taken: Collection[str] = ()
+    folder: str, judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
 ) -> list[MetricScores]:
     """The scores of all metrics in a folder such as metric-scores/zh-en, by name, with one reference or without.
 
@@ -88,7 +88,7 @@ def read_score_folder(
 
 
 def read_scores(
-    paths: Sequence[str], judged: JudgedSet, reference: Optional[str] = None, taken: Collection[str] = ()
+    paths: Sequence[str], judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
 ) -> list[MetricScores]:
     """The scores of a judged set from score files and folders; a folder may hold one for each set or language pair.
 
@@ -114,7 +114,7 @@ def read_scores(
 
 def read_kept(
     folder: str, judged: JudgedSet, name: str, signatures: tuple[str, str], settings: Mapping[str, str]
-) -> Optional[MetricScores]:
+) -> MetricScores | None:
     """A metric's scores that write_score_files wrote into a folder, if they are of these texts, signatures and settings."""
     start = os.path.join(folder, _start(name, judged))
     made_by = _made_by(start)
@@ -128,7 +128,7 @@ def write_score_files(
     folder: str,
     judged: JudgedSet,
     scores: Sequence[MetricScores],
-    reference: Optional[str] = None,
+    reference: str | None = None,
     settings: Mapping[str, str] = {},
 ) -> list[str]:
     """Write METRIC-REFERENCE.seg.score and .sys.score for each metric, whole or not at all; returns their paths.
@@ -157,7 +157,7 @@ def write_score_files(
     return paths
 
 
-def _start(metric: str, judged: JudgedSet, reference: Optional[str] = None) -> str:
+def _start(metric: str, judged: JudgedSet, reference: str | None = None) -> str:
     """The start METRIC-REF of a metric's files."""
     read = _reference_part(reference or judged.reference or ANY_REFERENCE)
     return "-".join([re.sub(r"[\s/]", "_", metric), read])
@@ -213,7 +213,7 @@ def _parted(path: str) -> tuple[str, str]:
     return (metric, read) if metric else (read, NO_REFERENCE)
 
 
-def _reference(folder: str, there: list[str], wanted: Optional[str]) -> Optional[str]:
+def _reference(folder: str, there: list[str], wanted: str | None) -> str | None:
     """The reference, of those that the files in a folder name, whose scores are read."""
     if wanted is None:
         chosen = next((name for name in (ANY_REFERENCE, "refA", *there) if name in there), None)

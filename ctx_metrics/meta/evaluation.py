@@ -4,18 +4,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Optional
 
 import numpy as np
 
 from ..errors import InputError
+from ..judgements.judged import JudgedSet, MetricScores
 from ..notices import counted, notice, progress
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from .inference.clusters import ranks
-from ..judgements.judged import JudgedSet, MetricScores
+from .inference.significance import pairwise_permutation, perm_both, williams
 from .protocols import Measurement, Protocol, TieAccuracy
 from .report import Agreement, Report
-from .inference.significance import pairwise_permutation, perm_both, williams
 
 TESTS = {
     "perm-both": "PERM-BOTH permutation test",
@@ -55,7 +54,7 @@ class _Measured:
 
 def evaluate(
     sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[Optional[MetricScores]]],
+    scores: Mapping[str, Sequence[MetricScores | None]],
     protocols: Sequence[Protocol],
     significance: Significance = Significance(),
     seen: Sequence[tuple[str, str]] = (),
@@ -95,10 +94,10 @@ def evaluate(
 
 def _agreement(
     sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[Optional[MetricScores]]],
+    scores: Mapping[str, Sequence[MetricScores | None]],
     protocol: Protocol,
     significance: Significance,
-) -> Optional[Agreement]:
+) -> Agreement | None:
     lacking = protocol.lacking(sets)
     usable = [judged for judged in sets if not lacking[judged.name]]
     if not usable:
@@ -262,9 +261,7 @@ class _Comparisons:
         return williams(r[0, 1], r[0, 2], r[1, 2], int(there.sum()))
 
 
-def _signatures(
-    scores: Mapping[str, Sequence[Optional[MetricScores]]], agreements: Sequence[Agreement]
-) -> dict[str, str]:
+def _signatures(scores: Mapping[str, Sequence[MetricScores | None]], agreements: Sequence[Agreement]) -> dict[str, str]:
     """Each metric's signature; where its scores of segments have another, that of the levels that were measured."""
     found = {}
     for each in (each for of_set in scores.values() for each in of_set if each):

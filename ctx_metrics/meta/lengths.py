@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Optional
 
 import numpy as np
 
@@ -31,10 +30,10 @@ class LengthCurves:
 
 def agreement_by_length(
     sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[Optional[MetricScores]]],
+    scores: Mapping[str, Sequence[MetricScores | None]],
     protocol: Protocol,
     buckets: int = 4,
-) -> Optional[LengthCurves]:
+) -> LengthCurves | None:
     """A protocol's agreement in buckets of document length that hold about as many segments each.
 
     Systems' scores are the means of their segments' in a bucket, people's and the metric's: a document's own scores are not
@@ -89,7 +88,7 @@ def _agreement(protocol, usable, parts, inside, scores, name) -> float:
     return protocol.overall_value(found) if found else float("nan")
 
 
-def _part(judged: JudgedSet, inside: np.ndarray) -> Optional[JudgedSet]:
+def _part(judged: JudgedSet, inside: np.ndarray) -> JudgedSet | None:
     """The judgements of some segments, with systems' scores as their means."""
     if not inside.any():
         return None

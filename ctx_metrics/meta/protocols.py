@@ -7,13 +7,13 @@ and, where the value is a ratio of sums over independent units, these units, whi
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
-from .measures import correlation, pairwise, soft_pairwise, taus, ties
-from .inference.bootstrap import ratio
 from ..judgements.judged import JudgedSet, MetricScores
+from .inference.bootstrap import ratio
+from .measures import correlation, pairwise, soft_pairwise, taus, ties
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 SPARSE = 0.5  # the share of judged outputs below which tests swap these alone
@@ -27,7 +27,7 @@ class Measurement:
 
     value: float
     size: int
-    parts: Optional[np.ndarray] = None
+    parts: np.ndarray | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -62,7 +62,7 @@ class Protocol(ABC):
         """The value alone as a function of the scores that `cells` picks, for tests that compute it many times."""
         return lambda scores: self.measure(judged, scores).value
 
-    def cells(self, judged: JudgedSet) -> Optional[np.ndarray]:
+    def cells(self, judged: JudgedSet) -> np.ndarray | None:
         """Which scores tests swap, bool of their shape, where people judged few of all outputs; None: all."""
         return None
 
@@ -85,7 +85,7 @@ class Protocol(ABC):
         above, below = np.sum([each.parts.sum(axis=0) for each in found], axis=0)
         return float(above / below) if below else float("nan")
 
-    def scores_of(self, metric: MetricScores) -> Optional[np.ndarray]:
+    def scores_of(self, metric: MetricScores) -> np.ndarray | None:
         """The scores that this protocol reads, None where the metric has none of that level."""
         return metric.system_scores if self.level == "system" else metric.segment_scores
 
@@ -203,7 +203,7 @@ class SegmentCorrelation(Protocol):
         human = judged.segment_scores if cells is None else judged.segment_scores[cells][None]
         return lambda scores: self._mean(human, scores if cells is None else scores[None])
 
-    def cells(self, judged: JudgedSet) -> Optional[np.ndarray]:
+    def cells(self, judged: JudgedSet) -> np.ndarray | None:
         known = ~np.isnan(judged.segment_scores)
         return known if self._average == "none" and known.mean() < SPARSE else None
 
@@ -298,7 +298,7 @@ class PreferenceTau(Protocol):
         return taus.preferences_from_scores(judged.segment_scores, self._threshold)
 
 
-def make_protocols(average: Optional[str] = None, threshold: float = 25.0) -> dict[str, Protocol]:
+def make_protocols(average: str | None = None, threshold: float = 25.0) -> dict[str, Protocol]:
     """All protocols by name.
 
     average     none, item or system: groups of outputs that segment-level protocols average over; None: none for
@@ -339,6 +339,6 @@ def _lacks_segments(judged: JudgedSet) -> str:
     return "no human scores of segments" if judged.segment_scores is None else ""
 
 
-def _ratio(parts: np.ndarray, size: int, details: Optional[dict[str, Any]] = None) -> Measurement:
+def _ratio(parts: np.ndarray, size: int, details: dict[str, Any] | None = None) -> Measurement:
     above, below = parts.sum(axis=0)
     return Measurement(float(above / below) if below else float("nan"), size, parts, details or {})

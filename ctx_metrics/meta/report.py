@@ -1,7 +1,7 @@
 """What an evaluation of metrics says: one Agreement a protocol, over all test sets and metrics."""
 
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +36,8 @@ class Agreement:
     values: np.ndarray
     overall: np.ndarray
     overall_is: str
-    intervals: Optional[np.ndarray] = None
-    ranks: Optional[list[int]] = None
+    intervals: np.ndarray | None = None
+    ranks: list[int] | None = None
     test: str = ""
     p_values: dict[tuple[str, str], float] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)

@@ -2,19 +2,19 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
+from ..judgements.judged import JudgedSet, MetricScores
+from ..judgements.score_files import read_kept, write_score_files
 from ..notices import counted, notice, progress
 from ..run.context import Context, build, capabilities
 from ..run.streams import Segments, named
 from ..scoring.scores import of_parts, scores
-from ..judgements.judged import JudgedSet, MetricScores
-from ..judgements.score_files import read_kept, write_score_files
 
 
 class MetricSettings(NamedTuple):
@@ -29,8 +29,8 @@ def score_set(
     judged: JudgedSet,
     metrics: Sequence[MetricSettings],
     engine: EngineOptions = EngineOptions(),
-    kept: Optional[str] = None,
-) -> list[Optional[MetricScores]]:
+    kept: str | None = None,
+) -> list[MetricScores | None]:
     """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
 
     Where every system has an output for every segment, all systems are scored in one pass, with their documents. Where

@@ -1,7 +1,7 @@
 """BERTR: recall over contextual embeddings (Mathur, Baldwin and Cohn 2019, section 3.1)."""
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from ..run.context import Stream
 from ..scoring.base import ContextScore, ContextSignature
@@ -52,12 +52,12 @@ class BERTR(TokenMatchingMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
+        model: str | None = None,
         layers: Layers = None,
-        max_length: Optional[int] = None,
+        max_length: int | None = None,
         multiref: str = "max",
         **context: Any,
     ):
@@ -93,6 +93,6 @@ def greedy_recall(hypothesis, reference) -> float:
     return cosines.max(dim=1).values.mean().item()
 
 
-def paper_model(target_lang: Optional[str]) -> str:
+def paper_model(target_lang: str | None) -> str:
     """The hub name of the encoder that the paper used for a target language."""
     return PAPER_MODELS.get(paper_language(target_lang, "bertr", "--bertr"), PAPER_MODEL_ELSE)

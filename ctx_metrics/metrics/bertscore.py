@@ -1,7 +1,7 @@
 """BERTScore: precision, recall and F1 over contextual embeddings (Zhang et al. 2020), equal to the bert-score package."""
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -67,14 +67,14 @@ class BERTScore(TokenMatchingMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
+        model: str | None = None,
         layers: Layers = None,
         score: str = "f1",
         idf: str = "none",
-        max_length: Optional[int] = None,
+        max_length: int | None = None,
         multiref: str = "max",
         flag: str = "--bertscore",
         **context: Any,

@@ -1,7 +1,7 @@
 """COMET: a learned model of translation quality on segments (Rei et al. 2020 and its successors)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from ..corpus import Corpus
 from ..models.hub import EMBEDDED
@@ -50,11 +50,11 @@ class COMET(EstimatorMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
-        inputs: Optional[str] = None,
+        model: str | None = None,
+        inputs: str | None = None,
         on_long: str = "truncate",
         spans: bool = False,
         multiref: str = "max",

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Any
 
 from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Example
 from ..notices import notice
 from ..run.context import Stream
-from ..windows import Window
 from ..scoring.base import ContextScore, ContextSignature, SystemResult
-from .comet import COMET, add_model_arguments
 from ..scoring.windowed import score_windows
+from ..windows import Window
+from .comet import COMET, add_model_arguments
 
 CONTEXT = 2
 
@@ -48,10 +48,10 @@ class DocCOMET(COMET):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
+        model: str | None = None,
         context: int = CONTEXT,
         on_long: str = "truncate",
         multiref: str = "max",
@@ -109,7 +109,7 @@ def context_examples(
     """
     before = range(max(document_start, segment - context), segment)
 
-    def joined(previous: Sequence[Optional[str]], text: str) -> str:
+    def joined(previous: Sequence[str | None], text: str) -> str:
         # a reference can lack a line; its context is then what is there
         return separator.join([*(previous[i] for i in before if previous[i] is not None), text])
 

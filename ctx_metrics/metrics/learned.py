@@ -1,7 +1,7 @@
 """BiLSTM, BiLSTM with attention and ESIM: trained metrics (Mathur, Baldwin and Cohn 2019, section 3.2)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from ..run.context import Stream
 from ..scoring.base import ContextScore, ContextSignature
@@ -40,10 +40,10 @@ class LearnedMetric(EstimatorMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
+        model: str | None = None,
         on_long: str = "truncate",
         multiref: str = "max",
         **context: Any,

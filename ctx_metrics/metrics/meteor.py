@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any, Optional
+from typing import Any
 
 from ..corpus import Corpus
 from ..errors import InputError
@@ -73,10 +73,10 @@ class METEOR(ContextMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        tokenize: Optional[str] = None,
+        tokenize: str | None = None,
         stem: str = "auto",
         **context: Any,
     ):
@@ -139,7 +139,7 @@ def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "
     return single_meteor_score(reference, hypothesis, **modules, alpha=ALPHA, beta=BETA, gamma=GAMMA)
 
 
-def stemmer_for(stem: str, language: Optional[str]) -> str:
+def stemmer_for(stem: str, language: str | None) -> str:
     """The stemmer that `stem` names for a language; says so where "auto" finds none.
 
     Raises InputError for a name that is not in STEMMING.

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Optional
+from typing import Any
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
@@ -81,10 +81,10 @@ class NIST(ContextMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        tokenize: Optional[str] = None,
+        tokenize: str | None = None,
         lowercase: bool = False,
         **context: Any,
     ):
@@ -104,7 +104,7 @@ class NIST(ContextMetric):
         """The flags --nist-* of the sacrebleu command."""
         add_tokenization_arguments(group, "nist", "the target language")
 
-    def _information_of(self, streams: Sequence[Sequence[Optional[str]]]) -> NgramInformation:
+    def _information_of(self, streams: Sequence[Sequence[str | None]]) -> NgramInformation:
         texts = [
             self._words(text)
             for stream in list_of_strings("nist: info_references", streams)

@@ -3,18 +3,18 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..corpus import Corpus
 from ..errors import InputError, ModelError
+from ..features import FeatureSettings, feature_scores, feature_settings
+from ..features.specs import Feature, parse_features
 from ..language import guard_english
 from ..notices import counted, place
 from ..run.context import Capabilities, Stream
 from ..scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
-from ..features.specs import Feature, parse_features
-from ..features import FeatureSettings, feature_scores, feature_settings
 
 if TYPE_CHECKING:
     from ..models.pairwise.model import Outputs
@@ -57,11 +57,11 @@ class Pairwise(ContextMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
-        against: Optional[Sequence[Sequence[str]]] = None,
+        model: str | None = None,
+        against: Sequence[Sequence[str]] | None = None,
         baseline: bool = False,
         **context: Any,
     ):
@@ -226,7 +226,7 @@ class Pairwise(ContextMetric):
                 )
         return opponents
 
-    def _guard(self, texts: Sequence[Optional[str]]) -> None:
+    def _guard(self, texts: Sequence[str | None]) -> None:
         guard_english("pairwise", "--pairwise-model", self.asked, self._context.target_lang, texts)
 
 
@@ -260,7 +260,7 @@ class _Judge:
             "pairwise",
         )
         parts = np.split(np.arange(len(everything.terms)), len(corpora) + len(self._streams))
-        self._outputs: list["Outputs"] = [everything.rows(part) for part in parts[: len(corpora)]]
+        self._outputs: list[Outputs] = [everything.rows(part) for part in parts[: len(corpora)]]
         self._references = [everything.terms[part] for part in parts[len(corpora) :]]
         self._corpora = corpora
         vectors = self._model.sentence_vectors

@@ -2,7 +2,7 @@
 filter accepts them."""
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
@@ -36,7 +36,7 @@ class PseudoReferenceMetric(DerivedMetric):
     def __init__(
         self,
         inner: Metric,
-        references: Optional[Sequence[Stream]],
+        references: Sequence[Stream] | None,
         **context: Any,
     ):
         super().__init__(inner, references, **context)
@@ -49,7 +49,7 @@ class PseudoReferenceMetric(DerivedMetric):
         ]
         self.filter = pseudo_filter
         self._filter_arguments = {"engine": engine, "target_lang": target_lang}
-        self._selected: Optional[tuple] = None
+        self._selected: tuple | None = None
         self.names = [
             getattr(stream, "name", "") or f"pseudo-reference {number}"
             for number, stream in enumerate(pseudo_references or [], 1)
@@ -125,10 +125,10 @@ class PRBLEU(PseudoReferenceMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        tokenize: Optional[str] = None,
+        tokenize: str | None = None,
         lowercase: bool = False,
         **context: Any,
     ):
@@ -165,7 +165,7 @@ class PRChrF(PseudoReferenceMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
         char_order: int = 6,

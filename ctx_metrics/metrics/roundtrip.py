@@ -3,7 +3,7 @@ source language again."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
@@ -38,7 +38,7 @@ class RoundTripMetric(DerivedMetric):
         reads=frozenset({"systems", "sources", "source_lang", "roundtrips", "backtranslator"}), references=False
     )
 
-    def __init__(self, inner: Metric, references: Optional[Sequence[Stream]], **context: Any):
+    def __init__(self, inner: Metric, references: Sequence[Stream] | None, **context: Any):
         super().__init__(inner, references, **context)
         name = self.NAME.lower()
         roundtrips, backtranslator = self._context.roundtrips, self._context.backtranslator
@@ -65,7 +65,7 @@ class RoundTripMetric(DerivedMetric):
         self._warn_of_same_engine(systems, self._context.backtranslator)
         self._warn_of_other_languages(systems, self._context.sources, self._context.roundtrips)
 
-    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
+    def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
         self.num_refs = 0
         return []
 
@@ -96,7 +96,7 @@ class RoundTripMetric(DerivedMetric):
                 )
         return of_system
 
-    def _warn_of_same_engine(self, systems, backtranslator: Optional[str]) -> None:
+    def _warn_of_same_engine(self, systems, backtranslator: str | None) -> None:
         from ..roundtrip.guards import same_engine
 
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
@@ -141,10 +141,10 @@ class RTTBLEU(RoundTripMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        tokenize: Optional[str] = None,
+        tokenize: str | None = None,
         lowercase: bool = False,
         **context: Any,
     ):
@@ -182,7 +182,7 @@ class RTTChrF(RoundTripMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
         average: bool = False,
@@ -226,10 +226,10 @@ class RTTSBERT(RoundTripMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
+        model: str | None = None,
         **context: Any,
     ):
         inner = SentenceCosine(
@@ -277,10 +277,10 @@ class RTTBERTScore(RoundTripMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
+        model: str | None = None,
         layers: Layers = None,
         idf: str = "plus-one",
         **context: Any,

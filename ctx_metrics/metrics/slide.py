@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from ..corpus import Corpus
 from ..errors import InputError
 from ..notices import counted, notice, place
 from ..run.context import Stream
-from ..windows import PARTIAL, Window, sentence_windows, token_windows
 from ..scoring.base import ContextScore, ContextSignature, SystemResult
-from .comet import COMET, add_model_arguments
 from ..scoring.windowed import read_texts, score_windows, window_examples
+from ..windows import PARTIAL, Window, sentence_windows, token_windows
+from .comet import COMET, add_model_arguments
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -56,13 +56,13 @@ class SLIDE(COMET):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        window: Optional[int] = None,
-        stride: Optional[int] = None,
-        partial: Optional[str] = None,
-        tokens: Optional[int] = None,
+        window: int | None = None,
+        stride: int | None = None,
+        partial: str | None = None,
+        tokens: int | None = None,
         **of_comet: Any,
     ):
         super().__init__(references, systems, **of_comet)

@@ -2,19 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from typing import Optional
 
 from ..notices import counted, notice
-from ..windows import Window, sentence_windows
 from ..scoring.base import best_reference
-from .slide import SLIDE
 from ..scoring.windowed import estimate_windows
+from ..windows import Window, sentence_windows
+from .slide import SLIDE
 
 
 def slide_grid(
     metric: SLIDE,
     systems: Sequence[Sequence[str]],
-    references: Sequence[Sequence[Optional[str]]],
+    references: Sequence[Sequence[str | None]],
     largest: int,
 ) -> dict[tuple[int, int], list[float]]:
     """Scores (x100) of every system for all windows w of 1 to `largest` sentences and strides 1 <= s <= w.
@@ -55,7 +54,7 @@ def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, par
     ]
 
 
-def _mean(windows: Sequence[Window], values: dict[tuple[int, int], Optional[float]]) -> float:
+def _mean(windows: Sequence[Window], values: dict[tuple[int, int], float | None]) -> float:
     scored = [(weight, value) for start, end, weight in windows if (value := values[start, end]) is not None]
     total = math.fsum(weight for weight, _ in scored)
     return 100 * math.fsum(weight * value for weight, value in scored) / total if total else math.nan

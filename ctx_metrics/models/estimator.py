@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from .hub import ResolvedModel
 
@@ -14,8 +14,8 @@ class Example(NamedTuple):
     """What a model scores as one input: a segment, or a window of segments joined. Unused texts are None."""
 
     hypothesis: str
-    reference: Optional[str] = None
-    source: Optional[str] = None
+    reference: str | None = None
+    source: str | None = None
 
 
 class ErrorSpan(NamedTuple):
@@ -47,7 +47,7 @@ class Estimate(NamedTuple):
     cut: bool
     empty: bool
     parts: dict[str, float] = {}
-    spans: Optional[list[ErrorSpan]] = None
+    spans: list[ErrorSpan] | None = None
 
 
 class Estimator(ABC):
@@ -67,7 +67,7 @@ class Estimator(ABC):
     choices: Sequence[str] = ()
     model: ResolvedModel
     english_only: bool
-    empty_value: Optional[float]
+    empty_value: float | None
     max_length: int
     limit: str
     dtype: str

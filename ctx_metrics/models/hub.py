@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 from ..engine.checkpoint import SIDE_FILES, WEIGHTS, weight_files
 from ..engine.opening import file_sha256, opening, read_json
@@ -39,7 +38,7 @@ class ResolvedModel:
 
     name: str
     folder: Path
-    revision: Optional[str]
+    revision: str | None
     ckpt: str
     embedded: bool = False
 
@@ -110,7 +109,7 @@ def _embedded() -> ResolvedModel:
     return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12], embedded=True)
 
 
-def _snapshot(repo: str, revision: Optional[str], kind: HubKind) -> Path:
+def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
     """The snapshot folder of a hub model, from the cache if it is whole there, else downloaded."""
     quiet_libraries()
     from huggingface_hub import HfApi, snapshot_download
@@ -211,7 +210,7 @@ def _weights_among(files: set[str], label: str) -> list[str]:
             if not name.endswith(".index.json"):
                 return [name]
             stem, suffix = name.removesuffix(".index.json").rsplit(".", 1)
-            return [name] + sorted(file for file in files if re.fullmatch(rf"{stem}-\d+-of-\d+\.{suffix}", file))
+            return [name, *sorted(file for file in files if re.fullmatch(rf"{stem}-\d+-of-\d+\.{suffix}", file))]
     raise ModelError(f"{label} holds no weights: none of {', '.join(WEIGHTS)}")
 
 

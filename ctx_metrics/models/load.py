@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Optional
 
 from ..engine.options import EngineOptions
 from ..errors import ModelError
@@ -11,9 +10,9 @@ from .hub import EMBEDDED
 
 
 def load_estimator(
-    name: Optional[str],
+    name: str | None,
     options: EngineOptions,
-    inputs: Optional[str] = None,
+    inputs: str | None = None,
     spans: bool = False,
     context: bool = False,
 ) -> Estimator:
@@ -26,9 +25,9 @@ def load_estimator(
     Raises ModelError for what cannot be loaded, or not used in that way.
     """
     from .comet.checkpoint import is_comet, no_model
+    from .folder import read_config
     from .learned.estimator import LearnedEstimator, kind_of
     from .learned.regressor import CONFIG_KIND, AlignmentRegressor
-    from .folder import read_config
 
     if name == "":
         raise ModelError(

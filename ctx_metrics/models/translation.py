@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import torch
 
@@ -57,8 +57,8 @@ class TranslationModel:
     def __init__(
         self,
         model: ResolvedModel,
-        beams: Optional[int] = None,
-        max_length: Optional[int] = None,
+        beams: int | None = None,
+        max_length: int | None = None,
         engine: EngineOptions = EngineOptions(),
     ):
         self.model = model
@@ -85,7 +85,7 @@ class TranslationModel:
             num_beams=self.beams, max_new_tokens=self.max_length, max_length=None, do_sample=False, use_cache=True
         )
         self._prefix, self._language_ids = "", set()
-        self._network: Optional[Any] = None
+        self._network: Any | None = None
 
     @property
     def language_codes(self) -> list[str]:
@@ -104,12 +104,12 @@ class TranslationModel:
         return hasattr(self.tokenizer, "src_lang")
 
     @property
-    def own_direction(self) -> Optional[tuple[str, str]]:
+    def own_direction(self) -> tuple[str, str] | None:
         """The languages of a MarianMT model of one pair, as its tokenizer_config has them; None where it does not say."""
         found = (getattr(self.tokenizer, "source_lang", None), getattr(self.tokenizer, "target_lang", None))
         return found if all(isinstance(code, str) and code for code in found) else None
 
-    def set_direction(self, source: Optional[str], target: str) -> None:
+    def set_direction(self, source: str | None, target: str) -> None:
         """Translate from and into these of the model's language codes."""
         if not self.names_source:  # MarianMT into several languages
             self._prefix = f">>{target}<< "

@@ -6,7 +6,6 @@ import sys
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 from tqdm import tqdm
@@ -37,7 +36,7 @@ def read_vectors(
     """
     wanted = {word.encode(): word for word in words}
     found: dict[str, np.ndarray] = {}
-    dimensions: Optional[int] = None
+    dimensions: int | None = None
     announced, number = None, 0
     for number, line in enumerate(_lines(path, quiet), 1):
         line = _stripped(line, number)
@@ -114,7 +113,7 @@ class VectorFile:
         """vectors (the file's name) and fckpt (sha256 of the file, 12 hex digits)."""
         return {"vectors": os.path.basename(self.path), **self._hashes}
 
-    def __call__(self, texts: Sequence[str]) -> Iterator[list[Optional[np.ndarray]]]:
+    def __call__(self, texts: Sequence[str]) -> Iterator[list[np.ndarray | None]]:
         """For each text the vectors of its words, fp32 [dimensions] each, None for words that the file does not have.
 
         Words are the tokens of sacrebleu's 13a tokenizer, looked up as they stand, then in lower case. The file is read
@@ -129,7 +128,7 @@ class VectorFile:
                 raise InputError(f"{self.path} has changed since it was opened; start again")
         return ([self._vector(word) for word in of_text] for of_text in words)
 
-    def _vector(self, word: str) -> Optional[np.ndarray]:
+    def _vector(self, word: str) -> np.ndarray | None:
         vector = self._vectors.get(word)
         return self._vectors.get(word.lower()) if vector is None else vector
 
@@ -156,7 +155,7 @@ def _empty(path: str) -> InputError:
     return InputError(f"{path} is empty; it must hold a word and its vector a line")
 
 
-def _header(line: bytes, path: str, flag: str) -> tuple[Optional[int], int]:
+def _header(line: bytes, path: str, flag: str) -> tuple[int | None, int]:
     """The number of words, where the first line is word2vec's header, and the number of dimensions."""
     fields = line.split(b" ")
     if len(fields) == 2 and all(field.isdigit() for field in fields):

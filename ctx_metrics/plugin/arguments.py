@@ -4,10 +4,10 @@ import argparse
 import os
 import sys
 
-from ..roundtrip.options import add_roundtrip_arguments
-from ..run.flags import add_engine_arguments, add_metric_arguments, model_hint, wanted_metrics
 from ..errors import CtxMetricsError
 from ..pseudo_references.options import add_pseudo_arguments
+from ..roundtrip.options import add_roundtrip_arguments
+from ..run.flags import add_engine_arguments, add_metric_arguments, model_hint, wanted_metrics
 from .capture import Run
 
 

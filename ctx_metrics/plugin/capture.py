@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Any
 
 from sacrebleu.metrics.base import Metric
 
@@ -23,16 +23,16 @@ class Run:
 
     def __init__(self, table: MetricTable):
         self.table = table
-        self.args: Optional[Namespace] = None
+        self.args: Namespace | None = None
         self._own: dict[str, list[str]] = {}
-        self._files: dict[str, Optional[list[str]]] = {}
+        self._files: dict[str, list[str] | None] = {}
         self._translated: dict[str, tuple[list[list[str]], str]] = {}
         self.systems: list[Sequence[str]] = []
         self.chosen: list[str] = []
         self.metrics: dict[str, Metric] = {}  # all that were made, by name
         self.whole_length = 0  # segments before sacrebleu picked some of them
         self.columns = 1  # of the standard input
-        self.unwritten: Optional[InputError] = None  # why the run's files could not be written
+        self.unwritten: InputError | None = None  # why the run's files could not be written
         self._unused: dict[str, bool] = {}
 
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
@@ -88,7 +88,7 @@ class Run:
         }
         return {flag: path for flag, path in wanted.items() if path is not None}
 
-    def document_ids(self) -> Optional[list[str]]:
+    def document_ids(self) -> list[str] | None:
         """The document id of each segment that is scored; None where there are none.
 
         Raises InputError if there are none and the run resamples documents, or if one returns after its document.
@@ -186,7 +186,7 @@ class Run:
         roundtrips, backtranslator = self._round_trips(context)
         return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
-    def _round_trips(self, context: Context) -> tuple[Optional[list[Sequence[str]]], Optional[str]]:
+    def _round_trips(self, context: Context) -> tuple[list[Sequence[str]] | None, str | None]:
         """The systems' round trips, from the files of --roundtrip or made by --rtt-bt, and what made them; None without."""
         from ..scoring.base import digest
 
@@ -203,7 +203,7 @@ class Run:
             self._translated[key] = made_round_trips(context, args)
         return self._translated[key]
 
-    def _pseudo_references(self, systems: Sequence[Sequence[str]]) -> Optional[list[Sequence[str]]]:
+    def _pseudo_references(self, systems: Sequence[Sequence[str]]) -> list[Sequence[str]] | None:
         """The lines of the files of --pseudo-refs that belong to the scored segments; None without."""
         paths = self.args.pseudo_refs
         return [self._lines_of("--pseudo-refs", path, systems[0]) for path in paths] if paths else None
@@ -214,7 +214,7 @@ class Run:
             self._files[path] = read_lines(path, self.args.encoding)
         return named(self._picked(flag, path, self._files[path], len(system), getattr(system, "indices", None)), path)
 
-    def _stream(self, key: str, path: Optional[str], field: str) -> Optional[list[str]]:
+    def _stream(self, key: str, path: str | None, field: str) -> list[str] | None:
         """Lines of the file that a flag names, else of the test set, else None. Read once."""
         if key not in self._files:
             if path:
@@ -228,7 +228,7 @@ class Run:
         return self._files[key]
 
     def _picked(
-        self, flag: str, path: Optional[str], lines: list[str], segments: int, indices: Optional[list[int]]
+        self, flag: str, path: str | None, lines: list[str], segments: int, indices: list[int] | None
     ) -> list[str]:
         """The lines that belong to the scored segments, after checking that the stream is as long as the whole."""
         whole = segments if indices is None else self.whole_length
@@ -239,7 +239,7 @@ class Run:
             )
         return lines if indices is None else [lines[i] for i in indices]
 
-    def check_texts(self, references: Sequence[Sequence[Optional[str]]]) -> None:
+    def check_texts(self, references: Sequence[Sequence[str | None]]) -> None:
         """Say what looks odd in the texts. Called when all metrics are made, so that the source is there if one reads it."""
         indices = getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"

@@ -13,11 +13,11 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import decode, read_text, split_lines
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice
-from . import files, output
-from .arguments import parser_class
 from ..run.context import capabilities
 from ..run.registry import MetricTable
 from ..run.streams import Segments
+from . import files, output
+from .arguments import parser_class
 from .capture import Run
 
 

@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.base import Metric
 
@@ -29,7 +29,7 @@ def check(run: Run) -> None:
         if not is_folder:
             given = {key: value for key, value in vars(run.args).items() if key != "slide_output"}
             check_not_input(path, given, flag)
-        if not is_folder and (not path or os.path.exists(path) and not os.path.isfile(path)):
+        if not is_folder and (not path or (os.path.exists(path) and not os.path.isfile(path))):
             raise InputError(f"{flag} {path}: cannot write there: not the name of a file")
         check_writable(path, is_folder, flag)
 
@@ -80,7 +80,7 @@ def _detail(system: str, scored: "ScoredWindow", single: bool) -> dict:
     return found
 
 
-def slide_table(metric: Metric, systems: Sequence[str], doc_ids: Optional[Sequence[str]]) -> str:
+def slide_table(metric: Metric, systems: Sequence[str], doc_ids: Sequence[str] | None) -> str:
     """The tab-separated table of --slide-output: for each system its windows, sentences, documents and itself.
 
     first and last are segments, from 1; truncated counts the windows concerned whose text was cut.
@@ -93,7 +93,7 @@ def slide_table(metric: Metric, systems: Sequence[str], doc_ids: Optional[Sequen
     return "".join("\t".join(map(str, line)) + "\n" for line in [SLIDE_HEADER, *lines])
 
 
-def _slide_rows(metric: Metric, result: "SystemResult", doc_ids: Optional[Sequence[str]]) -> Iterator[tuple]:
+def _slide_rows(metric: Metric, result: "SystemResult", doc_ids: Sequence[str] | None) -> Iterator[tuple]:
     rows, length = result.rows, len(result.rows)
     names = ["all"] * length if doc_ids is None else ["_".join(name.split()) for name in doc_ids]
     cut = [scored.window for scored in result.windows if scored.estimate and scored.estimate.cut]

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from ..engine.loaded import LoadedModels
 from ..engine.options import EngineOptions
@@ -18,7 +18,7 @@ class ReferenceFilter(ABC):
     Minds which language its model reads: raises InputError where it is known to be another.
     """
 
-    def __init__(self, options: PseudoFilter, target_lang: Optional[str], flag: str, english_only: bool):
+    def __init__(self, options: PseudoFilter, target_lang: str | None, flag: str, english_only: bool):
         self.options, self.threshold = options, options.limit
         self._flag, self._english_only, self._target_lang = flag, english_only, target_lang
         if target_lang:
@@ -58,7 +58,7 @@ class ReferenceFilter(ABC):
 class NoFilter(ReferenceFilter):
     """Keeps all; it has no threshold, and its scores are not asked for."""
 
-    def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: Optional[str]):
+    def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: str | None):
         super().__init__(options, target_lang, "", False)
 
     def _score(self, pairs: list[Pair]) -> list[float]:
@@ -71,7 +71,7 @@ class NoFilter(ReferenceFilter):
 class ParaphraseFilter(ReferenceFilter):
     """The probability that the gold reference paraphrases the pseudo-reference, in [0, 1] (Yoshimura et al. 2019)."""
 
-    def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: Optional[str]):
+    def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: str | None):
         super().__init__(options, target_lang, "--pseudo-model", options.model in (None, "embedded"))
         from ..models.paraphrase.classifier import shared_classifier
 
@@ -90,7 +90,7 @@ class ParaphraseFilter(ReferenceFilter):
 class AlignmentFilter(ReferenceFilter):
     """MAS of word vectors, in [-1, 1]; 0 where a text has no known word."""
 
-    def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: Optional[str]):
+    def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: str | None):
         super().__init__(options, target_lang, "--pseudo-vectors", options.vectors is None)
         from .token_embeddings import TokenEmbeddings
         from .vectors import WordVectors
@@ -116,7 +116,7 @@ _filters: LoadedModels[ReferenceFilter] = LoadedModels()
 
 
 def shared_filter(
-    options: PseudoFilter, engine: EngineOptions = EngineOptions(), target_lang: Optional[str] = None
+    options: PseudoFilter, engine: EngineOptions = EngineOptions(), target_lang: str | None = None
 ) -> ReferenceFilter:
     """The process's one filter of these settings, which scores a pair once for all metrics.
 

@@ -5,7 +5,6 @@ At WMT19 the systems whose outputs had served as pseudo-references were scored t
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Optional
 
 from ..errors import InputError
 from ..notices import counted
@@ -16,7 +15,7 @@ _BOUNDED_BY = 4  # the order whose n-grams are compared before chrF is computed
 _ROUNDING = 1e-9
 
 
-def near_equal(hypotheses: Sequence[Optional[str]], pseudo: Sequence[Optional[str]]) -> float:
+def near_equal(hypotheses: Sequence[str | None], pseudo: Sequence[str | None]) -> float:
     """Share of lines, in [0, 1], on which two systems say (nearly) the same: equal texts, or sacrebleu's chrF >= 95.
 
     White space does not count. chrF is that of the hypothesis against the pseudo-reference. Lines without a
@@ -35,7 +34,7 @@ def near_equal(hypotheses: Sequence[Optional[str]], pseudo: Sequence[Optional[st
 
 
 @lru_cache(maxsize=1024)
-def _share(hypotheses: tuple[Optional[str], ...], pseudo: tuple[Optional[str], ...]) -> float:
+def _share(hypotheses: tuple[str | None, ...], pseudo: tuple[str | None, ...]) -> float:
     from sacrebleu.metrics import CHRF
 
     chrf = CHRF()

@@ -3,7 +3,6 @@
 import argparse
 import os.path
 from dataclasses import dataclass
-from typing import Optional
 
 from ..errors import InputError
 
@@ -33,10 +32,10 @@ class PseudoFilter:
     """
 
     kind: str = "bert"
-    threshold: Optional[float] = None
-    model: Optional[str] = None
-    vectors: Optional[str] = None
-    guard: Optional[float] = GUARD
+    threshold: float | None = None
+    model: str | None = None
+    vectors: str | None = None
+    guard: float | None = GUARD
 
     def __post_init__(self):
         if self.kind not in FILTERS:
@@ -58,7 +57,7 @@ class PseudoFilter:
             raise InputError(f"--pseudo-guard {self.guard:g} is no share from 0 to below 1, and not off")
 
     @property
-    def limit(self) -> Optional[float]:
+    def limit(self) -> float | None:
         """The threshold in force, None where all are kept."""
         if self.threshold is not None or self.kind == "none":
             return self.threshold

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Optional
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
@@ -10,7 +9,7 @@ from ..notices import counted, place
 from .filters import shared_filter
 from .options import PseudoFilter
 
-Stream = Sequence[Optional[str]]
+Stream = Sequence[str | None]
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,8 @@ class Selection:
     """
 
     names: list[str]
-    streams: list[list[Optional[str]]]
-    scores: list[list[Optional[float]]]
+    streams: list[list[str | None]]
+    scores: list[list[float | None]]
     kept: list[int]
     dropped: list[int]
     notices: list[str]
@@ -48,7 +47,7 @@ def select(
     pseudo: Sequence[Stream],
     options: PseudoFilter = PseudoFilter(),
     engine: EngineOptions = EngineOptions(),
-    target_lang: Optional[str] = None,
+    target_lang: str | None = None,
 ) -> Selection:
     """Keep a pseudo-reference if the filter's score of it, with any of the line's gold references, is above the threshold.
 

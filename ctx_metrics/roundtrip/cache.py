@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Optional
 
 from ..errors import InputError
 from ..notices import counted, notice
@@ -34,7 +33,7 @@ class TranslationCache:
     Several processes may use one at a time. All methods raise InputError for a file that cannot be used.
     """
 
-    def __init__(self, folder: Optional[Path], key: str):
+    def __init__(self, folder: Path | None, key: str):
         self.path = None if folder is None else folder / f"{file_stem(key)}.sqlite3"
         with self._errors():
             if folder is not None:

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import IO, Optional
+from typing import IO
 
 from ..corpus import split_lines
 from ..errors import InputError
@@ -28,7 +28,7 @@ class CommandTranslator(BackTranslator):
 
     def __init__(self, options: BackTranslation):
         self.command = options.spec.removeprefix("cmd:")
-        self._named: Optional[dict[str, str]] = named_by(self.command)
+        self._named: dict[str, str] | None = named_by(self.command)
         self.name = self.cache_key = f"cmd-{command_digest(self.command, self._named)}" + (
             f"-{options.label}" if options.label else ""
         )

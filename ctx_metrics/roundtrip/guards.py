@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from statistics import median_high
-from typing import Optional
 
 from ..notices import counted, place
 
@@ -81,7 +80,7 @@ def guards(
 
 def other_languages(
     names: Sequence[str],
-    sources: Optional[Sequence[str]],
+    sources: Sequence[str] | None,
     systems: Sequence[Sequence[str]],
     roundtrips: Sequence[Sequence[str]],
 ) -> list[str]:
@@ -175,7 +174,7 @@ def _profile(text: Sequence[str]) -> "Counter[str]":
     return Counter(word for line in text[:FIRST_LINES] for word in _LANGUAGE_UNIT.findall(line.casefold()))
 
 
-def _shared(text: "Counter[str]", other: "Counter[str]") -> Optional[float]:
+def _shared(text: "Counter[str]", other: "Counter[str]") -> float | None:
     """How much of a text the frequent words of another make up, divided by how much of the other they do: about 1 for one
     language. None where one is too short to tell."""
     if min(text.total(), other.total()) < TELLING_WORDS:

@@ -2,14 +2,13 @@
 
 import difflib
 from collections.abc import Sequence
-from typing import Optional
 
 from ..errors import InputError
 
 SHOWN = 6
 
 
-def own_code(language: Optional[str], given: Optional[str], codes: Sequence[str], flag: str, model: str) -> str:
+def own_code(language: str | None, given: str | None, codes: Sequence[str], flag: str, model: str) -> str:
     """The model's code of a language: the one that the user gave, or the one that can be meant by the language.
 
     A language means a code that equals it, or the only one with the same language part. Two letters never mean three:

@@ -5,7 +5,6 @@ import re
 from argparse import ArgumentTypeError, Namespace
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 from ..errors import InputError
 
@@ -32,14 +31,14 @@ class BackTranslation:
     """
 
     spec: str
-    label: Optional[str] = None
-    source_code: Optional[str] = None
-    target_code: Optional[str] = None
-    beams: Optional[int] = None
-    max_length: Optional[int] = None
-    cache: Optional[str] = None
-    batch_lines: Optional[int] = None
-    timeout: Optional[int] = None
+    label: str | None = None
+    source_code: str | None = None
+    target_code: str | None = None
+    beams: int | None = None
+    max_length: int | None = None
+    cache: str | None = None
+    batch_lines: int | None = None
+    timeout: int | None = None
 
     def __post_init__(self):
         for check, text in ((checked_spec, self.spec), (checked_label, self.label)):
@@ -64,7 +63,7 @@ class BackTranslation:
         return self.spec.startswith("cmd:")
 
     @property
-    def cache_folder(self) -> Optional[Path]:
+    def cache_folder(self) -> Path | None:
         """Where translations are kept, or None where they are not."""
         if self.cache == NO_CACHE:
             return None

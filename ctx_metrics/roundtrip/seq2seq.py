@@ -1,7 +1,6 @@
 """Back-translation by a translation model of transformers, longest lines first, in batches of a token budget."""
 
 from collections.abc import Sequence
-from typing import Optional
 
 import torch
 
@@ -27,8 +26,8 @@ class Seq2SeqTranslator(BackTranslator):
     def __init__(
         self,
         options: BackTranslation,
-        source_lang: Optional[str] = None,
-        target_lang: Optional[str] = None,
+        source_lang: str | None = None,
+        target_lang: str | None = None,
         engine: EngineOptions = EngineOptions(),
     ):
         resolved = resolve_translation(options.spec.removeprefix("hf:"))
@@ -46,9 +45,7 @@ class Seq2SeqTranslator(BackTranslator):
         self.cache_key = f"{self.name}-{model.files_digest()}"
         self.token_budget = engine.batch_tokens or TOKEN_BUDGETS[model.device.type]
 
-    def _set_direction(
-        self, options: BackTranslation, source_lang: Optional[str], target_lang: Optional[str]
-    ) -> list[str]:
+    def _set_direction(self, options: BackTranslation, source_lang: str | None, target_lang: str | None) -> list[str]:
         """Tell the model its languages; returns the codes that were needed."""
         model, name = self.model, self.model.model.name
         codes = model.language_codes

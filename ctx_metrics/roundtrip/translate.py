@@ -3,7 +3,6 @@
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Optional
 
 from tqdm import tqdm
 
@@ -18,8 +17,8 @@ from .options import BATCH_LINES, BackTranslation
 
 def round_trips(
     systems: Sequence[Sequence[str]],
-    source_lang: Optional[str],
-    target_lang: Optional[str],
+    source_lang: str | None,
+    target_lang: str | None,
     options: BackTranslation,
     engine: EngineOptions = EngineOptions(),
 ) -> tuple[list[list[str]], str]:
@@ -63,8 +62,8 @@ def round_trips(
 
 def back_translator(
     options: BackTranslation,
-    source_lang: Optional[str] = None,
-    target_lang: Optional[str] = None,
+    source_lang: str | None = None,
+    target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> BackTranslator:
     """The back-translator that the options name.

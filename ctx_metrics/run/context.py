@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from ..engine.options import EngineOptions
 from ..pseudo_references.options import PseudoFilter
@@ -11,7 +11,7 @@ from ..pseudo_references.options import PseudoFilter
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-Stream = Sequence[Optional[str]]
+Stream = Sequence[str | None]
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Context:
     engine             device, number format, batch size
     """
 
-    references: Optional[Sequence[Stream]] = None
+    references: Sequence[Stream] | None = None
     systems: Sequence[Sequence[str]] = ()
-    sources: Optional[Sequence[str]] = None
-    doc_ids: Optional[Sequence[str]] = None
-    source_lang: Optional[str] = None
-    target_lang: Optional[str] = None
-    roundtrips: Optional[Sequence[Sequence[str]]] = None
-    backtranslator: Optional[str] = None
-    pseudo_references: Optional[Sequence[Stream]] = None
-    pseudo_filter: Union[PseudoFilter, str] = PseudoFilter()
-    info_references: Optional[Sequence[Stream]] = None
+    sources: Sequence[str] | None = None
+    doc_ids: Sequence[str] | None = None
+    source_lang: str | None = None
+    target_lang: str | None = None
+    roundtrips: Sequence[Sequence[str]] | None = None
+    backtranslator: str | None = None
+    pseudo_references: Sequence[Stream] | None = None
+    pseudo_filter: PseudoFilter | str = PseudoFilter()
+    info_references: Sequence[Stream] | None = None
     engine: EngineOptions = EngineOptions()
 
     @property

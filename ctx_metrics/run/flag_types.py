@@ -6,7 +6,6 @@ import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from os.path import expanduser, isfile
-from typing import Optional, Union
 
 
 def positive(text: str) -> int:
@@ -78,7 +77,7 @@ def add_text_arguments(group, unescape: bool = False) -> None:
         )
 
 
-def output_file(text: str) -> Optional[str]:
+def output_file(text: str) -> str | None:
     """The path that -o names; None for -, the standard output.
 
     >>> output_file("scores.tsv"), output_file("-")
@@ -116,7 +115,7 @@ def decimals(text: str) -> int:
     return value
 
 
-def file_or_share(text: str) -> Union[str, float]:
+def file_or_share(text: str) -> str | float:
     """A file's name, or a number above 0 and below 1.
 
     >>> file_or_share("0.1"), file_or_share("dev.tsv")

@@ -7,7 +7,7 @@ the two is scored against the wrong one.
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,7 @@ SAME_LANGUAGE = _Rule(0.03, 1.5, 5)  # gains are differences of cosines
 TRANSLATION = _Rule(1.2, 10.0, 6)  # gains are log-likelihood ratios
 
 
-def shifts(lines: Sequence[Optional[str]], others: Sequence[Optional[str]], translated: bool = False) -> list[Shift]:
+def shifts(lines: Sequence[str | None], others: Sequence[str | None], translated: bool = False) -> list[Shift]:
     """Blocks of lines that fit the other stream's line + 1, 2 or 3, or - 1, 2 or 3, better than their own; in order.
 
     lines, others    n texts each; None and "" fit nothing
@@ -219,7 +219,7 @@ def _weighted(left: "csr_matrix", right: "csr_matrix") -> "tuple[csr_matrix, csr
     return left, right
 
 
-def _cosines(left: "csr_matrix", right: "csr_matrix", offset: int = 0, rows: Optional[np.ndarray] = None) -> np.ndarray:
+def _cosines(left: "csr_matrix", right: "csr_matrix", offset: int = 0, rows: np.ndarray | None = None) -> np.ndarray:
     """The cosine of each row (or of `rows`) with the other matrix's row + offset; NaN where there is no such row."""
     rows = np.arange(left.shape[0]) if rows is None else rows
     cosines = np.full(len(rows), np.nan)

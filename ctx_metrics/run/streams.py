@@ -4,7 +4,6 @@ import re
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Optional
 
 from ..corpus import read_lines
 from ..errors import InputError
@@ -19,18 +18,18 @@ class Segments(list):
     """A stream of segments. `name` is its file, or what else messages call it; where sacrebleu picked some of a test set
     (--origlang, --subset, --detail), `indices` are their places in the whole."""
 
-    indices: Optional[list[int]] = None
+    indices: list[int] | None = None
     name: str = ""
 
 
-def named(lines: Sequence[Optional[str]], name: str) -> Segments:
+def named(lines: Sequence[str | None], name: str) -> Segments:
     """The lines as segments of this name."""
     segments = Segments(lines)
     segments.name = name
     return segments
 
 
-def file_segments(path: str, encoding: Optional[str] = None) -> Segments:
+def file_segments(path: str, encoding: str | None = None) -> Segments:
     """The lines of a text file, which know its name; raises InputError as read_lines does."""
     return named(read_lines(path, encoding), path)
 
@@ -133,7 +132,7 @@ def check_roundtrips(args: Namespace, systems: int) -> None:
         )
 
 
-def test_set_lines(test_sets: str, langpair: str, field: str) -> Optional[list[str]]:
+def test_set_lines(test_sets: str, langpair: str, field: str) -> list[str] | None:
     """A field (src, docid) of one or several of sacrebleu's test sets, or None where one of them does not have it.
 
     Document ids of several test sets are prefixed with the set's name, so that they stay distinct.

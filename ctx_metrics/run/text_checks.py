@@ -3,7 +3,7 @@
 import html
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..corpus import BOM
 from ..notices import counted, notice
@@ -18,7 +18,7 @@ ENTITY_SHARE = 0.005  # of a text's lines: fewer do not move the first decimal o
 SHOWN = 3  # texts and blocks that a line names
 
 
-def check_texts(systems: Sequence[Segments], references: Sequence[Segments], source: Optional[Segments] = None) -> None:
+def check_texts(systems: Sequence[Segments], references: Sequence[Segments], source: Segments | None = None) -> None:
     """Say which texts hold HTML entities, and which lines fit another line of the reference better than their own.
 
     All texts are compared with the first reference, and with the source where there is no reference. Each finding is one
@@ -39,7 +39,7 @@ def check_byte_order_marks(streams: Sequence[Segments], stock: Sequence[str]) ->
         )
 
 
-def holds_entity(line: Optional[str]) -> bool:
+def holds_entity(line: str | None) -> bool:
     """Whether a line holds one of XML's five entities or a numeric one.
 
     >>> [holds_entity(line) for line in ("Tom &amp; I", "it&#39;s", "AT&T; IBM", "&copy; 2022", None)]
@@ -48,7 +48,7 @@ def holds_entity(line: Optional[str]) -> bool:
     return line is not None and "&" in line and _ENTITY.search(line) is not None
 
 
-def unescaped(line: Optional[str]) -> Optional[str]:
+def unescaped(line: str | None) -> str | None:
     """The line with its entities replaced by what they mean, once: "&amp;quot;" becomes "&quot;". Line breaks become blanks.
 
     >>> unescaped("&quot;AT&amp;T&quot; &#8211; it&#39;s &copy;"), unescaped(None)
@@ -81,7 +81,7 @@ def _with_entities(stream: Segments) -> _Entities:
     return _Entities(stream.name, len(found), sum(line is not None for line in stream), example)
 
 
-def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], source: Optional[Segments]) -> None:
+def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], source: Segments | None) -> None:
     from .line_shifts import shifts  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
 
     hub = references[0] if references else source

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import Any, Optional
+from typing import Any
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
@@ -132,8 +132,8 @@ class ScoredWindow:
     """
 
     window: Window
-    value: Optional[float]
-    estimate: Optional[Estimate]
+    value: float | None
+    estimate: Estimate | None
 
 
 @dataclass
@@ -176,7 +176,7 @@ class ContextMetric(Metric):
     english_only, asked, flag = False, False, ""
 
     def __init__(
-        self, references: Optional[Sequence[Stream]] = None, systems: Sequence[Sequence[str]] = (), **context: Any
+        self, references: Sequence[Stream] | None = None, systems: Sequence[Sequence[str]] = (), **context: Any
     ):
         super().__init__()
         if unread := sorted(context.keys() - self.capabilities.reads):
@@ -203,7 +203,7 @@ class ContextMetric(Metric):
     def corpus_score(
         self,
         hypotheses: Sequence[str],
-        references: Optional[Sequence[Sequence[Optional[str]]]] = None,
+        references: Sequence[Sequence[str | None]] | None = None,
         n_bootstrap: int = 1,
     ) -> ContextScore:
         """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score.
@@ -216,7 +216,7 @@ class ContextMetric(Metric):
         score._verbose = " ".join([*own, f"({' '.join(shown)})"] if shown else own)
         return score
 
-    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
+    def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
         """Check and keep the reference streams; unlike sacrebleu's zip, never cuts them to the shortest."""
         given = [references] if isinstance(references, str) or not isinstance(references, Collection) else references
         if any(isinstance(stream, str) or not isinstance(stream, Collection) for stream in given):
@@ -231,7 +231,7 @@ class ContextMetric(Metric):
         return streams
 
     def _extract_corpus_statistics(
-        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]]
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None
     ) -> list[Row]:
         if references is not None:
             [self.last_result] = results = self._score(self._corpora([hypotheses], self._cache_references(references)))
@@ -290,7 +290,7 @@ class ContextMetric(Metric):
         return row[1] != 0
 
     def segment_scores(
-        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[Optional[str]]]] = None
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None = None
     ) -> list[ContextScore]:
         """Each segment's own score with the corpus around it, as sacrebleu --sentence-level prints it.
 
@@ -316,7 +316,7 @@ class ContextMetric(Metric):
         return self._SCORE_TYPE(self.title, 100 * total / weight if weight > 0 else math.nan)
 
     # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
-    def _check_corpus_score_args(self, hyps: Sequence[str], refs: Optional[Sequence]) -> None:
+    def _check_corpus_score_args(self, hyps: Sequence[str], refs: Sequence | None) -> None:
         if isinstance(hyps, str) or not isinstance(hyps, Collection):
             list_of_strings("hypotheses", hyps)  # which says what is wrong
         if not hyps:
@@ -336,7 +336,7 @@ class ContextMetric(Metric):
         return self._extract_corpus_statistics([hypothesis], [[text] for text in ref_kwargs["refs"]])[0]
 
 
-def best_reference(values: Sequence[Optional[float]], multiref: str) -> Optional[float]:
+def best_reference(values: Sequence[float | None], multiref: str) -> float | None:
     """One value of the values against several references: the best, or their mean; None if there is none.
 
     >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")

@@ -4,7 +4,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
@@ -21,7 +21,7 @@ class Texts(NamedTuple):
     """
 
     hypotheses: Sequence[str]
-    references: Sequence[Sequence[Optional[str]]]
+    references: Sequence[Sequence[str | None]]
     counts: dict[str, Any] = {}
     notices: list[str] = []
     group: Hashable = None
@@ -40,7 +40,7 @@ class DerivedMetric(ContextMetric):
     def __init__(
         self,
         inner: Metric,
-        references: Optional[Sequence[Stream]],
+        references: Sequence[Stream] | None,
         **context: Any,
     ):
         super().__init__(references, **context)
@@ -66,7 +66,7 @@ class DerivedMetric(ContextMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         texts = [self._texts(corpus) for corpus in corpora]
-        results: list[Optional[SystemResult]] = [None] * len(texts)
+        results: list[SystemResult | None] = [None] * len(texts)
         for group in dict.fromkeys(each.group for each in texts):
             members = [number for number, each in enumerate(texts) if each.group == group]
             for number, result in zip(members, self._of_inner([texts[number] for number in members])):

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from ..corpus import Corpus
 from ..errors import InputError
@@ -32,8 +32,8 @@ class EstimatorMetric(ContextMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]],
-        model: Optional[str],
+        references: Sequence[Stream] | None,
+        model: str | None,
         on_long: str,
         multiref: str,
         load: dict[str, Any],
@@ -48,7 +48,7 @@ class EstimatorMetric(ContextMetric):
                 raise InputError(f"{self.NAME.lower()}: {setting} {value!r} is neither {' nor '.join(allowed)}")
         self.asked, self.multiref, self.on_long = model is not None, multiref, on_long
         self._load = {"name": model, "options": self._context.engine, **load}
-        self._estimator: Optional["Estimator"] = None
+        self._estimator: Estimator | None = None
         self.english_only, self.flag = self.estimator.english_only, f"--{self.NAME.lower()}"
         if self.english_only and self._context.target_lang:
             guard_english(self.NAME.lower(), f"{self.flag}-model", self.asked, self._context.target_lang, ())
@@ -64,7 +64,7 @@ class EstimatorMetric(ContextMetric):
         if self.capabilities.references:
             self.settings["multiref"] = multiref
 
-    def _cache_references(self, references: Sequence[Sequence[Optional[str]]]) -> list:
+    def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
         streams = super()._cache_references(references)
         if not self.capabilities.references:
             self.num_refs = 0

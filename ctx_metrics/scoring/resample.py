@@ -4,7 +4,7 @@ import functools
 import math
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 
 from sacrebleu.metrics.base import Metric, Signature
 from sacrebleu.significance import PairedTest, Result
@@ -90,7 +90,7 @@ class ByDocument:
     _used = False  # whether statistics by document were asked for; the signature says so
 
     def corpus_score(
-        self, hypotheses: Sequence[str], references: Optional[Sequence[Sequence[str]]], n_bootstrap: int = 1
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]] | None, n_bootstrap: int = 1
     ) -> Any:
         """As the metric's own, with the interval from resampled documents."""
         if n_bootstrap > 1:
@@ -105,10 +105,10 @@ class ByDocument:
             signature.update("resample", "document")
         return signature
 
-    def _check_corpus_score_args(self, hyps: Sequence, refs: Optional[Sequence]) -> None:
+    def _check_corpus_score_args(self, hyps: Sequence, refs: Sequence | None) -> None:
         super()._check_corpus_score_args(hyps.segments if isinstance(hyps, Documents) else hyps, refs)
 
-    def _extract_corpus_statistics(self, hypotheses: Sequence, references: Optional[Sequence]) -> Any:
+    def _extract_corpus_statistics(self, hypotheses: Sequence, references: Sequence | None) -> Any:
         if not isinstance(hypotheses, Documents):
             return super()._extract_corpus_statistics(hypotheses, references)
         self._used = True
@@ -148,7 +148,7 @@ class DocumentPairedTest(PairedTest):
         self,
         named_systems: list[tuple[str, Sequence[str]]],
         metrics: Mapping[str, Metric],
-        references: Optional[Sequence[Sequence[str]]],
+        references: Sequence[Sequence[str]] | None,
         *args,
         **options,
     ):

@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
 from sacrebleu.metrics.base import Metric
 
@@ -25,10 +25,10 @@ class Scores(NamedTuple):
     documents: list[float]
     system: float
     title: str
-    result: "Optional[SystemResult]" = None
+    result: "SystemResult | None" = None
 
 
-def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str]] = None) -> Scores:
+def scores(metric: Metric, system: Sequence[str], doc_ids: Sequence[str] | None = None) -> Scores:
     """A system's scores by one metric, as all_scores gives them.
 
     >>> from sacrebleu.metrics import BLEU
@@ -41,7 +41,7 @@ def scores(metric: Metric, system: Sequence[str], doc_ids: Optional[Sequence[str
 
 
 def all_scores(
-    metrics: Iterable[Metric], systems: Sequence[Sequence[str]], doc_ids: Optional[Sequence[str]] = None
+    metrics: Iterable[Metric], systems: Sequence[Sequence[str]], doc_ids: Sequence[str] | None = None
 ) -> list[list[Scores]]:
     """Every metric's scores of every system: [metrics][systems], sacrebleu's own metrics' too.
 
@@ -84,7 +84,7 @@ def of_parts(metric: Metric) -> Metric:
     return part
 
 
-def shown(score: Optional[float]) -> str:
+def shown(score: float | None) -> str:
     """A score in full precision, None for what was not scored.
 
     >>> shown(0.1), shown(float("nan")), shown(None)

@@ -1,7 +1,6 @@
 """What is said of the segments that a metric could not score as they are: cut, empty, without a reference."""
 
 from collections.abc import Sequence
-from typing import Optional
 
 from ..notices import counted, place
 from .base import Row, SystemResult
@@ -12,7 +11,7 @@ def counted_result(
     empty: Sequence[int],
     unreferenced: Sequence[int],
     truncated: Sequence[int] = (),
-    max_length: Optional[int] = None,
+    max_length: int | None = None,
 ) -> SystemResult:
     """Rows of one system with the counts and notices of odd segments, which are given by their places from 0 on.
 

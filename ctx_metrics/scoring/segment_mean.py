@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from sacrebleu.metrics.base import Metric
 
@@ -28,7 +28,7 @@ class SegmentMean(ContextMetric):
     def __init__(
         self,
         metric: Metric,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         **context: Any,
     ):
@@ -38,7 +38,7 @@ class SegmentMean(ContextMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         results: list[SystemResult] = []
-        metric: Optional[Metric] = None
+        metric: Metric | None = None
         for number, corpus in enumerate(corpora):
             texts = [[text for text in of_segment if text is not None] for of_segment in zip(*corpus.references)]
             texts = texts or [[] for _ in corpus.hypotheses]

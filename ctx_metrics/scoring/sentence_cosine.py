@@ -1,7 +1,7 @@
 """The cosine of two sentence embeddings (Reimers and Gurevych 2019)."""
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from ..corpus import Corpus
 from ..errors import InputError
@@ -32,10 +32,10 @@ class SentenceCosine(ContextMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]] = None,
+        references: Sequence[Stream] | None = None,
         systems: Sequence[Sequence[str]] = (),
         *,
-        model: Optional[str] = None,
+        model: str | None = None,
         multiref: str = "max",
         flag: str = "--sentencecosine",
         **context: Any,

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from ..corpus import Corpus
 from ..errors import InputError
@@ -40,11 +40,11 @@ class TokenMatchingMetric(ContextMetric):
 
     def __init__(
         self,
-        references: Optional[Sequence[Stream]],
-        model: Optional[str],
+        references: Sequence[Stream] | None,
+        model: str | None,
         layers: Layers,
         embedded_layers: str,
-        max_length: Optional[int],
+        max_length: int | None,
         multiref: str,
         **context: Any,
     ):
@@ -166,7 +166,7 @@ def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[i
     return [tuple(numbers)]
 
 
-def paper_language(target_lang: Optional[str], name: str, flag: str) -> str:
+def paper_language(target_lang: str | None, name: str, flag: str) -> str:
     """The language, without region, by which "paper" chooses an encoder; raises InputError where it is unknown.
 
     >>> paper_language("zh_CN", "bertr", "--bertr")

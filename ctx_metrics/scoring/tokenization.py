@@ -1,7 +1,5 @@
 """The choice of a tokenizer, for metrics that are made of BLEU or take its tokenizers."""
 
-from typing import Optional
-
 from sacrebleu.metrics import BLEU
 
 from ..errors import InputError
@@ -40,7 +38,7 @@ class Words:
         return self._tokenizer.signature()
 
 
-def tokenizer_for(tokenize: Optional[str], language: Optional[str]) -> str:
+def tokenizer_for(tokenize: str | None, language: str | None) -> str:
     """The name of the tokenizer that was asked for, else the one that BLEU takes for a language.
 
     Raises InputError for a name that BLEU does not know.

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, islice
-from typing import Optional
 
 from ..corpus import Corpus
 from ..errors import InputError
@@ -21,7 +20,7 @@ def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example
     The window's sentences are joined by one space on every side, whatever the language (paper, section 3).
     """
 
-    def joined(stream: Optional[Sequence[str]]) -> Optional[str]:
+    def joined(stream: Sequence[str] | None) -> str | None:
         return None if stream is None else " ".join(stream[window.start : window.end])
 
     source = joined(corpus.sources) if "src" in inputs else None
@@ -130,7 +129,7 @@ def read_texts(inputs: str) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def check_sources(metric: str, estimator: Estimator, sources: Optional[Sequence[str]]) -> None:
+def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | None) -> None:
     """Raise InputError, naming the flag to add, when a model reads sources and there are none."""
     if "src" in estimator.inputs and sources is None:
         raise InputError(_needs(metric, estimator, "src", "--source FILE"))

@@ -5,7 +5,7 @@ import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ..judgements.readers.rows import language_pair
 from .quality.trainer import Check
@@ -34,7 +34,7 @@ class Source(NamedTuple):
 
     name: str
     sha256: str
-    weight: Optional[float]
+    weight: float | None
     counts: Mapping[str, int]
 
     def as_json(self) -> dict[str, Any]:

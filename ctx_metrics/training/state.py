@@ -45,7 +45,7 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata()
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         written, sums = json.loads(metadata["fingerprint"]), json.loads(metadata["sums"])
         progress, written_sum = metadata["progress"], metadata["checksum"]
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:

@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ...corpus import BOM, decode, document_ranges, read_lines
 from ...engine.options import EngineOptions
@@ -89,7 +89,7 @@ def read_inputs(args: Namespace) -> Inputs:
     return inputs
 
 
-def read_files(streams: dict[str, list[Segments]], encoding: str, **paths: Optional[Sequence[str]]) -> None:
+def read_files(streams: dict[str, list[Segments]], encoding: str, **paths: Sequence[str] | None) -> None:
     """Add the lines of files to the streams, by role; a role without files is left as it is."""
     for role, of_role in paths.items():
         if of_role:
@@ -112,7 +112,7 @@ def check_context(context: Context) -> None:
 def inputs_of(
     streams: dict[str, list[Segments]],
     names: list[str],
-    language_pair: Optional[tuple[str, str]],
+    language_pair: tuple[str, str] | None,
     **more: Any,
 ) -> Inputs:
     """The inputs of streams (by role: mt, ref, src, doc and others) and of what `more` a Context holds.
@@ -203,7 +203,7 @@ def _add_test_set(streams: dict[str, list[Segments]], names: str, pair: str) -> 
             streams[role] = [named(lines, f"{role} of {names}")]
 
 
-def _add_columns(streams: dict[str, list[Segments]], columns: Optional[list[Column]], encoding: str) -> list[str]:
+def _add_columns(streams: dict[str, list[Segments]], columns: list[Column] | None, encoding: str) -> list[str]:
     """Read the columns of the standard input; returns the systems' names.
 
     Raises InputError naming the line that has another number of columns.

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Optional
+from typing import Any
 
 from tabulate import tabulate
 
@@ -16,7 +16,7 @@ COLUMNS = ("level", "system", "document", "segment", "metric", "score")
 DECIMALS = {"table": 1, "tsv": 4}
 
 
-def render(reports: dict[str, MetricReport], form: str, decimals: Optional[int], scale: int) -> str:
+def render(reports: dict[str, MetricReport], form: str, decimals: int | None, scale: int) -> str:
     """The text of all records in a format; segments come first, then documents, then systems."""
     records = [
         record
@@ -35,7 +35,7 @@ def render(reports: dict[str, MetricReport], form: str, decimals: Optional[int],
     )
 
 
-def decimals_of(form: str, decimals: Optional[int], scale: int) -> int:
+def decimals_of(form: str, decimals: int | None, scale: int) -> int:
     """The decimals to print: those asked for, or a format's own, two more on the scale 0-1 (three in a table)."""
     return decimals if decimals is not None else DECIMALS[form] + (scale == 1) * (3 if form == "table" else 2)
 
@@ -57,7 +57,7 @@ def tsv(columns: Sequence[str], rows: Iterable[Sequence[Any]], decimals: int) ->
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def as_json(objects: list[dict], form: str, decimals: Optional[int]) -> str:
+def as_json(objects: list[dict], form: str, decimals: int | None) -> str:
     """JSON lines (jsonl) or one list (json); NaN becomes null. Bytes of a file's name that are no text are escaped."""
     texts = [
         json.dumps(_plain(each, decimals), ensure_ascii=False, allow_nan=False)
@@ -84,7 +84,7 @@ def signatures(of_metrics: Iterable[tuple[str, str]]) -> str:
     return "\n".join([line, title, line, *(f" - {name:<10} {signature}" for name, signature in of_metrics)])
 
 
-def write(text: str, path: Optional[str]) -> None:
+def write(text: str, path: str | None) -> None:
     """Write to a file, whole or not at all, or to the standard output, which is also where it goes if the file fails.
 
     Raises InputError where the file cannot be written.
@@ -105,7 +105,7 @@ def _by_place(of_metrics: Sequence[list[Record]], level: str) -> list[Record]:
     return [record for records in zip(*levels) for record in records]
 
 
-def _tables(reports: dict[str, MetricReport], records: list[Record], scale: int, decimals: Optional[int]) -> str:
+def _tables(reports: dict[str, MetricReport], records: list[Record], scale: int, decimals: int | None) -> str:
     titles = [report.title for report in reports.values()]
     decimals = decimals_of("table", decimals, scale)
     tables = []
@@ -128,7 +128,7 @@ def _tables(reports: dict[str, MetricReport], records: list[Record], scale: int,
     return "\n\n".join([*tables, below]) + "\n"
 
 
-def _plain(value: Any, decimals: Optional[int]) -> Any:
+def _plain(value: Any, decimals: int | None) -> Any:
     """A value that JSON can write, rounded if decimals are asked for."""
     if isinstance(value, dict):
         return {key: _plain(each, decimals) for key, each in value.items()}

@@ -9,14 +9,19 @@ YES = {"action": "store_true"}
 ORDER = {"type": int, "metavar": "N"}
 FLAGS = {
     "bleu": {
-        "--tokenize": dict(
-            choices=[*BLEU.TOKENIZERS], metavar="NAME", help="One of {choices}. (Default: by language, 13a)"
-        ),
+        "--tokenize": {
+            "choices": [*BLEU.TOKENIZERS],
+            "metavar": "NAME",
+            "help": "One of {choices}. (Default: by language, 13a)",
+        },
         "--lowercase": dict(**YES, help="Ignore case."),
-        "--smooth-method": dict(
-            choices=[*BLEU.SMOOTH_DEFAULTS], default="exp", metavar="NAME", help="One of {choices}."
-        ),
-        "--smooth-value": dict(type=float, metavar="X", help="Of floor (default 0.1) and add-k (1)."),
+        "--smooth-method": {
+            "choices": [*BLEU.SMOOTH_DEFAULTS],
+            "default": "exp",
+            "metavar": "NAME",
+            "help": "One of {choices}.",
+        },
+        "--smooth-value": {"type": float, "metavar": "X", "help": "Of floor (default 0.1) and add-k (1)."},
     },
     "chrf": {
         "--chrf-char-order": dict(**ORDER, default=6, help="Longest character n-grams."),

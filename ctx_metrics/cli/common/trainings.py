@@ -4,7 +4,6 @@ import os
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Optional
 
 from ...errors import CtxMetricsError, InputError
 from ...notices import notice
@@ -12,7 +11,7 @@ from ...writing import check_writable, leftovers
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
 INTERRUPTED = 130
-Languages = dict[str, tuple[Optional[str], Optional[str]]]
+Languages = dict[str, tuple[str | None, str | None]]
 
 
 def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
@@ -67,7 +66,7 @@ def name_of(path: str) -> str:
     return os.path.basename(os.path.abspath(path))
 
 
-def known_languages(datasets: Sequence[str], pairs: Optional[Sequence[str]]) -> Languages:
+def known_languages(datasets: Sequence[str], pairs: Sequence[str] | None) -> Languages:
     """Source and target language of each data set, as its name or a single -l tells; None where nothing does.
 
     >>> known_languages(["wmt20.en-de", "mine"], ["cs-en"])
@@ -85,7 +84,7 @@ def known_languages(datasets: Sequence[str], pairs: Optional[Sequence[str]]) -> 
     return found
 
 
-def target_languages(encoder: Optional[str], known: Languages) -> Optional[list[str]]:
+def target_languages(encoder: str | None, known: Languages) -> list[str] | None:
     """What the model is for, unless --languages says it: the known target languages, English with the embedded encoder."""
     if encoder in (None, "embedded"):
         return ["en"]

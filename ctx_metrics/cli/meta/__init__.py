@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    from . import arguments as meta_arguments, paraphrase as meta_paraphrase
     from ...run.registry import metric_table
+    from . import arguments as meta_arguments
+    from . import paraphrase as meta_paraphrase
 
     module = meta_paraphrase if argv[:1] == [meta_paraphrase.WORD] else meta_arguments
     module.add_arguments(parser, argv, metric_table())
@@ -28,8 +29,10 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 def run(args: Namespace) -> int:
     from ...meta.evaluation import Significance, evaluate
     from ...meta.output.tables import render
-    from . import arguments as meta_arguments, data as meta_data, paraphrase as meta_paraphrase
     from ..common import output
+    from . import arguments as meta_arguments
+    from . import data as meta_data
+    from . import paraphrase as meta_paraphrase
 
     if args.argv[0] == meta_paraphrase.WORD:
         return meta_paraphrase.run(args)

@@ -4,12 +4,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ...run.flag_types import decimals, probability
-from ...run.flags import add_engine_arguments, add_metric_arguments, wanted_metrics
-from ...run.flags import metric_name
-from ...run.flag_types import positive
+from ...run.flag_types import add_text_arguments, decimals, output_file, positive, probability
+from ...run.flags import add_engine_arguments, add_metric_arguments, metric_name, wanted_metrics
 from ...run.registry import MetricTable
-from ...run.flag_types import add_text_arguments, output_file
 from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
 FORMATS = ("table", "json", "tsv", "latex", "markdown")

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Optional
 
 import numpy as np
 from tqdm import tqdm
@@ -18,8 +17,8 @@ from ...judgements.judged import JudgedSet, MetricScores, is_human
 from ...judgements.readers import read_judged
 from ...judgements.score_files import read_scores
 from ...meta.scoring import MetricSettings, build_metric, lacking, named_systems, score_set
-from ...scoring.base import ContextMetric
 from ...notices import notice, progress
+from ...scoring.base import ContextMetric
 from .arguments import GRID_SETTINGS
 
 
@@ -54,12 +53,12 @@ def read_sets(args: Namespace) -> list[JudgedSet]:
     return kept
 
 
-def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Optional[MetricScores]]]:
+def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[MetricScores | None]]:
     """Each set's scores by the metrics of -m, --scores and --slide-grid. What can be found wrong is found before scoring.
 
     Raises InputError if two of them have one name, or --seen names what is not there.
     """
-    scores: dict[str, list[Optional[MetricScores]]] = {
+    scores: dict[str, list[MetricScores | None]] = {
         judged.name: [*read_scores(args.scores, judged, taken=args.metrics)] for judged in sets
     }
     for name, given in scores.items():
@@ -139,7 +138,7 @@ def _usable(
     is left out and no scores are given.
     """
     lacks: dict[tuple[str, str], list[str]] = {}
-    made: set[tuple[str, Optional[str]]] = set()
+    made: set[tuple[str, str | None]] = set()
     usable = set()
     for judged in sets:
         if settings and judged.hypotheses is None:

@@ -4,14 +4,14 @@ import os
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...meta import plots
-from ...meta.measures.correlation import mad_outliers
 from ...judgements.judged import JudgedSet, MetricScores
+from ...meta import plots
 from ...meta.lengths import agreement_by_length
+from ...meta.measures.correlation import mad_outliers
 from ...meta.protocols import PreferenceTau, Protocol
 from ...meta.report import Report
 from ...notices import notice
@@ -26,7 +26,7 @@ GRID_CELL = re.compile(r"slide\((\d+),(\d+)\)")
 def draw(
     report: Report,
     sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[Optional[MetricScores]]],
+    scores: Mapping[str, Sequence[MetricScores | None]],
     protocols: Sequence[Protocol],
     args: Namespace,
 ) -> None:
@@ -39,7 +39,7 @@ def draw(
     notice(f"figures in {args.plot}: {', '.join(written)}" if written else "--plot: there is nothing to draw")
 
 
-def _figures(report, sets, scores, protocols, largest: Optional[int]) -> Iterator[tuple[str, "Figure"]]:
+def _figures(report, sets, scores, protocols, largest: int | None) -> Iterator[tuple[str, "Figure"]]:
     for agreement in report.agreements:
         yield f"agreement.{agreement.protocol}", plots.agreement_bars(agreement)
         cells = {

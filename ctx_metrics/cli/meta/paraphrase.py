@@ -9,15 +9,12 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ...run.flags import add_engine_arguments, add_metric_arguments, wanted_metrics
-from ...run.flags import metric_name
-from ...run.flag_types import positive
+from ...run.flag_types import output_file, positive, probability
+from ...run.flags import add_engine_arguments, add_metric_arguments, metric_name, wanted_metrics
 from ...run.registry import MetricTable
 from ...writing import check_writable
-from ...run.flag_types import output_file
-from .arguments import ENDINGS, FORMATS, decimals
-from ...run.flag_types import probability
 from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
+from .arguments import ENDINGS, FORMATS, decimals
 
 WORD = "paraphrase"  # `ctx-metrics meta paraphrase ...`
 USAGE = "%(prog)s DATA [DATA ...] -m NAME [NAME ...] [flags]"
@@ -93,11 +90,11 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
 
 def run(args: Namespace) -> int:
     from ...engine.options import EngineOptions
-    from ...meta.evaluation import Significance
-    from ...meta.paraphrase import paraphrase_check
     from ...judgements.readers.sentence_pairs import read_pair_sets
-    from ...meta.scoring import MetricSettings
+    from ...meta.evaluation import Significance
     from ...meta.output.tables import render
+    from ...meta.paraphrase import paraphrase_check
+    from ...meta.scoring import MetricSettings
     from ..common import output
 
     _check(args)

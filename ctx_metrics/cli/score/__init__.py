@@ -21,8 +21,8 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(args: Namespace) -> int:
     from ...scoring.scores import all_scores
-    from . import arguments, scoring
     from ..common import inputs, output
+    from . import arguments, scoring
 
     arguments.check(args, args.argv)
     check_writable(args.output)

@@ -5,16 +5,14 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ...run.flags import add_engine_arguments, add_metric_arguments, own_prefixes, wanted_metrics
-from ...roundtrip.options import add_roundtrip_arguments
-from ...run.flags import metric_name
-from ...run.flag_types import positive
-from ...run.context import capabilities
-from ...run.registry import MetricTable
 from ...pseudo_references.options import add_pseudo_arguments
-from ...run.flag_types import add_text_arguments, output_file
-from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
+from ...roundtrip.options import add_roundtrip_arguments
+from ...run.context import capabilities
+from ...run.flag_types import add_text_arguments, output_file, positive
+from ...run.flags import add_engine_arguments, add_metric_arguments, metric_name, own_prefixes, wanted_metrics
+from ...run.registry import MetricTable
 from ..common.inputs import column_names, dataset, language_pair
+from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
 LEVELS = ("segment", "document", "system")
 FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o

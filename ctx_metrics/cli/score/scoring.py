@@ -4,18 +4,18 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Optional
+from typing import Any
 
 from sacrebleu.metrics.base import Metric
 
 from ...corpus import document_ranges
 from ...errors import InputError
-from ...scoring.base import ContextMetric, SystemResult
 from ...notices import notice
 from ...run.context import Context, build_all, capabilities
 from ...run.streams import file_segments, named
-from ...scoring.scores import Scores
 from ...run.text_checks import unescaped
+from ...scoring.base import ContextMetric, SystemResult
+from ...scoring.scores import Scores
 from ..common.inputs import Inputs
 
 
@@ -32,8 +32,8 @@ class Record:
 
     level: str
     system: str
-    document: Optional[str]
-    segment: Optional[int]
+    document: str | None
+    segment: int | None
     metric: str
     score: float
     details: dict[str, Any] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def report(
     metric: Metric,
     found: Sequence[Scores],
     systems: Sequence[str],
-    doc_ids: Optional[Sequence[str]],
+    doc_ids: Sequence[str] | None,
     args: Namespace,
 ) -> MetricReport:
     """One metric's scores of all systems, by name, on the levels that are asked for."""

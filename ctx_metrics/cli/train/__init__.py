@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
+from ...notices import counted, notice
+from ...writing import check_writable, write_whole
 from ..common.trainings import (
     CARD,
     CHECKS,
@@ -22,9 +24,6 @@ from ..common.trainings import (
     run_resumable,
     target_languages,
 )
-
-from ...notices import counted, notice
-from ...writing import check_writable, write_whole
 
 if TYPE_CHECKING:
     from ...engine.options import EngineOptions
@@ -73,7 +72,7 @@ def _train(args: Namespace) -> int:
     out, plot = Path(args.out), not args.no_plot and can_plot()
     engine = EngineOptions.from_args(args)
     recipe = recipe_of(args)
-    data = dict(pairs=args.language_pair, human=args.human, reference=args.reference, score=args.score_column)
+    data = {"pairs": args.language_pair, "human": args.human, "reference": args.reference, "score": args.score_column}
     data["text_checks"] = not args.no_text_checks
     training = read_training_set(
         args.train, args.inputs, args.normalise, args.average, not args.no_mqm_root, scored=not args.teacher, **data
@@ -224,7 +223,7 @@ def learned_from(training: "TrainingSet", development: "DevelopmentSet") -> str:
     )
 
 
-def _first_weights(args: Namespace) -> Optional[Path]:
+def _first_weights(args: Namespace) -> Path | None:
     """The folder that --init names, which for "embedded" is that of the network's embedded model."""
     from ...models.estimator import EMBEDDED_FOLDER
 

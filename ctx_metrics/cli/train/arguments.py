@@ -5,13 +5,21 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from os.path import expanduser
-from typing import Optional
 
+from ...run.flag_types import (
+    above_0,
+    add_text_arguments,
+    at_least_0,
+    languages,
+    layers,
+    patience,
+    positive,
+    seed,
+    share,
+)
 from ...run.flags import add_engine_arguments, add_metric_arguments
-from ...run.flag_types import positive
 from ...run.registry import MetricTable
 from ...training.quality.recipe import COMET, LOSSES, PAPER, SCHEDULES, Recipe
-from ...run.flag_types import add_text_arguments, above_0, at_least_0, languages, layers, patience, seed, share
 from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments
 
 KINDS = ("bilstm", "bilstmatt", "esim", "comet")  # training.learn has them too, and takes torch
@@ -80,7 +88,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     parser.set_defaults(teacher_flags=own, table=table)
 
 
-def teacher_of(argv: Sequence[str]) -> Optional[str]:
+def teacher_of(argv: Sequence[str]) -> str | None:
     """The metric that --teacher names, before anything is parsed.
 
     >>> teacher_of(["esim", "--teacher", "COMET"]), teacher_of(["--teacher=bleu"]), teacher_of(["comet"])
@@ -110,7 +118,7 @@ def check(args: Namespace) -> None:
         if not all(pair.partition("-")):
             error(f"-l {pair}: no language pair such as de-en")
     for path in args.dev:
-        name, _, weight = path.rpartition(":")
+        name, _, _weight = path.rpartition(":")
         if os.path.exists(name) and not os.path.exists(path):
             error(f"--dev {path}: only --train takes weights; name {name}")
     if args.margin is not None and "hinge" not in recipe_of(args).loss:

@@ -52,10 +52,10 @@ def run(args: Namespace) -> int:
 
 def _train(args: Namespace) -> int:
     from ...engine.options import EngineOptions
+    from ...training.pairwise.card import best_check, card
+    from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
     from ...training.quality.data import data_sha256
     from ...training.quality.learn import STATE
-    from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
-    from ...training.pairwise.card import best_check, card
     from ..common.output import as_json
     from .pairwise_arguments import recipe_of, specs
 
@@ -180,18 +180,18 @@ def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
 
 def _read(args: Namespace, seed: int) -> Data:
     from ...training.card import Source
-    from ...training.quality.data import data_sha256
     from ...training.pairwise.data import count_pairs, read_pair_sets, say_shared, split_by_segment
+    from ...training.quality.data import data_sha256
 
-    options = dict(
-        pairs=args.language_pair,
-        human=args.human,
-        reference=args.reference,
-        score=args.score_column,
-        outputs=args.outputs,
-        threshold=args.threshold,
-        text_checks=not args.no_text_checks,
-    )
+    options = {
+        "pairs": args.language_pair,
+        "human": args.human,
+        "reference": args.reference,
+        "score": args.score_column,
+        "outputs": args.outputs,
+        "threshold": args.threshold,
+        "text_checks": not args.no_text_checks,
+    }
 
     def sources(counts: dict[str, dict[str, int]]) -> "list[Source]":
         return [Source(trainings.name_of(path), data_sha256(path), None, count) for path, count in counts.items()]

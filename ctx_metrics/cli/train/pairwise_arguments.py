@@ -3,13 +3,10 @@
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from dataclasses import fields, replace
 from os.path import expanduser
-from typing import Optional
 
+from ...run.flag_types import above_0, at_least_0, file_or_share, patience, positive, seed
 from ...run.flags import add_engine_arguments
-from ...run.flag_types import positive
 from ...training.pairwise.recipe import COSTS, MODERN, OPTIMISERS, PAPER, RECIPES, PairwiseRecipe
-from ...run.flag_types import above_0, at_least_0, patience, seed
-from ...run.flag_types import file_or_share
 from .arguments import add_language_pairs, add_layout_arguments, add_running_arguments
 
 NONE = ["none"]
@@ -69,7 +66,7 @@ def check(args: Namespace) -> None:
             error(f"--{name} is for --cost kendall and logistic+kendall")
 
 
-def specs(given: Optional[list[str]], default: tuple[str, ...]) -> tuple[str, ...]:
+def specs(given: list[str] | None, default: tuple[str, ...]) -> tuple[str, ...]:
     """What --features or --vectors name; () for none.
 
     >>> specs(["chrf", "ter"], ("4metrics",)), specs(["none"], ("4metrics",)), specs(None, ("4metrics",))

@@ -28,11 +28,11 @@ LAYOUTS = (
 def read_judged(
     path: str,
     *,
-    pairs: Optional[Sequence[str]] = None,
+    pairs: Sequence[str] | None = None,
     human: str = "mqm",
-    reference: Optional[str] = None,
-    score: Optional[str] = None,
-    outputs: Optional[str] = None,
+    reference: str | None = None,
+    score: str | None = None,
+    outputs: str | None = None,
 ) -> list[JudgedSet]:
     """The judged sets of a file or folder, whose layout is found by looking: folders by the files in them, files by their
     header. Files may be packed (.gz, .xz).
@@ -59,7 +59,7 @@ def read_judged(
     return chosen
 
 
-def _read_folder(path: str, pairs: Optional[Sequence[str]], human: str, reference: Optional[str]) -> list[JudgedSet]:
+def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: str | None) -> list[JudgedSet]:
     if there := tree_pairs(path):
         chosen = [pair for pair in there if pairs is None or pair in pairs]
         if not chosen:
@@ -98,7 +98,7 @@ def layout_of(path: str) -> str:
     return "table"
 
 
-def _read_file(path: str, reference: Optional[str], score: Optional[str], outputs: Optional[str]) -> JudgedSet:
+def _read_file(path: str, reference: str | None, score: str | None, outputs: str | None) -> JudgedSet:
     layout = layout_of(path)
     if layout == "errors":
         return read_mqm(path, reference)

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 
@@ -28,7 +27,7 @@ def da_files(folder: str) -> dict[tuple[str, str], str]:
     return found
 
 
-def read_da(folder: str, pairs: Optional[Sequence[str]] = None) -> list[JudgedSet]:
+def read_da(folder: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
     """A set for each test set and language pair, such as "newstest2016.cs-en"; a line a judged output.
 
     The outputs' systems are not known: there is one, "outputs". pairs: only these language pairs.
@@ -49,7 +48,7 @@ def read_da(folder: str, pairs: Optional[Sequence[str]] = None) -> list[JudgedSe
 def _read_pair(human: str, test: str, pair: str) -> JudgedSet:
     scores = [number(line, f"{human}, line {k}") for k, line in enumerate(read_lines(human), 1)]
 
-    def texts(kind: str) -> Optional[list[str]]:
+    def texts(kind: str) -> list[str] | None:
         path = find(os.path.join(os.path.dirname(human), f"DAseg.{test}.{kind}.{pair}"))
         if path is None:
             if kind == "source":

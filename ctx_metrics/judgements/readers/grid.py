@@ -3,7 +3,6 @@
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Optional
 
 import numpy as np
 
@@ -19,10 +18,10 @@ class Segment:
     references    as many in every segment of a set, None for one that is not there
     """
 
-    document: Optional[str]
-    number: Optional[int]
-    source: Optional[str]
-    references: Sequence[Optional[str]]
+    document: str | None
+    number: int | None
+    source: str | None
+    references: Sequence[str | None]
     outputs: dict[str, tuple[str, list[float]]] = field(default_factory=dict)
 
     def judge(self, system: str, text: str, score: float, where: str) -> None:
@@ -45,8 +44,8 @@ def say_missing(judged: JudgedSet) -> None:
 def judged_set(
     name: str,
     segments: dict[Hashable, Segment],
-    languages: tuple[Optional[str], Optional[str]] = (None, None),
-    reference: Optional[str] = None,
+    languages: tuple[str | None, str | None] = (None, None),
+    reference: str | None = None,
 ) -> JudgedSet:
     """The JudgedSet of segments: documents in order of first appearance, each output's score the mean of its judgements.
 

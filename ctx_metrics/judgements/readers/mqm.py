@@ -3,7 +3,6 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from typing import Optional
 
 from ...errors import InputError
 from ...notices import counted, notice
@@ -33,7 +32,7 @@ def weight(severity: str, category: str) -> float:
     return WEIGHTS[severity.lower()]
 
 
-def read_mqm(path: str, reference: Optional[str] = None) -> JudgedSet:
+def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     """Segment scores from the errors: minus the mean over raters of the sum of each rater's error weights.
 
     reference   the human translation among the systems that serves as reference, such as "refA"; it stays a system.

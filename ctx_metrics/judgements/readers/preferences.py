@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Optional
 
 import numpy as np
 
@@ -14,15 +13,15 @@ from .rows import language_pair, read_rows, reference_columns, stem
 
 @dataclass
 class _Segment:
-    source: Optional[str]
-    references: Sequence[Optional[str]]
+    source: str | None
+    references: Sequence[str | None]
     outputs: dict[str, str] = field(default_factory=dict)
 
     def takes(self, outputs: dict[str, str]) -> bool:
         return all(self.outputs.get(system, text) == text for system, text in outputs.items())
 
 
-def read_preferences(path: str, reference: Optional[str] = None) -> JudgedSet:
+def read_preferences(path: str, reference: str | None = None) -> JudgedSet:
     """Preferences from a tab-separated file with the columns better and worse, and if there are, src, better_sys,
     worse_sys and references (as reference_columns says; `reference` names others). Every row is one preference; repeated
     and contradicting rows stay.

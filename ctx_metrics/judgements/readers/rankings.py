@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Optional
 
 import numpy as np
 
@@ -18,9 +17,7 @@ RANKED = range(1, 6)
 COLUMNS = ("srclang", "trglang", "segmentId", *(f"system{k}Id" for k in RANKED), *(f"system{k}rank" for k in RANKED))
 
 
-def read_rankings(
-    csvs: Sequence[str], outputs: str, references: Sequence[str], source: Optional[str] = None
-) -> JudgedSet:
+def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], source: str | None = None) -> JudgedSet:
     """All strict pairs of each ranking as preferences; ties and systems that were not judged (rank -1) give none.
 
     csvs         files of one language pair; segmentId is the line of the test set, from 1

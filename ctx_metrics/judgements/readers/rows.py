@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from ...corpus import BOM, read_text
 from ...errors import InputError
@@ -78,7 +78,7 @@ def _header(path: str, header: list[str], needed: Sequence[str]) -> list[str]:
     return header
 
 
-def reference_columns(path: str, header: Sequence[str], wanted: Optional[str]) -> tuple[list[str], Optional[str]]:
+def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> tuple[list[str], str | None]:
     """The columns of a table that are read as references, and what they are called together, None for the only one.
 
     wanted    columns by name, joined by commas. Where the table has not all of them, or for None: the first of `ref`,
@@ -126,12 +126,12 @@ def unpacked(name: str) -> str:
     return name[:-3] if name.endswith(PACKED) else name
 
 
-def find(path: str) -> Optional[str]:
+def find(path: str) -> str | None:
     """The file of this name, or packed with .gz or .xz after it; None where there is none."""
     return next((path + ending for ending in ("", *PACKED) if os.path.isfile(path + ending)), None)
 
 
-def language_pair(name: str) -> tuple[Optional[str], Optional[str]]:
+def language_pair(name: str) -> tuple[str | None, str | None]:
     """The language codes in a name, where its last part of the form xx-yy stands between dots or underscores.
 
     >>> language_pair("wmt20.news.en-de"), language_pair("ratings")

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class PairSet(JudgedSet):
         return replace(self, systems=["sentence2"], hypotheses=[self.references[0]], references=[self.hypotheses[0]])
 
 
-def read_pair_sets(paths: Sequence[str], language: Optional[str] = None) -> list[PairSet]:
+def read_pair_sets(paths: Sequence[str], language: str | None = None) -> list[PairSet]:
     """Files of sentence pairs, packed or not (.gz, .xz), their layouts recognised by the first line.
 
     A set's name is its file's without the ending, and with the folder's before it where two files are called alike.

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 
@@ -19,7 +18,7 @@ OUTPUTS = "system-outputs"
 COLUMNS = ["LP", "HUMAN", "SYSTEM"]
 
 
-def read_system_da(root: str, pairs: Optional[Sequence[str]] = None) -> list[JudgedSet]:
+def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
     """A set for each language pair of DA-syslevel.csv, such as "newstest2019.de-en", with human scores of systems alone.
 
     ROOT holds DA-syslevel.csv (columns LP HUMAN SYSTEM, blanks between), system-outputs/PAIR/TEST.SYSTEM.PAIR,
@@ -48,7 +47,7 @@ def read_system_da(root: str, pairs: Optional[Sequence[str]] = None) -> list[Jud
     return sets
 
 
-def _read_pair(root: str, pair: str, scores: dict[str, float]) -> Optional[JudgedSet]:
+def _read_pair(root: str, pair: str, scores: dict[str, float]) -> JudgedSet | None:
     source_lang, _, target_lang = pair.partition("-")
     reference = _file(root, "references", f"*-{source_lang}{target_lang}-ref.{target_lang}")
     if reference is None:
@@ -84,7 +83,7 @@ def _read_pair(root: str, pair: str, scores: dict[str, float]) -> Optional[Judge
     )
 
 
-def _file(root: str, folder: str, pattern: str) -> Optional[str]:
+def _file(root: str, folder: str, pattern: str) -> str | None:
     """The first file of a folder whose name, without .gz or .xz, is of a pattern; where there are several, that is said."""
     wanted = re.compile(re.escape(pattern).replace(r"\*", "[^-]+"))
     found = [path for path in sorted(Path(root, folder).glob("*")) if wanted.fullmatch(unpacked(path.name))]

@@ -3,7 +3,7 @@ rater."""
 
 from collections import defaultdict
 from collections.abc import Hashable
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from ...errors import InputError
 from ...notices import notice
@@ -32,15 +32,15 @@ class JudgedRow(NamedTuple):
     segment    tells apart what a system translated several times, where no column does
     """
 
-    texts: tuple[Optional[str], ...]
+    texts: tuple[str | None, ...]
     segment: Hashable
     system: str
     hypothesis: str
     score: float
-    rater: Optional[str]
+    rater: str | None
 
 
-def read_table(path: str, score: Optional[str] = None, reference: Optional[str] = None) -> JudgedSet:
+def read_table(path: str, score: str | None = None, reference: str | None = None) -> JudgedSet:
     """Judged outputs from a tab-separated file with a header; the columns stand in any order, others are not read.
 
     mt       the output; also `target` or `hypothesis`
@@ -71,14 +71,14 @@ def read_table(path: str, score: Optional[str] = None, reference: Optional[str] 
     return judged
 
 
-def read_judged_rows(path: str, score: Optional[str] = None, reference: Optional[str] = None) -> list[JudgedRow]:
+def read_judged_rows(path: str, score: str | None = None, reference: str | None = None) -> list[JudgedRow]:
     """Every judgement of a table by itself, in the file's order; the columns, and what is raised, are read_table's."""
     return _read(path, score, reference)[0]
 
 
 def _read(
-    path: str, score: Optional[str], reference: Optional[str]
-) -> tuple[list[JudgedRow], dict[Hashable, Segment], Optional[str]]:
+    path: str, score: str | None, reference: str | None
+) -> tuple[list[JudgedRow], dict[Hashable, Segment], str | None]:
     """The judgements, the segments, and what the references are called."""
     columns, header, rows = _columns(path, score, reference)
     references, called = reference_columns(path, header, reference)
@@ -116,7 +116,7 @@ def _read(
     return found, segments, called
 
 
-def _columns(path: str, score: Optional[str], reference: Optional[str]) -> tuple[dict[str, str], list[str], list[Row]]:
+def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[str, str], list[str], list[Row]]:
     """The column of each role, all columns, and the rows; raises InputError where there is none of outputs or scores."""
     if is_jsonl(path):
         names = {score, *REFERENCES, *(reference or "").split(",")}.union(*COLUMNS.values())
@@ -150,7 +150,7 @@ class _Repeats:
         self._judgements: dict[Hashable, int] = defaultdict(int)
         self._of_system: dict[Hashable, int] = defaultdict(int)
 
-    def place(self, key: Hashable, system: str, text: str, rater: Optional[str]) -> int:
+    def place(self, key: Hashable, system: str, text: str, rater: str | None) -> int:
         """A rater's nth judgement of an output belongs to the nth segment that has this output of the system."""
         segments = self._of_output[key, system, text]
         nth = self._judgements[key, system, text, rater]

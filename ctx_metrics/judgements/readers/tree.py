@@ -1,7 +1,6 @@
 """The tree of mt-metrics-eval: sources, references, system-outputs, documents and human-scores of language pairs."""
 
 import os
-from typing import Optional
 
 import numpy as np
 
@@ -43,7 +42,7 @@ def human_names(root: str, pair: str) -> list[str]:
     )
 
 
-def read_tree(root: str, pair: str, human: str = "mqm", reference: Optional[str] = None) -> JudgedSet:
+def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = None) -> JudgedSet:
     """The judged set of a language pair, named after the tree's folder and the pair, such as "wmt22.zh-en".
 
     human        which of the human scores
@@ -127,7 +126,7 @@ def _text_file(folder: str, name: str) -> str:
     return path
 
 
-def _references(base: str, pair: str, name: str, reference: Optional[str]) -> list[str]:
+def _references(base: str, pair: str, name: str, reference: str | None) -> list[str]:
     """The names of the references to read, that asked for or the usual one."""
     folder = os.path.join(base, "references")
     there = [found.removeprefix(f"{pair}.") for found in _texts(folder) if found.startswith(f"{pair}.")]
@@ -145,7 +144,7 @@ def _references(base: str, pair: str, name: str, reference: Optional[str]) -> li
     return chosen
 
 
-def _doc_ids(path: Optional[str], lines) -> Optional[list[str]]:
+def _doc_ids(path: str | None, lines) -> list[str] | None:
     """The ids of a file with lines `domain<TAB>id`, with the domain where an id comes back after another document."""
     if path is None:
         return None
@@ -158,7 +157,7 @@ def _doc_ids(path: Optional[str], lines) -> Optional[list[str]]:
     return doc_ids
 
 
-def _grid(path: Optional[str], scores: Optional[dict[str, list[float]]], systems: list[str], each: int):
+def _grid(path: str | None, scores: dict[str, list[float]] | None, systems: list[str], each: int):
     """Scores of the systems, float64 (S, each), NaN for a system without any."""
     if scores is None:
         return None

@@ -6,7 +6,6 @@ comparing systems, Koehn 2004).
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Union
 
 import numpy as np
 
@@ -62,9 +61,7 @@ def bootstrap_parts(
     return value(sums.sum(axis=0) if pooled else sums).reshape(-1, resamples).mean(axis=0)
 
 
-def resampled_sums(
-    parts: np.ndarray, resamples: int, seed: Union[int, list[int]], of_pairs: bool = False
-) -> np.ndarray:
+def resampled_sums(parts: np.ndarray, resamples: int, seed: int | list[int], of_pairs: bool = False) -> np.ndarray:
     """Sums (resamples, C) of parts (U, C) in resamples of the units, or of pairs of them; see bootstrap_parts."""
     units = len(parts)
     if of_pairs:
@@ -145,7 +142,7 @@ def p_not_better(replicates_better: np.ndarray, replicates_other: np.ndarray) ->
     return float((not_greater + 1) / (np.count_nonzero(there) + 1))
 
 
-def _draws(units: int, resamples: int, seed: Union[int, list[int]], size: int) -> Iterator[np.ndarray]:
+def _draws(units: int, resamples: int, seed: int | list[int], size: int) -> Iterator[np.ndarray]:
     """Resamples as rows of unit numbers, in blocks of rows that bound the memory at `size` numbers a row."""
     if not units:
         return

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Optional
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -113,7 +112,7 @@ def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
 
 def rank(
     probabilities: np.ndarray,
-    groups: Optional[Sequence[str]] = None,
+    groups: Sequence[str] | None = None,
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,

@@ -1,7 +1,6 @@
 """Soft pairwise accuracy: does a metric separate two systems with the confidence that people do (Thompson et al. 2024)?"""
 
 from collections.abc import Iterator
-from typing import Optional
 
 import numpy as np
 
@@ -59,8 +58,8 @@ class SoftPairwise:
     def __init__(self, human: np.ndarray, permutations: int = 1000, seed: int = 4):
         self._human, self._permutations = human, permutations
         self._swaps = _swaps(human.shape[1], permutations, seed)
-        self._there: Optional[np.ndarray] = None  # the outputs that the human p-values at hand are of
-        self._human_p: Optional[np.ndarray] = None
+        self._there: np.ndarray | None = None  # the outputs that the human p-values at hand are of
+        self._human_p: np.ndarray | None = None
 
     def accuracy(self, metric: np.ndarray) -> float:
         """Soft pairwise accuracy of a metric's scores, float64 (S, N)."""

@@ -2,7 +2,7 @@
 
 import json
 import math
-from typing import Any, Optional
+from typing import Any
 
 from ..report import Agreement, Report
 
@@ -62,7 +62,7 @@ def as_tsv(report: Report, decimals: int) -> str:
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def as_json(report: Report, decimals: Optional[int]) -> str:
+def as_json(report: Report, decimals: int | None) -> str:
     """Everything, in the report's order; what is not finite is null. decimals None: all that there are."""
 
     def plain(value: Any) -> Any:

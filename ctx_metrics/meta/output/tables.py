@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from tabulate import tabulate
 
@@ -19,7 +19,7 @@ WIDTH = 120  # of a table in the terminal
 PAD = "\ue000"  # stands for a blank that tabulate would strip
 
 
-def render(report: Report, form: str, decimals: Optional[int] = None) -> str:
+def render(report: Report, form: str, decimals: int | None = None) -> str:
     """The text of a report, with a line end.
 
     form      table     for a terminal, one table a protocol; sets that do not fit into 120 columns go into further tables
@@ -102,7 +102,7 @@ def _best(agreement: Agreement) -> list[bool]:
 def _prefix(columns: Sequence[_Column]) -> str:
     """What all names of sets start with, such as "wmt22."."""
     names = [column.heading for column in columns if column.of_set]
-    common = os.path.commonprefix(names) if len(names) > 1 else ""
+    common = os.path.commonprefix(names) if len(names) > 1 else ""  # noqa: RUF071
     return common[: max(common.rfind("."), common.rfind("/")) + 1]
 
 

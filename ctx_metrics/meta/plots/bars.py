@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..report import Agreement
 from ..output.serialize import NOTHING, capital, fixed, seen_somewhere
+from ..report import Agreement
 from .figure import BLUE, COLUMN, GREY, LETTER, SKY, label, new_figure, style, title
 
 if TYPE_CHECKING:

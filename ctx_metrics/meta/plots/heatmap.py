@@ -1,7 +1,7 @@
 """Accuracy of SLIDE by window and stride: figure 2 of the paper (Raunak et al. 2023)."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def window_heatmap(
     accuracies: Mapping[tuple[int, int], float],
     largest: int,
-    title: Optional[str] = None,
+    title: str | None = None,
     measure: str = "pairwise system accuracy",
 ) -> "Figure":
     """Windows down, strides across, a cell for every 1 <= stride <= window <= largest, with its value.

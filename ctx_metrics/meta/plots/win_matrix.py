@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,7 @@ DARK = 0.6  # of the span, from where on white print is read better
 ONE_DECIMAL = 10  # systems, up to which cells have room for one
 
 
-def win_matrix(names: Sequence[str], ranking: Ranking, title: Optional[str] = None) -> "Figure":
+def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None) -> "Figure":
     """Systems from the strongest, down and across; beside each row its strength with the interval.
 
     A cell is the mean chance, in %, that the row's system beats the column's: blue above 50, white at 50, vermilion below.
@@ -70,7 +70,7 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
     if max(map(len, names)) <= longest or len(set(names)) < len(names):
         return list(names)
     for _ in range(2):  # what they start with, then, turned round, what they end with
-        common = os.path.commonprefix(list(names))
+        common = os.path.commonprefix(list(names))  # noqa: RUF071
         start = max(common.rfind("."), common.rfind("/")) + 1
         names = [name[start:][::-1] for name in names]
     return list(names)

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Optional
 
 import torch
 
@@ -24,8 +23,8 @@ from ...engine.checkpoint import (
 )
 from ...engine.opening import file_hashes, opening, read_json, same_hashes, shown
 from ...errors import ModelError
-from .hyperparameters import HPARAMS_FILE, Hyperparameters, checked_hyperparameters, lightning_hyperparameters
 from ..hub import COMET, TOKENIZER, ResolvedModel, file_sha256, hub_folder
+from .hyperparameters import HPARAMS_FILE, Hyperparameters, checked_hyperparameters, lightning_hyperparameters
 
 CONFIG_KIND = "ctx-comet"
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
@@ -74,7 +73,7 @@ class CometCheckpoint:
                 self.folder = hub_folder("xlm-roberta-base", TOKENIZER)[1]  # whose tokenizer MiniLM shares
             tensors, self._converted = loaded["state_dict"], None
         self._side_hashes = self._hash_side_files()
-        self._tensors: Optional[Mapping[str, torch.Tensor]] = tensors
+        self._tensors: Mapping[str, torch.Tensor] | None = tensors
         _check_config(self.hyperparameters, self.config, self.folder)
         check_size(self.config, self.folder, [file])
         _check_tensors(tensors, self.hyperparameters, self.config, file)

@@ -9,8 +9,8 @@ from tokenizers import Tokenizer
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError, ModelError
 from ...writing import check_writable, replacing
-from .checkpoint import CONFIG_FILE, WEIGHTS_FILE, open_comet, write_comet_config
 from ..hub import EMBEDDED, file_sha256
+from .checkpoint import CONFIG_FILE, WEIGHTS_FILE, open_comet, write_comet_config
 
 
 def convert(source: str, target: Path) -> None:

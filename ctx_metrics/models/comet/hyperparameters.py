@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Optional, Union
 
 import torch
 import yaml
@@ -31,11 +30,11 @@ class Hyperparameters:
     encoder_model: str
     pretrained_model: str
     pool: str
-    layer: Union[str, int]
+    layer: str | int
     layer_transformation: str
     layer_norm: bool
     activations: str
-    final_activation: Optional[str]
+    final_activation: str | None
     input_segments: tuple[str, ...]
     word_level: bool
     word_layer: int
@@ -135,7 +134,7 @@ def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
     ):
         raise ModelError(f"{file}: its hyper-parameters are not those of a COMET model; fetch or convert it again")
     for name, kinds in _KINDS.items():
-        if not isinstance(given[name], kinds) or isinstance(given[name], bool) and bool not in kinds:
+        if not isinstance(given[name], kinds) or (isinstance(given[name], bool) and bool not in kinds):
             raise ModelError(f"{file}: {name} is {shown(given[name])}, which no COMET model has; fetch it again")
     found = Hyperparameters(**{**given, **{name: tuple(given[name]) for name in _LISTS}})
     if found.encoder_model not in SEPARATORS:

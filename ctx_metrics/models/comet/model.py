@@ -14,7 +14,6 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 import torch
@@ -27,9 +26,9 @@ from ...engine.readout import PooledMix, TokenLabels
 from ...engine.store import States
 from ...engine.tokenizer import TokenIds
 from ...errors import ModelError
+from ..estimator import Estimate, Estimator, Example
 from .checkpoint import CometCheckpoint, open_comet, place_of
 from .hyperparameters import SEPARATORS, Hyperparameters, activation
-from ..estimator import Estimate, Estimator, Example
 from .spans import decode_spans, mqm_score
 
 EXAMPLES_A_BLOCK = 4096
@@ -189,9 +188,7 @@ class UnifiedEstimator(CometEstimator):
 
     shares_texts = False
 
-    def __init__(
-        self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str, inputs: Optional[str], spans: bool
-    ):
+    def __init__(self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str, inputs: str | None, spans: bool):
         super().__init__(checkpoint, encoder, dtype)
         parameters = self.hyperparameters
         self.xcomet = parameters.class_identifier == "xcomet_metric"
@@ -269,7 +266,7 @@ class UnifiedEstimator(CometEstimator):
             spans = decode_spans(hypotheses, logits, sequences, labels, self.encoder.tokenizer, self.max_content)
         return [self._estimate(of_example, marked) for of_example, marked in zip(values, spans)]
 
-    def _estimate(self, values: list[float], spans: Optional[list]) -> Estimate:
+    def _estimate(self, values: list[float], spans: list | None) -> Estimate:
         """The estimate from the regression on each combination of inputs and the error spans."""
         names = [PARTS[combination] for combination in self.combinations]
         if not self.xcomet:
@@ -318,7 +315,7 @@ class FeedForward:
         return self.final(F.linear(x, *self.layers[-1]))[:, 0].tolist()
 
 
-def pooled_mix(checkpoint: CometCheckpoint, pad: Optional[int], separator: Optional[int]) -> PooledMix:
+def pooled_mix(checkpoint: CometCheckpoint, pad: int | None, separator: int | None) -> PooledMix:
     """What a model reads of a sequence: a weighted mix of the layers, or one layer, pooled."""
     parameters, tensors = checkpoint.hyperparameters, checkpoint.head
     layers = checkpoint.config["num_hidden_layers"] + 1
@@ -355,7 +352,7 @@ _encoders: LoadedModels[TextEncoder] = LoadedModels()
 
 
 def load_comet(
-    name: str, options: EngineOptions, inputs: Optional[str] = None, spans: bool = False, context: bool = False
+    name: str, options: EngineOptions, inputs: str | None = None, spans: bool = False, context: bool = False
 ) -> CometEstimator:
     """The estimator of a COMET checkpoint; metrics of one process share its weights and what it has read.
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 import torch
@@ -17,8 +16,6 @@ from ...engine.pairs import EncodedPair, map_pairs
 from ...engine.readout import SEGMENT, Accumulator, PackedTokens, Readout
 from ...errors import ModelError
 from ..estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
-from ..hub import LEARNED, ResolvedModel, hub_folder
-from .networks import NETWORKS, LearnedNetwork, Shape, token_mask
 from ..folder import (
     CONFIG,
     check_fields,
@@ -29,6 +26,8 @@ from ..folder import (
     load_weights,
     read_config,
 )
+from ..hub import LEARNED, ResolvedModel, hub_folder
+from .networks import NETWORKS, LearnedNetwork, Shape, token_mask
 
 PREFIX = "ctx-"
 FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}
@@ -36,7 +35,7 @@ INPUTS = ("mt+ref", "mt+src")
 PAIRS_A_BATCH = 128
 
 
-def kind_of(config: dict) -> Optional[str]:
+def kind_of(config: dict) -> str | None:
     """The network's name that a config.json gives (bilstm, bilstmatt, esim), or None for other models."""
     kind = str(config.get("model_type", "")).removeprefix(PREFIX)
     return kind if kind in NETWORKS else None
@@ -64,7 +63,7 @@ class BiLSTMStates(Readout):
         return max(self.layers)
 
     @property
-    def unit(self) -> Optional[str]:
+    def unit(self) -> str | None:
         return SEGMENT  # a BiLSTM costs too much to run over texts that nobody asks it about
 
     def accumulator(self, packed: PackedTokens) -> Accumulator:
@@ -74,7 +73,7 @@ class BiLSTMStates(Readout):
 class _BiLSTMStates(Accumulator):
     def __init__(self, readout: BiLSTMStates, packed: PackedTokens):
         self.readout, self.packed = readout, packed
-        self.mixed: Optional[torch.Tensor] = None
+        self.mixed: torch.Tensor | None = None
 
     def add(self, number, hidden, first_only):
         if number in self.readout.layers:
@@ -105,7 +104,7 @@ class LearnedEstimator(Estimator):
     tokens makes the value that of the worst judgement in training.
     """
 
-    def __init__(self, folder: Path, options: EngineOptions, name: Optional[str] = None):
+    def __init__(self, folder: Path, options: EngineOptions, name: str | None = None):
         config = read_config(folder)
         self.kind = kind_of(config)
         if self.kind is None:
@@ -197,7 +196,7 @@ def make_network(folder: Path, config: dict) -> LearnedNetwork:
         return NETWORKS[kind_of(config)](Shape(**given))
 
 
-def load_learned(kind: str, name: Optional[str], options: EngineOptions) -> LearnedEstimator:
+def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:
     """The estimator of a name: None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub.
 
     kind    the network that it has to be

@@ -7,7 +7,6 @@ encoded by itself. The texts of a batch stand one after another, without padding
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Union
 
 import torch
 from torch import nn
@@ -215,7 +214,7 @@ def attended(
     return to_partner @ partner, to_hypothesis @ hypothesis
 
 
-def token_mask(lengths: Sequence[int], device: Union[torch.device, str] = "cpu") -> torch.Tensor:
+def token_mask(lengths: Sequence[int], device: torch.device | str = "cpu") -> torch.Tensor:
     """bool [texts, longest], True at tokens.
 
     >>> token_mask([1, 2]).tolist()

@@ -24,7 +24,6 @@ from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, EncodedText, map_pairs
 from ...errors import ModelError
 from ..estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
-from ..hub import ResolvedModel
 from ..folder import (
     CONFIG,
     check_fields,
@@ -35,6 +34,7 @@ from ..folder import (
     load_weights,
     read_config,
 )
+from ..hub import ResolvedModel
 
 CONFIG_KIND = "ctx-alignment-regressor"
 EMBEDDED_REGRESSOR = "embedded-alignment-regressor"

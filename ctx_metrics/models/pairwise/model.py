@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,11 +16,11 @@ from torch import nn
 
 from ...engine.options import EngineOptions
 from ...errors import InputError, ModelError
+from ..folder import CONFIG, check_fields, checked_weights, described, encoder_of, load_weights, read_config
 from ..hub import EMBEDDED, LEARNED, ResolvedModel, file_sha256, hub_folder
 from .network import PairwiseNetwork, Shape, mean_probability
 from .scaling import project, scale
 from .sentence_vectors import SentenceVectors, VectorSource, parse_source
-from ..folder import CONFIG, check_fields, checked_weights, described, encoder_of, load_weights, read_config
 
 MODEL_TYPE = "ctx-pairwise"
 EMBEDDED_FOLDER = Path(__file__).parent.parent / "embedded" / "pairwise"
@@ -65,7 +65,7 @@ class PairwiseNumbers(nn.Module):
     seed       of the network's first weights
     """
 
-    def __init__(self, shape: Shape, sources: Sequence[tuple[int, Optional[int]]], seed: int = 1):
+    def __init__(self, shape: Shape, sources: Sequence[tuple[int, int | None]], seed: int = 1):
         super().__init__()
         if (total := sum(width if kept is None else kept for width, kept in sources)) != shape.vectors:
             raise InputError(f"sentence vectors have {total} numbers, and the network reads {shape.vectors}")
@@ -121,7 +121,7 @@ class PairwiseModel:
     feature_signatures  their settings when it was trained
     """
 
-    def __init__(self, name: Optional[str] = None, options: EngineOptions = EngineOptions()):
+    def __init__(self, name: str | None = None, options: EngineOptions = EngineOptions()):
         revision, folder = None, EMBEDDED_FOLDER
         if name not in (None, EMBEDDED):
             folder = Path(os.path.expanduser(name))
@@ -147,12 +147,12 @@ class PairwiseModel:
         self.network = self.numbers.network.double()
         self.feature_specs = [each["spec"] for each in config["features"]]
         self.feature_signatures = [each["signature"] for each in config["features"]]
-        self.languages: Optional[list[str]] = config["languages"]
+        self.languages: list[str] | None = config["languages"]
         self.english_only = self.languages == ["en"]
         embedded = folder == EMBEDDED_FOLDER
         shown = "embedded-pairwise" if embedded else folder.resolve().name if revision is None else name
         self.model = ResolvedModel(shown, folder, revision, sha256[:12])
-        self.sentence_vectors: Optional[SentenceVectors] = None
+        self.sentence_vectors: SentenceVectors | None = None
         if config["vectors"]:
             if config["encoder"] is not None:
                 encoder_of(folder, config)

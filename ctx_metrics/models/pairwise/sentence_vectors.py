@@ -6,7 +6,7 @@ What stands in for the syntactic and the averaged GloVe vectors of Guzman, Joty,
 import os
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,9 +30,9 @@ class VectorSource(NamedTuple):
     """
 
     kind: str
-    layers: Optional[tuple[int, ...]] = None
-    path: Optional[str] = None
-    dimensions: Optional[int] = None
+    layers: tuple[int, ...] | None = None
+    path: str | None = None
+    dimensions: int | None = None
 
     @property
     def spec(self) -> str:
@@ -60,7 +60,7 @@ def parse_source(text: str) -> VectorSource:
         if layers and len(set(layers)) < len(layers):
             raise InputError(f"{FLAG} {text}: it names a layer twice; name each once")
         return VectorSource("encoder", layers or None, None, _dimensions(text, match["dimensions"]))
-    path, colon, number = text.rpartition(":")
+    path, _colon, number = text.rpartition(":")
     if os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number)):
         path, number = text, None
     source = VectorSource("words", None, path, _dimensions(text, number))
@@ -71,7 +71,7 @@ def parse_source(text: str) -> VectorSource:
     return source
 
 
-def _dimensions(text: str, number: Optional[str]) -> Optional[int]:
+def _dimensions(text: str, number: str | None) -> int | None:
     if number is None:
         return None
     if int(number) < 1:
@@ -150,7 +150,7 @@ class SentenceVectors:
         order = [rows[text] for text in texts]
         return [vectors[order] for vectors in found]
 
-    def _encoded(self, texts: list[str], label: str, empty: np.ndarray) -> dict[Optional[tuple[int, ...]], np.ndarray]:
+    def _encoded(self, texts: list[str], label: str, empty: np.ndarray) -> dict[tuple[int, ...] | None, np.ndarray]:
         """The vectors of each tuple of layers; sets `empty` where a text has no tokens."""
         if self._encoder is None:
             return {}
@@ -188,7 +188,7 @@ class SentenceVectors:
         return vectors
 
 
-def _readout(layers: Optional[tuple[int, ...]], depth: int):
+def _readout(layers: tuple[int, ...] | None, depth: int):
     """The mean over tokens of the mean of some layers (None: the last) of an encoder with `depth` layers."""
     from ..sentence.encoder import SentenceVector
 

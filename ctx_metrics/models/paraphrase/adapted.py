@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...engine.checkpoint import checked_tensor, load_file
 from ...errors import InputError, ModelError
+from ..folder import CONFIG, WEIGHTS, checked_weights, encoder_of, read_config, write_model
 from .low_rank import adapt, learned, merge
 from .pair import PairClassifier, new_pair_classifier
-from ..folder import CONFIG, WEIGHTS, checked_weights, encoder_of, read_config, write_model
 
 if TYPE_CHECKING:
     import torch

@@ -6,7 +6,7 @@ a pseudo-reference where BERT, fine-tuned on MRPC, gives the pair (pseudo-refere
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from tqdm import tqdm
@@ -19,8 +19,9 @@ from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
 from ...errors import InputError, ModelError, ResourceError
 from ...notices import counted, notice
-from .adapted import is_adapted, load_adapted, read_adapted_config
+from ..folder import encoder_of
 from ..hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
+from .adapted import is_adapted, load_adapted, read_adapted_config
 from .sequence_classifier import (
     Pair,
     batch_of,
@@ -31,7 +32,6 @@ from .sequence_classifier import (
     probabilities,
     say_label,
 )
-from ..folder import encoder_of
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -46,7 +46,7 @@ class Network(NamedTuple):
     """A loaded classifier: what turns pairs into ids, the model, and the tokens of a pair that are kept."""
 
     tokenizer: "PreTrainedTokenizerBase"
-    model: "Union[PreTrainedModel, PairClassifier]"
+    model: "PreTrainedModel | PairClassifier"
     limit: int
 
 
@@ -64,7 +64,7 @@ class ParaphraseClassifier:
 
     def __init__(
         self,
-        model: Optional[str] = None,
+        model: str | None = None,
         engine: EngineOptions = EngineOptions(),
         max_length: int = MAX_LENGTH,
     ):
@@ -73,7 +73,7 @@ class ParaphraseClassifier:
         self.token_budget = engine.batch_tokens or TOKEN_BUDGETS[self.device.type]
         self.max_length, self.quiet = max_length, engine.quiet
         self._hashes = self._hashed()
-        self._network: Optional[Network] = None
+        self._network: Network | None = None
         self._known: dict[Pair, float] = {}
 
     def __getstate__(self):
@@ -189,7 +189,7 @@ _classifiers: LoadedModels[ParaphraseClassifier] = LoadedModels()
 
 
 def shared_classifier(
-    model: Optional[str] = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH
+    model: str | None = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH
 ) -> ParaphraseClassifier:
     """The process's one classifier of these settings, so that metrics share its weights and what it has computed."""
     place = (model or EMBEDDED, engine, max_length)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -23,7 +23,7 @@ _NEGATED = re.compile(r"(?<![a-z])(not?|non|in|un)[-_ ]?(a[-_ ])?(paraphras|equi
 _NUMBERED = re.compile(r"(LABEL_)?[01]")
 
 
-def load_classifier(folder: Path, labels: Optional[int] = None) -> "PreTrainedModel":
+def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel":
     """A checkpoint as a sequence classifier in fp32.
 
     labels    None: the checkpoint must have a head, of two labels or one logit. A number: with a new head of so many labels

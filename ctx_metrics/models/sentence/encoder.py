@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -47,7 +47,7 @@ class SentenceVector(PooledMix):
     """One vector of a whole text, as PooledMix has it; not read of windows, where nobody asks for it."""
 
     @property
-    def unit(self) -> Optional[str]:
+    def unit(self) -> str | None:
         return SEGMENT
 
 
@@ -59,7 +59,7 @@ class SentenceEncoder(ABC):
     pooling       how a text's tokens become one vector, for the signature
     """
 
-    max_tokens: Optional[int]
+    max_tokens: int | None
     pooling: str
 
     def __init__(self, folder: Path):

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ...engine.checkpoint import read_config, weight_files
 from ...engine.opening import file_hashes, opening, read_json, shown
@@ -58,7 +58,7 @@ class SentenceLayout(NamedTuple):
     encoder: Path
     pooling: str
     head: list[Module]
-    max_tokens: Optional[int]
+    max_tokens: int | None
 
 
 def resolve_sentence_model(name: str) -> hub.ResolvedModel:

@@ -4,7 +4,6 @@ import hashlib
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 
@@ -24,7 +23,7 @@ class FeatureCache:
     Raises InputError for a folder that cannot be made.
     """
 
-    def __init__(self, folder: Optional[Path]):
+    def __init__(self, folder: Path | None):
         self.folder = None if folder is None else Path(folder)
         if self.folder is not None:
             try:
@@ -68,7 +67,7 @@ class FeatureCache:
         return InputError(f"cannot use {self.folder} as feature cache: {error.strerror or error}{MEND}")
 
 
-def _array(content: bytes) -> Optional[np.ndarray]:
+def _array(content: bytes) -> np.ndarray | None:
     """The array that a file holds, None where it is damaged."""
     if checksum(content[:-SUM_BYTES]) != int.from_bytes(content[-SUM_BYTES:], "little"):
         return None
@@ -78,7 +77,7 @@ def _array(content: bytes) -> Optional[np.ndarray]:
         return None
 
 
-def texts_key(streams: Sequence[Optional[Sequence[Optional[str]]]]) -> str:
+def texts_key(streams: Sequence[Sequence[str | None] | None]) -> str:
     """64 hex digits, equal for equal streams of texts alone; None is a missing stream, or a missing text of one.
 
     >>> texts_key([["a", "b"]]) == texts_key([["a"], ["b"]]), texts_key([[None]]) == texts_key([["None"]])

@@ -15,7 +15,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 import torch
@@ -57,11 +56,11 @@ class EmbeddingCache:
 
     def __init__(
         self,
-        folder: Optional[Path],
+        folder: Path | None,
         encoder: TextEncoder,
         layers: Sequence[int],
         ckpt: str,
-        max_content: Optional[int] = None,
+        max_content: int | None = None,
         limit_mb: int = 8192,
     ):
         self.folder = None if folder is None else Path(folder)
@@ -72,7 +71,7 @@ class EmbeddingCache:
         self._cut = 0
         self._plans: dict[int, Plan] = {}  # by number; below 0 those that had no room, whose chunks are not kept either
         self._planned: dict[bytes, Place] = {}  # by token ids, of all plans
-        self._places: dict[str, Optional[Place]] = {}  # of all texts that were filled; None for those without tokens
+        self._places: dict[str, Place | None] = {}  # of all texts that were filled; None for those without tokens
         self._kept: dict[tuple[int, int], np.ndarray] = {}  # states of finished chunks, [tokens, layers, width]
         self._entries: dict[
             tuple[int, int], tuple[int, int]
@@ -80,7 +79,7 @@ class EmbeddingCache:
         self._sound: set[int] = set()  # entries that were checked
         self._damaged: set[int] = set()
         self._recent = EmbeddingStore(RECENT_BYTES)
-        self._lock: Optional[FileLock] = None
+        self._lock: FileLock | None = None
         if self.folder is not None:
             try:
                 with self._os_errors():
@@ -151,7 +150,7 @@ class EmbeddingCache:
 
     def _plan(self, texts: Sequence[str]) -> None:
         """Find each new text's place, in a new plan where no plan has it."""
-        keys: dict[str, Optional[bytes]] = {}  # None for texts without tokens
+        keys: dict[str, bytes | None] = {}  # None for texts without tokens
         cut = 0
         fresh = list(dict.fromkeys(text for text in texts if text not in self._places))
         for start in range(0, len(fresh), TOKENIZED_AT_ONCE):

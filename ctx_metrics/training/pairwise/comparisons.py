@@ -31,7 +31,7 @@ class Comparisons:
         if self.pairs.ndim != 2 or self.pairs.shape[1] != 5 or self.pairs.dtype != np.int64:
             raise ValueError(f"pairs: {self.pairs.dtype} {self.pairs.shape} is not int64 with 5 columns")
         for columns, table in ((self.pairs[:, :3], self.texts), (self.pairs[:, 3:], self.outputs)):
-            if columns.size and not (0 <= columns.min() and columns.max() < len(table)):
+            if columns.size and not (columns.min() >= 0 and columns.max() < len(table)):
                 raise ValueError(f"pairs: rows {columns.min()} to {columns.max()} of a table of {len(table)}")
 
     def __len__(self) -> int:

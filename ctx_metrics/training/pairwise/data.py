@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -32,12 +32,12 @@ class PairSets(NamedTuple):
 
 def read_pair_sets(
     paths: Sequence[str],
-    pairs: Optional[Sequence[str]] = None,
+    pairs: Sequence[str] | None = None,
     human: str = "mqm",
-    reference: Optional[str] = None,
-    score: Optional[str] = None,
-    outputs: Optional[str] = None,
-    threshold: Optional[float] = None,
+    reference: str | None = None,
+    score: str | None = None,
+    outputs: str | None = None,
+    threshold: float | None = None,
     text_checks: bool = False,
 ) -> PairSets:
     """Pairs of a better and a worse output from every layout that meta.readers.read_judged knows. What is left out of each
@@ -153,7 +153,7 @@ def usual_threshold(scores: np.ndarray) -> float:
     return RAW_DA if there.size and there.min() >= 0 and 10 < there.max() <= 100 else 0.0
 
 
-def _read(path: str, pairs: Optional[Sequence[str]], **options: Optional[str]) -> list[JudgedSet]:
+def _read(path: str, pairs: Sequence[str] | None, **options: str | None) -> list[JudgedSet]:
     """The sets of a path; those of a file whose name tells no language pair are of the only one in `pairs`."""
     if os.path.isdir(path) or not pairs:
         return read_judged(path, pairs=pairs, **options)
@@ -169,7 +169,7 @@ def _read(path: str, pairs: Optional[Sequence[str]], **options: Optional[str]) -
     return sets
 
 
-def _compared(path: str, judged: JudgedSet, threshold: Optional[float], score: Optional[str]) -> JudgedSet:
+def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str | None) -> JudgedSet:
     """The set with preferences in place of scores: its own, or those that its scores make."""
     if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
         raise InputError(
@@ -204,7 +204,7 @@ def _compared(path: str, judged: JudgedSet, threshold: Optional[float], score: O
     return replace(judged, segment_scores=None, system_scores=None, preferences=preferences)
 
 
-def _judged_again(path: str, score: Optional[str], reference: Optional[str]) -> int:
+def _judged_again(path: str, score: str | None, reference: str | None) -> int:
     """How many scores of a table are of an output that the rows above have a score of: the reader averages them."""
     if os.path.isdir(path) or layout_of(path) != "table":
         return 0
@@ -232,7 +232,7 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
         segments[key].setdefault(text, []).append(score)
         number += 1
     width = max(map(len, segments.values()), default=0)
-    hypotheses: list[list[Optional[str]]] = [[None] * len(first) for _ in range(width)]
+    hypotheses: list[list[str | None]] = [[None] * len(first) for _ in range(width)]
     scores = np.full((width, len(first)), np.nan)
     for place, outputs in enumerate(segments.values()):
         for system, (text, given) in enumerate(outputs.items()):
@@ -280,12 +280,12 @@ def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
     return replace(judged, hypotheses=outputs, preferences=preferences), left
 
 
-def _reference(judged: JudgedSet, segment: int) -> Optional[str]:
+def _reference(judged: JudgedSet, segment: int) -> str | None:
     """A segment's first reference."""
     return next((stream[segment] for stream in judged.references if stream[segment] is not None), None)
 
 
-def _say(path: str, count: Counter, threshold: Optional[float]) -> None:
+def _say(path: str, count: Counter, threshold: float | None) -> None:
     """Say what was left out of a path, if anything; raises InputError if all was."""
     left = [(number, why) for why, number in count.items() if number and why not in ("rows", "kept")]
     said = ", ".join(

@@ -6,30 +6,30 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from ...engine.options import EngineOptions
 from ...errors import InputError
-from ...judgements.judged import JudgedSet
-from ...features.specs import Feature, parse_features
 from ...features import feature_scores, feature_signatures
+from ...features.specs import Feature, parse_features
+from ...judgements.judged import JudgedSet
 from ...models import hub
+from ...models.folder import read_config, write_model
 from ...models.pairwise.model import MODEL_TYPE, PairwiseNumbers
 from ...models.pairwise.network import Shape
 from ...models.pairwise.scaling import fit_min_max, fit_pca
 from ...models.pairwise.sentence_vectors import SentenceVectors, VectorSource, parse_source
-from ...models.folder import read_config, write_model
 from ...notices import counted, notice
 from ...writing import make_folder, remove_leftovers
-from .comparisons import Comparisons, strict_tau
 from ..kept.columns import FeatureCache, texts_key
 from ..quality.learn import encoder_name
+from ..state import read_state
+from .comparisons import Comparisons, strict_tau
 from .recipe import PairwiseRecipe
 from .trainer import Check, PairwiseTrainer
-from ..state import read_state
 
 # What numbers of the same settings may depend on.
 VERSIONS = {name: version(name) for name in ("ctx-metrics", "sacrebleu", "nltk", "torch", "tokenizers")}
@@ -91,10 +91,10 @@ def learn(
     training: Sequence[JudgedSet],
     development: Sequence[JudgedSet],
     out: Path,
-    cache: Optional[Path] = None,
-    languages: Optional[Sequence[str]] = None,
+    cache: Path | None = None,
+    languages: Sequence[str] | None = None,
     engine: EngineOptions = EngineOptions(),
-    notes: Optional[dict[str, Any]] = None,
+    notes: dict[str, Any] | None = None,
 ) -> Trained:
     """Train a model on the preferences of some sets and write it to `out`: model.safetensors and config.json.
 
@@ -191,7 +191,7 @@ class Reader:
         sources: Sequence[VectorSource],
         encoder: str = hub.EMBEDDED,
         engine: EngineOptions = EngineOptions(),
-        cache: Optional[Path] = None,
+        cache: Path | None = None,
     ):
         self.features, self._engine = list(features), engine
         self._vectors = SentenceVectors(list(sources), encoder, engine) if sources else None
@@ -271,7 +271,7 @@ class Reader:
         ]
 
 
-def fitted(shape: Shape, widths: Sequence[tuple[int, Optional[int]]], readings: Readings, seed: int) -> PairwiseNumbers:
+def fitted(shape: Shape, widths: Sequence[tuple[int, int | None]], readings: Readings, seed: int) -> PairwiseNumbers:
     """A model with random weights whose PCA and scaling are fitted on what was read for training."""
     numbers = PairwiseNumbers(shape, widths, seed)
     for k, (vectors, (_, kept)) in enumerate(zip(readings.vectors, widths)):
@@ -297,7 +297,7 @@ def prepared(numbers: PairwiseNumbers, readings: Readings) -> Comparisons:
     return Comparisons(vectors.astype(np.float32), features.astype(np.float32), readings.pairs)
 
 
-def feature_taus(readings: Readings) -> list[Optional[float]]:
+def feature_taus(readings: Readings) -> list[float | None]:
     """The strict tau of each feature alone, with the sign that makes it the larger; TER, for one, falls with quality.
 
     Features of few values have many ties, which count against both signs. None for one that is equal for both outputs of
@@ -319,7 +319,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def one_language(sets: Sequence[JudgedSet]) -> Optional[str]:
+def one_language(sets: Sequence[JudgedSet]) -> str | None:
     """The target language of all sets, None where it is not known or there are several."""
     found = {judged.target_lang for judged in sets}
     return found.pop() if len(found) == 1 else None

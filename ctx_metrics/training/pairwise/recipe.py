@@ -1,7 +1,6 @@
 """How a pairwise network is trained: the settings of Guzmán et al. (2015), and a quicker way."""
 
 from dataclasses import dataclass, replace
-from typing import Optional
 
 from ...errors import InputError
 
@@ -34,7 +33,7 @@ class PairwiseRecipe:
     batch: int = 30
     weight_decay: float = 1e-4
     epochs: int = 10_000
-    patience: Optional[int] = None
+    patience: int | None = None
     beta: float = 100.0
     gamma: float = 100.0
     seed: int = 1

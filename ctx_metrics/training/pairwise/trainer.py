@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,11 +15,11 @@ from tqdm import tqdm
 
 from ...errors import InputError
 from ...models.pairwise.network import PairwiseNetwork
-from .comparisons import Comparisons, strict_tau
 from ..interruption import deferred
+from ..state import TrainingState, read_state, write_state
+from .comparisons import Comparisons, strict_tau
 from .costs import kendall_cost, logistic_cost
 from .recipe import PairwiseRecipe
-from ..state import TrainingState, read_state, write_state
 
 # Seconds between two writings of the state.
 STATE_SECONDS = 30.0
@@ -78,8 +78,8 @@ class PairwiseTrainer:
         recipe: PairwiseRecipe,
         training: Comparisons,
         development: Comparisons,
-        state_path: Optional[Path] = None,
-        fingerprint: Optional[dict[str, Any]] = None,
+        state_path: Path | None = None,
+        fingerprint: dict[str, Any] | None = None,
         quiet: bool = False,
     ):
         for name, comparisons in (("train on", training), ("check the training with", development)):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,10 +21,10 @@ from ...engine.device import TOKEN_BUDGETS, resolve_device, resolve_dtype
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...meta.paraphrase import auc
-from ...models.paraphrase.adapted import new_classifier
 from ...models.hub import ResolvedModel, resolve
-from ...models.paraphrase.low_rank import learned
+from ...models.paraphrase.adapted import new_classifier
 from ...models.paraphrase.classifier import token_limit
+from ...models.paraphrase.low_rank import learned
 from ...models.paraphrase.sequence_classifier import (
     batch_of,
     encode_pairs,
@@ -35,9 +35,9 @@ from ...models.paraphrase.sequence_classifier import (
 from ...notices import counted, notice
 from ..batches import epoch_batches
 from ..interruption import deferred
-from .data import LabelledPairs
 from ..quality.recipe import linear_rate
 from ..state import TrainingState, load_moments, moments, read_state, write_state
+from .data import LabelledPairs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -68,7 +68,7 @@ class ParaphraseRecipe:
     rank: int = DEFAULT_RANK
     learning_rate: float = 7e-4
     epochs: int = 5
-    patience: Optional[int] = None
+    patience: int | None = None
     batch: int = 32
     swap: bool = True
     max_length: int = 128
@@ -108,7 +108,7 @@ class Progress:
 class TrainedClassifier:
     """The network with its best weights, rounded as they will be stored, and the figures of those."""
 
-    network: "Union[PreTrainedModel, PairClassifier]"
+    network: "PreTrainedModel | PairClassifier"
     tokenizer: "PreTrainedTokenizerBase"
     encoder: ResolvedModel
     checks: list[PairCheck]
@@ -141,7 +141,7 @@ def learn(
     training: LabelledPairs,
     development: LabelledPairs,
     engine: EngineOptions = EngineOptions(),
-    state: Optional[Path] = None,
+    state: Path | None = None,
 ) -> TrainedClassifier:
     """Train a classifier, and keep the weights of the epoch that is most often right on the development pairs.
 
@@ -200,13 +200,13 @@ class _Trainer:
 
     def __init__(
         self,
-        network: "Union[PreTrainedModel, PairClassifier]",
+        network: "PreTrainedModel | PairClassifier",
         tokenizer: "PreTrainedTokenizerBase",
         recipe: ParaphraseRecipe,
         limit: int,
         device: torch.device,
         dtype: torch.dtype,
-        state_path: Optional[Path],
+        state_path: Path | None,
         fingerprint: dict[str, Any],
     ):
         self.network, self.tokenizer, self.recipe, self.limit = network.to(device), tokenizer, recipe, limit

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,15 +32,15 @@ class Judgement(NamedTuple):
     """
 
     hypothesis: str
-    reference: Optional[str]
+    reference: str | None
     score: float
     dataset: str
     system: str
-    document: Optional[str]
-    source: Optional[str] = None
+    document: str | None
+    source: str | None = None
     segment: int = 0
     output: Hashable = None
-    rater: Optional[str] = None
+    rater: str | None = None
 
 
 class JudgementSet(NamedTuple):
@@ -80,10 +80,10 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
 
 def read_judgements(
     paths: Sequence[str],
-    pairs: Optional[Sequence[str]] = None,
+    pairs: Sequence[str] | None = None,
     human: str = "mqm",
-    reference: Optional[str] = None,
-    score: Optional[str] = None,
+    reference: str | None = None,
+    score: str | None = None,
     scored: bool = True,
     text_checks: bool = False,
 ) -> list[JudgementSet]:
@@ -220,10 +220,10 @@ def _file_sha256(path: Path) -> str:
 
 def _read(
     path: str,
-    pairs: Optional[Sequence[str]],
+    pairs: Sequence[str] | None,
     human: str,
-    reference: Optional[str],
-    score: Optional[str],
+    reference: str | None,
+    score: str | None,
     scored: bool,
 ) -> list[JudgementSet]:
     path = os.fspath(path)
@@ -248,7 +248,7 @@ def _check_texts(of_set: JudgementSet) -> None:
     """Say which texts hold HTML entities or shifted lines; systems with few outputs, which tell little, are left out."""
     length = 1 + max((row.segment for row in of_set.rows), default=0)
     outputs: dict[str, dict[int, str]] = {}
-    partners: dict[str, list[Optional[str]]] = {name: [None] * length for name in PARTNERS.values()}
+    partners: dict[str, list[str | None]] = {name: [None] * length for name in PARTNERS.values()}
     for row in of_set.rows:
         outputs.setdefault(row.system, {})[row.segment] = row.hypothesis
         for name, texts in partners.items():
@@ -262,12 +262,12 @@ def _check_texts(of_set: JudgementSet) -> None:
     check_texts(systems, references, *sources)
 
 
-def _check_pair(path: str, languages: tuple[Optional[str], Optional[str]], pairs: Optional[Sequence[str]]) -> None:
+def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequence[str] | None) -> None:
     if pairs is not None and None not in languages and "-".join(languages) not in pairs:
         raise InputError(f"{path}: its language pair is {'-'.join(languages)}, not {' or '.join(pairs)}")
 
 
-def _of_table(path: str, score: Optional[str], reference: Optional[str]) -> JudgementSet:
+def _of_table(path: str, score: str | None, reference: str | None) -> JudgementSet:
     judged = read_judged_rows(path, score, reference)
     if (references := len(judged[0].texts) - 3) > 1:
         raise InputError(f"{stem(path)}: has {references} references; name one")

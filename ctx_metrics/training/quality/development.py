@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,10 +74,10 @@ def read_development(
     metric: str = "pearson",
     inputs: str = "mt+ref",
     threshold: float = 0.0,
-    pairs: Optional[Sequence[str]] = None,
+    pairs: Sequence[str] | None = None,
     human: str = "mqm",
-    reference: Optional[str] = None,
-    score: Optional[str] = None,
+    reference: str | None = None,
+    score: str | None = None,
     text_checks: bool = False,
 ) -> DevelopmentSet:
     """The outputs of files and folders with people's scores; what is left out of each path is said in one line.

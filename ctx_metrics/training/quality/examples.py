@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Optional
 
 import numpy as np
 
@@ -48,10 +47,10 @@ def read_training_set(
     normalise: str = "annotator",
     average: bool = False,
     mqm_root: bool = True,
-    pairs: Optional[Sequence[str]] = None,
+    pairs: Sequence[str] | None = None,
     human: str = "mqm",
-    reference: Optional[str] = None,
-    score: Optional[str] = None,
+    reference: str | None = None,
+    score: str | None = None,
     scored: bool = True,
     text_checks: bool = False,
 ) -> TrainingSet:

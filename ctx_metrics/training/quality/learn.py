@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -14,18 +14,18 @@ from ...engine.encoder import TextEncoder
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...models import hub
-from ...models.learned.networks import NETWORKS, Shape
-from ...models.learned.estimator import PREFIX
-from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...models.folder import check_fields, checked_weights, load_weights, read_config, write_model
+from ...models.learned.estimator import PREFIX
+from ...models.learned.networks import NETWORKS, Shape
+from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...notices import counted, notice
 from ...writing import make_folder, remove_leftovers
 from ..kept.token_states import EmbeddingCache
+from ..state import read_state
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .inputs import FeatureInputs, TokenInputs
 from .recipe import Recipe
-from ..state import read_state
 from .trainer import Check, Trainer
 
 KINDS = (*NETWORKS, "comet")
@@ -50,13 +50,13 @@ class Architecture:
     kind: str
     encoder: str = hub.EMBEDDED
     inputs: str = "mt+ref"
-    layers: Optional[Sequence[int]] = None
-    max_length: Optional[int] = None
-    hidden: Optional[int] = None
-    projection: Optional[int] = None
-    feedforward: Optional[int] = None
+    layers: Sequence[int] | None = None
+    max_length: int | None = None
+    hidden: int | None = None
+    projection: int | None = None
+    feedforward: int | None = None
     pooling: str = "both"
-    dropout: Optional[float] = None
+    dropout: float | None = None
 
 
 class Trained(NamedTuple):
@@ -72,12 +72,12 @@ def learn(
     training: TrainingSet,
     development: DevelopmentSet,
     out: Path,
-    cache: Optional[Path] = None,
+    cache: Path | None = None,
     cache_mb: int = 8192,
-    init: Optional[Path] = None,
+    init: Path | None = None,
     engine: EngineOptions = EngineOptions(),
-    languages: Optional[Sequence[str]] = None,
-    notes: Optional[dict[str, Any]] = None,
+    languages: Sequence[str] | None = None,
+    notes: dict[str, Any] | None = None,
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json.
 
@@ -222,7 +222,7 @@ def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]
     return asdict(Shape(layers, width, pooling=architecture.pooling, **chosen))
 
 
-def make_network(kind: str, network: dict[str, Any], dropout: Optional[float]) -> nn.Module:
+def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> nn.Module:
     """The network of these sizes with random weights."""
     if kind == "comet":
         rate = 0.1 if dropout is None else dropout

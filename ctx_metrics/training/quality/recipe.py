@@ -1,7 +1,6 @@
 """How a network is trained: the settings, and those that the paper used."""
 
 from dataclasses import dataclass, replace
-from typing import Optional
 
 LOSSES = ("mse", "hinge", "mse+hinge")
 SCHEDULES = ("plateau", "linear")
@@ -32,9 +31,9 @@ class Recipe:
     weight_decay: float = 0.0
     batch: int = 32
     epochs: int = 75
-    patience: Optional[int] = 4
+    patience: int | None = 4
     clip: float = 10.0
-    check_rows: Optional[int] = None
+    check_rows: int | None = None
     margin: float = 0.5
     seed: int = 1
 

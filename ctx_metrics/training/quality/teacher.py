@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Optional
 from zipfile import BadZipFile
 
 import numpy as np
@@ -25,10 +24,10 @@ DECIMALS = 4  # on the scale 0-100; beyond them the order of a GPU's sums may te
 def taught(
     training: TrainingSet,
     teacher: MetricSettings,
-    languages: Mapping[str, tuple[Optional[str], Optional[str]]],
+    languages: Mapping[str, tuple[str | None, str | None]],
     inputs: str = "mt+ref",
     engine: EngineOptions = EngineOptions(),
-    kept: Optional[Path] = None,
+    kept: Path | None = None,
 ) -> tuple[TrainingSet, str]:
     """The same rows with a metric's segment scores for targets, as z-scores of all rows; and the metric's signature.
 
@@ -73,7 +72,7 @@ def _judged(
     name: str,
     training: TrainingSet,
     rows: list[int],
-    languages: tuple[Optional[str], Optional[str]],
+    languages: tuple[str | None, str | None],
     inputs: str,
 ) -> JudgedSet:
     partners = [training.partners[row] for row in rows]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,13 +13,13 @@ from tqdm import tqdm
 
 from ...errors import InputError
 from ..batches import epoch_batches
+from ..interruption import deferred
+from ..state import TrainingState, load_moments, moments, read_state, write_state
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .inputs import PairInputs
-from ..interruption import deferred
 from .losses import pairwise_hinge, squared_error
 from .recipe import Recipe, linear_rate
-from ..state import TrainingState, load_moments, moments, read_state, write_state
 
 DEVELOPMENT_BATCH = 64
 # Steps between two writings of the state, beside those at each check.
@@ -73,8 +73,8 @@ class Trainer:
         inputs: PairInputs,
         development: DevelopmentSet,
         development_inputs: PairInputs,
-        state_path: Optional[Path] = None,
-        fingerprint: Optional[dict[str, Any]] = None,
+        state_path: Path | None = None,
+        fingerprint: dict[str, Any] | None = None,
         quiet: bool = False,
         device: torch.device = torch.device("cpu"),
     ):
