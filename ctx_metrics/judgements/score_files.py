@@ -49,10 +49,9 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
     wanted = judged.there if judged.segment_scores is None else judged.there & ~np.isnan(judged.segment_scores)
     if of_segments is not None and (unscored := int((np.isnan(of_segments) & wanted).sum())):
         notice(f"{segment_file}: {counted(unscored, 'output has', 'outputs have')} no score")
+    of_systems = None if of_segments is None else row_means(of_segments)
     if system_file is not None:
         of_systems = _of_set(system_file, judged, 1)[:, 0]
-    else:
-        of_systems = row_means(of_segments)
     made_by = _made_by(os.path.join(os.path.dirname(path), start))
     signatures = made_by.get("signature", ""), made_by.get("segment_signature", "")
     return MetricScores(name or _metric(path), of_segments, of_systems, *signatures)

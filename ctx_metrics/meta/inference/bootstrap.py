@@ -96,7 +96,7 @@ def bootstrap_values(
     >>> bool(abs(np.mean(medians == 2) - 13 / 27) < 0.05)
     True
     """
-    drawn = zip(*(_one_by_one(size, resamples, [seed, k]) for k, size in enumerate(sizes)))
+    drawn = zip(*(_one_by_one(size, resamples, [seed, k]) for k, size in enumerate(sizes)), strict=True)
     return np.fromiter((value(list(arrays)) for arrays in drawn), dtype=np.float64)
 
 
