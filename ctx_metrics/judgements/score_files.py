@@ -112,7 +112,7 @@ def read_scores(
 
 
 def read_kept(
-    folder: str, judged: JudgedSet, name: str, signatures: tuple[str, str], settings: Mapping[str, str]
+    folder: str, judged: JudgedSet, name: str, *, signatures: tuple[str, str], settings: Mapping[str, str]
 ) -> MetricScores | None:
     """A metric's scores that write_score_files wrote into a folder, if they are of these texts, signatures and settings."""
     start = os.path.join(folder, _start(name, judged))
@@ -127,6 +127,7 @@ def write_score_files(
     folder: str,
     judged: JudgedSet,
     scores: Sequence[MetricScores],
+    *,
     reference: str | None = None,
     settings: Mapping[str, str] = {},
 ) -> list[str]:

@@ -57,6 +57,7 @@ def evaluate(
     scores: Mapping[str, Sequence[MetricScores | None]],
     protocols: Sequence[Protocol],
     significance: Significance = Significance(),
+    *,
     seen: Sequence[tuple[str, str]] = (),
     quiet: bool = True,
 ) -> Report:

@@ -88,6 +88,7 @@ def _graded(judged: JudgedSet) -> bool:
 def paraphrase_check(
     sets: Sequence[PairSet],
     metrics: Sequence[MetricSettings],
+    *,
     engine: EngineOptions = EngineOptions(),
     both_directions: bool = False,
     significance: Significance = SIGNIFICANCE,

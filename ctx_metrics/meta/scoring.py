@@ -29,6 +29,7 @@ def score_set(
     judged: JudgedSet,
     metrics: Sequence[MetricSettings],
     engine: EngineOptions = EngineOptions(),
+    *,
     kept: str | None = None,
 ) -> list[MetricScores | None]:
     """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
@@ -60,7 +61,9 @@ def score_set(
     # all metrics are made before the first one scores, so that what they share is computed once
     made = [None if lacks[each.name] else make(judged, each, engine) for each in metrics]
     found = [
-        read_kept(kept, judged, each.name, signatures(one[0]), _noted(each)) if one and kept is not None else None
+        read_kept(kept, judged, each.name, signatures=signatures(one[0]), settings=_noted(each))
+        if one and kept is not None
+        else None
         for each, one in zip(metrics, made, strict=True)
     ]
     if names := [each.name for each in found if each]:

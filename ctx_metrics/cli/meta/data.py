@@ -79,7 +79,7 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Met
         bar.set_description(judged.name)
         wanted = [each for each in settings if (each.name, judged.name) in usable]
         kept = args.save_scores and os.path.join(args.save_scores, judged.name)
-        found = score_set(judged, wanted, engine, kept)
+        found = score_set(judged, wanted, engine, kept=kept)
         if grid and (grid.name, judged.name) in usable:
             start = time.perf_counter()
             found += grid_scores(judged, grid, args.slide_grid, engine)

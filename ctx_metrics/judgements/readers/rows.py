@@ -25,7 +25,7 @@ class Row(NamedTuple):
     cells: dict[str, str]
 
 
-def read_rows(path: str, needed: Sequence[str] = (), ragged: bool = False) -> tuple[list[str], list[Row]]:
+def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) -> tuple[list[str], list[Row]]:
     """The header and the rows of a tab-separated file (.gz and .xz too). No quotes: a cell is what stands between tabs.
     Lines end as read_table_text says.
 

@@ -53,6 +53,7 @@ def perm_both(
     a: Sequence[np.ndarray],
     b: Sequence[np.ndarray],
     value: Callable[[list[np.ndarray]], float],
+    *,
     resamples: int = 1000,
     seed: int = 0,
     block: int = 100,
@@ -112,7 +113,7 @@ def perm_both(
 
 
 def pairwise_permutation(
-    credits_a: Sequence[np.ndarray], credits_b: Sequence[np.ndarray], resamples: int = 1000, seed: int = 0
+    credits_a: Sequence[np.ndarray], credits_b: Sequence[np.ndarray], *, resamples: int = 1000, seed: int = 0
 ) -> float:
     """p that metric a's tie-calibrated accuracy is no greater than b's, by swapping decisions on pairs.
 
