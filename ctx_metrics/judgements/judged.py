@@ -90,7 +90,7 @@ class JudgedSet:
     def texts(self) -> Sequence[Sequence[str | None]]:
         """The hypotheses; raises InputError where there are none."""
         if self.hypotheses is None:
-            raise InputError(f"{self.name}: there are no texts to score; give the metrics' scores as files (--scores)")
+            raise InputError(f"{self.name}: there are no texts")
         return self.hypotheses
 
     @property
