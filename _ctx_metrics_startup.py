@@ -39,7 +39,7 @@ class _Finder:
             spec = finder.find_spec(name, path, target)
             if spec is not None:
                 if hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader)
+                    spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # no Loader: its class would be an import
                 return spec
         return None
 
@@ -54,7 +54,7 @@ def _extend(module):
         plugin.extend(module)
     except Exception as error:  # sacrebleu must run whatever happens here; the line says why we are absent
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]  # one line is enough
-        sys.stderr.write("ctx-metrics: could not register with sacrebleu: %s: %s\n" % (type(error).__name__, error))
+        sys.stderr.write(f"ctx-metrics: could not register with sacrebleu: {type(error).__name__}: {error}\n")
 
 
 def install():

@@ -4,6 +4,7 @@ import gzip
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .errors import InputError
 from .notices import counted, notice, place
@@ -172,7 +173,7 @@ def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[
                 f"{seen[doc_id] + 1}) had ended; a document's lines must be together"
             )
         seen[doc_id] = start
-    return list(zip(starts, [*starts[1:], len(doc_ids)]))
+    return list(pairwise([*starts, len(doc_ids)]))
 
 
 def list_of_strings(name: str, stream: Collection) -> list:

@@ -93,8 +93,8 @@ def replacing(path: str, mend: str = "") -> Iterator[str]:
                 mode = os.fstat(file.fileno()).st_mode  # the umask's; some libraries give their files others
             os.unlink(beside)
             yield beside
-            for file in os.scandir(beside) if os.path.isdir(beside) else ():
-                os.chmod(file, mode & 0o777)
+            for entry in os.scandir(beside) if os.path.isdir(beside) else ():
+                os.chmod(entry, mode & 0o777)
             if before or os.path.isfile(beside):
                 os.chmod(beside, (before.st_mode if before else mode) & 0o777)
             os.replace(beside, target)

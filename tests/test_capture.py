@@ -158,6 +158,17 @@ def test_the_encoding_flag_holds_for_context_too(toylen, tmp_path):
     assert done.returncode == 0 and made["sources"] == ["größer"] and made["references"] == [["café"]]
 
 
+def test_a_file_may_have_the_name_of_a_stream(installed, tmp_path):
+    for name, text in {"ref": "a cat", "hyp": "a dog", "ids": "d", "doc_ids": "a dog", "other": "a dog"}.items():
+        (tmp_path / name).write_text(f"{text}\n")
+    metrics = ["-m", "prchrf", "toylen", "--pseudo-filter", "none", "--pseudo-guard", "off", "-b"]
+    done = [
+        sacrebleu("ref", "-i", "hyp", *metrics, "--docids", "ids", "--pseudo-refs", name, cwd=tmp_path, **installed)
+        for name in ("doc_ids", "other")
+    ]
+    assert done[0].returncode == 0 and done[0].stdout == done[1].stdout, done[0].stderr
+
+
 def test_missing_files(fails):
     assert "cannot read no_such_hyp: No such file" in fails(REF, "-i", "no_such_hyp")
     assert "cannot read no_such_ref: No such file" in fails("no_such_ref", "-i", A)

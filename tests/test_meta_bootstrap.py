@@ -114,7 +114,7 @@ def test_sets_without_units():
 @pytest.mark.parametrize("level", [0.95, 0.8])
 def test_intervals_are_those_of_scipy(level):
     rng = np.random.default_rng(6)
-    x = [*rng.normal(size=(60, 2)), 2.0, 5.0]
+    x = rng.normal(size=(60, 2)) + np.array([2.0, 5.0])
     ours = interval(bootstrap_parts([x], pooled=True, resamples=10_000), level)
 
     def ratio(above, below, axis=-1):

@@ -245,7 +245,7 @@ def test_two_sets_of_one_name():
 def test_seen_is_marked_by_pattern():
     sets = [systems_set("wmt20.zh-en", [1, 2]), systems_set("wmt22.zh-en", [1, 2])]
     scores = {judged.name: [system_metric("comet", [1, 2]), system_metric("bleu", [1, 2])] for judged in sets}
-    [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-acc"]], NO_TEST, [("comet", "wmt20.*")]).agreements
+    [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-acc"]], NO_TEST, seen=[("comet", "wmt20.*")]).agreements
     assert agreement.seen == {("comet", "wmt20.zh-en")}
 
 

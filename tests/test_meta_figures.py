@@ -85,6 +85,8 @@ def test_the_grid_is_a_heat_map_and_no_metric_of_the_other_figures(drawn):
     assert (len(values), largest, title, measure) == (3, 2, "slide on toy", "system-level pairwise accuracy")
     assert list(files["systems.toy.pdf"][1][3]) == ["m"]
     assert list(files["document-length.sys-acc.pdf"][1][0].values) == ["m"]
+    of_score_files = drawn([judged], {"toy": cells}, ["sys-acc"])  # which a run without --slide-grid may read
+    assert of_score_files["slide-grid.sys-acc.png"][1][1] == 2
 
 
 def test_systems_that_nobody_judged_are_no_points_and_outliers_are_named(drawn):

@@ -143,12 +143,12 @@ def test_what_is_done_is_kept_and_not_done_again(judged, gaps, tmp_path, caplog,
     bleu, chrf = MetricSettings("bleu", BLEU), MetricSettings("chrf", Counted, {"beta": 2})
     with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
         broken.setattr(Counted, "broken", True)
-        score_set(bare, [bleu, chrf], QUIET, str(tmp_path))
+        score_set(bare, [bleu, chrf], QUIET, kept=str(tmp_path))
     names = ["bleu-refB.seg.score", "bleu-refB.signature.json", "bleu-refB.sys.score"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
-    first = score_set(bare, [bleu, chrf], QUIET, str(tmp_path))
+    first = score_set(bare, [bleu, chrf], QUIET, kept=str(tmp_path))
     assert caplog.messages == [f"judged: read from {tmp_path} and not scored again: bleu"] and len(Counted.scored) == 5
-    again = score_set(bare, [chrf, bleu], QUIET, str(tmp_path))
+    again = score_set(bare, [chrf, bleu], QUIET, kept=str(tmp_path))
     assert caplog.messages[1:] == [f"judged: read from {tmp_path} and not scored again: chrf, bleu"]
     assert len(Counted.scored) == 5
     for one, other in zip(first, reversed(again)):
@@ -171,11 +171,11 @@ def test_what_is_done_is_kept_and_not_done_again(judged, gaps, tmp_path, caplog,
         )
     ):
         Counted.scored.clear()
-        score_set(change(), [chrf], QUIET, str(tmp_path))
+        score_set(change(), [chrf], QUIET, kept=str(tmp_path))
         assert Counted.scored == [2] * (4 if scored == 2 else 5), scored
-    score_set(bare, [MetricSettings("chrf", Counted, {"beta": 3})], QUIET, str(tmp_path))  # not in its signature
+    score_set(bare, [MetricSettings("chrf", Counted, {"beta": 3})], QUIET, kept=str(tmp_path))  # not in its signature
     assert Counted.scored[-5:] == [3] * 5
-    one, other = (score_set(gaps, [chrf], QUIET, str(tmp_path / "gaps"))[0] for _ in "ab")
+    one, other = (score_set(gaps, [chrf], QUIET, kept=str(tmp_path / "gaps"))[0] for _ in "ab")
     np.testing.assert_array_equal(one.segment_scores, other.segment_scores)
     assert one.system_scores is other.system_scores is None and caplog.messages[-1].endswith("not scored again: chrf")
 

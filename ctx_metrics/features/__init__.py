@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric, Signature
@@ -77,7 +77,7 @@ def feature_scores(
 
     outputs = Segments(output for output, _, _ in rows)
     context = Context(
-        references=[list(stream) for stream in zip(*(of_row for _, of_row, _ in rows))],
+        references=[list(stream) for stream in zip(*(of_row for _, of_row, _ in rows), strict=True)],
         info_references=[list(stream) for stream in references],
         sources=None if sources is None else [source for _, _, source in rows],
         systems=[outputs],
@@ -88,7 +88,7 @@ def feature_scores(
     with _as_features():
         # all are made before the first one scores, so that what they share is computed once
         metrics = [_made(feature, context) for feature in features]
-        values = np.concatenate([_values(*each, outputs) for each in zip(features, metrics)], axis=1)
+        values = np.concatenate([_values(*each, outputs) for each in zip(features, metrics, strict=True)], axis=1)
     system, segment, row = np.array(places).T
     found[system, segment] = values[row]
     return found
@@ -144,12 +144,12 @@ def _made(feature: Feature, context: Context) -> Metric:
     """A feature's metric with its options and with what it reads of the context."""
     cls = metric_class(feature.name)
     # sacrebleu's own metrics keep the n-grams of each row's references: of rows with the same ones they can be shared
-    order, shares = [], cls._cache_references is Metric._cache_references and context.references is not None
-    if shares:
-        of_rows = list(zip(*context.references))
+    order = None
+    if context.references is not None and cls._cache_references is Metric._cache_references:
+        of_rows = list(zip(*context.references, strict=True))
         distinct = {texts: number for number, texts in enumerate(dict.fromkeys(of_rows))}
         order = [distinct[texts] for texts in of_rows]
-        context = replace(context, references=[list(stream) for stream in zip(*distinct)])
+        context = replace(context, references=[list(stream) for stream in zip(*distinct, strict=True)])
     try:
         metric = build(cls, context, dict(feature.options))
     except CtxMetricsError as error:
@@ -158,7 +158,7 @@ def _made(feature: Feature, context: Context) -> Metric:
         raise InputError(
             f"feature {feature.spec}: the metric cannot be made with these options: {type(error).__name__}: {error}"
         ) from error
-    if shares:
+    if order is not None and metric._ref_cache is not None:
         metric._ref_cache = [metric._ref_cache[number] for number in order]
     return metric
 

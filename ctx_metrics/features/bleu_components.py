@@ -25,7 +25,7 @@ class BLEUComponents(BLEU):
         trg_lang: str = "",
         references: Sequence[Sequence[str | None]] | None = None,
     ):
-        super().__init__(lowercase=lowercase, tokenize=tokenize, trg_lang=trg_lang, references=references)
+        super().__init__(lowercase=lowercase, tokenize=tokenize, trg_lang=trg_lang, references=references)  # type: ignore[arg-type]  # None is no reference to it
 
     def components(self, hypotheses: Sequence[str]) -> np.ndarray:
         """The COMPONENTS of each hypothesis against the references of the constructor: float64 [hypotheses, 16].

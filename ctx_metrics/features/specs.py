@@ -123,7 +123,7 @@ def metric_class(name: str) -> type[Metric]:
     from sacrebleu.metrics import METRICS
 
     if name.upper() in METRICS:
-        return METRICS[name.upper()]
+        return METRICS[name.upper()]  # type: ignore[return-value]  # sacrebleu says no more than ABCMeta
     installed = {entry.name: entry for entry in metadata.entry_points(group="sacrebleu.metrics")}
     if name in installed:  # kept out of sacrebleu's table by CTX_METRICS_NO_AUTOLOAD
         return installed[name].load()
@@ -149,7 +149,7 @@ def _options(cls: type[Metric]) -> dict[str, _Option]:
     for base in cls.__mro__:
         if "__init__" not in vars(base) or base is object:
             continue
-        parameters = inspect.signature(base.__init__).parameters.values()
+        parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
         for parameter in parameters:
             kind = type(parameter.default)
             if parameter.default in (None, parameter.empty):
@@ -168,6 +168,6 @@ def _value(spec: str, key: str, text: str, kind: type) -> Any:
         value = WORDS[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):
         value = None
-    if value in (None, "") or (kind is float and not math.isfinite(value)):
+    if value in (None, "") or (isinstance(value, float) and not math.isfinite(value)):
         raise InputError(f"feature {spec}: {key} is {wanted}, not {text!r}")
     return value

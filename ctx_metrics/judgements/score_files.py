@@ -49,10 +49,9 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
     wanted = judged.there if judged.segment_scores is None else judged.there & ~np.isnan(judged.segment_scores)
     if of_segments is not None and (unscored := int((np.isnan(of_segments) & wanted).sum())):
         notice(f"{segment_file}: {counted(unscored, 'output has', 'outputs have')} no score")
+    of_systems = None if of_segments is None else row_means(of_segments)
     if system_file is not None:
         of_systems = _of_set(system_file, judged, 1)[:, 0]
-    else:
-        of_systems = row_means(of_segments)
     made_by = _made_by(os.path.join(os.path.dirname(path), start))
     signatures = made_by.get("signature", ""), made_by.get("segment_signature", "")
     return MetricScores(name or _metric(path), of_segments, of_systems, *signatures)
@@ -113,7 +112,7 @@ def read_scores(
 
 
 def read_kept(
-    folder: str, judged: JudgedSet, name: str, signatures: tuple[str, str], settings: Mapping[str, str]
+    folder: str, judged: JudgedSet, name: str, *, signatures: tuple[str, str], settings: Mapping[str, str]
 ) -> MetricScores | None:
     """A metric's scores that write_score_files wrote into a folder, if they are of these texts, signatures and settings."""
     start = os.path.join(folder, _start(name, judged))
@@ -128,6 +127,7 @@ def write_score_files(
     folder: str,
     judged: JudgedSet,
     scores: Sequence[MetricScores],
+    *,
     reference: str | None = None,
     settings: Mapping[str, str] = {},
 ) -> list[str]:

@@ -57,6 +57,7 @@ def evaluate(
     scores: Mapping[str, Sequence[MetricScores | None]],
     protocols: Sequence[Protocol],
     significance: Significance = Significance(),
+    *,
     seen: Sequence[tuple[str, str]] = (),
     quiet: bool = True,
 ) -> Report:
@@ -106,8 +107,7 @@ def _agreement(
     measured: dict[str, _Measured] = {}
     for judged in usable:
         for metric in scores[judged.name]:
-            array = None if metric is None else protocol.scores_of(metric)
-            if array is not None:
+            if metric is not None and (array := protocol.scores_of(metric)) is not None:
                 of_metric = measured.setdefault(metric.name, _Measured())
                 of_metric.scores[judged.name] = array
                 of_metric.found[judged.name] = protocol.measure(judged, array)
@@ -124,14 +124,14 @@ def _agreement(
         for judged in usable
     ]
     for name in order:
-        for judged, size in zip(usable, sizes):
+        for judged, size in zip(usable, sizes, strict=True):
             found = measured[name].found.get(judged.name)
             if found and found.size < size:
                 fewer = f"{found.size} of {counted(size, protocol.unit.removesuffix('s'), protocol.unit)}"
                 notice(f"{protocol.name}: {name} has scores for {fewer} of {judged.name}")
     values = [
-        [each.found[judged.name].value if judged.name in each.found else np.nan for judged in usable]
-        for each in map(measured.get, order)
+        [found.found[judged.name].value if judged.name in found.found else np.nan for judged in usable]
+        for found in (measured[name] for name in order)
     ]
     agreement = Agreement(
         protocol=protocol.name,
@@ -216,7 +216,7 @@ class _Comparisons:
         if self.test == "pairs":
             return pairwise_permutation(self._credits_of(better), self._credits_of(worse), **options)
         cells = [self.protocol.cells(judged) for judged in self.sets]
-        a, b = ([each if of is None else each[of] for each, of in zip(arrays, cells)] for arrays in (a, b))
+        a, b = ([each if of is None else each[of] for each, of in zip(arrays, cells, strict=True)] for arrays in (a, b))
         # early stopping blurs p-values of .02 and less
         return perm_both(a, b, self._value, early_stop=self.significance.alpha > 0.02, **options)
 
@@ -226,10 +226,11 @@ class _Comparisons:
             of_metric = self.measured[name]
             found = [of_metric.found[judged.name] for judged in self.sets]
             options = {"resamples": self.significance.resamples, "seed": self.significance.seed}
-            if all(each.parts is not None for each in found):
-                pooled = self.protocol.overall == "pooled"
-                options |= {"value": self.protocol.of_sums, "of_pairs": self.protocol.of_pairs}
-                self._replicates[name] = bootstrap_parts([each.parts for each in found], pooled, **options)
+            parts = [each.parts for each in found if each.parts is not None]
+            if len(parts) == len(found):
+                pooled, of_pairs = self.protocol.overall == "pooled", self.protocol.of_pairs
+                value = self.protocol.of_sums
+                self._replicates[name] = bootstrap_parts(parts, pooled, value=value, of_pairs=of_pairs, **options)
             else:
                 arrays = [of_metric.scores[judged.name] for judged in self.sets]
                 self._replicates[name] = bootstrap_values(
@@ -251,8 +252,8 @@ class _Comparisons:
 
     def _value(self, arrays: Sequence[np.ndarray]) -> float:
         if self.protocol.overall == "pooled":
-            return self.protocol.overall_value([self.protocol.measure(*each) for each in zip(self.sets, arrays)])
-        return float(np.mean([statistic(array) for statistic, array in zip(self._statistics, arrays)]))
+            return self.protocol.overall_value([*map(self.protocol.measure, self.sets, arrays)])
+        return float(np.mean([statistic(array) for statistic, array in zip(self._statistics, arrays, strict=True)]))
 
     def _williams(self, a: np.ndarray, b: np.ndarray) -> float:
         human = getattr(self.sets[0], f"{self.protocol.level}_scores")
@@ -275,7 +276,7 @@ def _signatures(scores: Mapping[str, Sequence[MetricScores | None]], agreements:
     return found
 
 
-def _described(judged: JudgedSet) -> dict:
+def _described(judged: JudgedSet) -> dict[str, int]:
     said = {"systems": len(judged.systems), "segments": judged.segments}
     if judged.doc_ids is not None:
         said["documents"] = len(set(judged.doc_ids))

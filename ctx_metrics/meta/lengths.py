@@ -51,7 +51,7 @@ def agreement_by_length(
     [1.0, 0.0]
     """
     usable = [judged for judged in sets if judged.doc_ids is not None and judged.segment_scores is not None]
-    lengths = {judged.name: _document_lengths(judged) for judged in usable}
+    lengths = {judged.name: _document_lengths(judged.doc_ids) for judged in usable if judged.doc_ids is not None}
     if not usable:
         return None
     edges = _edges(np.concatenate([*lengths.values()]), buckets)
@@ -79,7 +79,7 @@ def agreement_by_length(
 
 def _agreement(protocol, usable, parts, inside, scores, name) -> float:
     found = []
-    for judged, part in zip(usable, parts):
+    for judged, part in zip(usable, parts, strict=True):
         metric = next((each for each in scores[judged.name] if each and each.name == name), None)
         if part is None or metric is None or metric.segment_scores is None or protocol.lacks(part):
             continue
@@ -92,12 +92,12 @@ def _part(judged: JudgedSet, inside: np.ndarray) -> JudgedSet | None:
     """The judgements of some segments, with systems' scores as their means."""
     if not inside.any():
         return None
-    return JudgedSet(judged.name, judged.systems, int(inside.sum()), segment_scores=judged.segment_scores[:, inside])
+    return JudgedSet(judged.name, judged.systems, int(inside.sum()), segment_scores=judged.human_segments[:, inside])
 
 
-def _document_lengths(judged: JudgedSet) -> np.ndarray:
+def _document_lengths(doc_ids: Sequence[str]) -> np.ndarray:
     """Each segment's document's number of segments."""
-    ranges = document_ranges(judged.doc_ids)
+    ranges = document_ranges(doc_ids)
     return np.repeat([end - start for start, end in ranges], [end - start for start, end in ranges])
 
 

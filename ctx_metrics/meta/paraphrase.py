@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..judgements.judged import MetricScores
+from ..judgements.judged import JudgedSet, MetricScores
 from ..judgements.readers.sentence_pairs import PairSet
 from ..notices import notice
 from ..run.context import capabilities
@@ -20,6 +20,8 @@ from .evaluation import Significance, evaluate
 from .protocols import CORRELATIONS, Measurement, Protocol, SegmentCorrelation
 from .report import Report
 from .scoring import MetricSettings, build_metric, lacking, score_set
+
+SIGNIFICANCE = Significance("bootstrap", intervals=True)
 
 
 def auc(labels: np.ndarray, scores: np.ndarray) -> float:
@@ -54,16 +56,16 @@ class AreaUnderCurve(Protocol):
     name, title = "auc", "area under the ROC curve, paraphrases against other pairs"
     level, unit, test = "segment", "sentence pairs", "bootstrap"
 
-    def lacks(self, judged: PairSet) -> str:
-        return "graded labels" if judged.graded else ""
+    def lacks(self, judged: JudgedSet) -> str:
+        return "graded labels" if _graded(judged) else ""
 
-    def measure(self, judged: PairSet, scores: np.ndarray) -> Measurement:
+    def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         there = ~np.isnan(scores[0])
-        counts = {"paraphrases": int(judged.segment_scores[0, there].sum())}
-        return Measurement(auc(judged.segment_scores[0], scores[0]), int(there.sum()), details=counts)
+        counts = {"paraphrases": int(judged.human_segments[0, there].sum())}
+        return Measurement(auc(judged.human_segments[0], scores[0]), int(there.sum()), details=counts)
 
-    def resampled(self, judged: PairSet, scores: np.ndarray, drawn: np.ndarray) -> float:
-        return auc(judged.segment_scores[0, drawn], scores[0, drawn])
+    def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
+        return auc(judged.human_segments[0, drawn], scores[0, drawn])
 
 
 class GradedCorrelation(SegmentCorrelation):
@@ -75,16 +77,21 @@ class GradedCorrelation(SegmentCorrelation):
         super().__init__(kind)
         self.name, self.title = kind, f"{CORRELATIONS[kind]} with people's grades of similarity"
 
-    def lacks(self, judged: PairSet) -> str:
-        return "" if judged.graded else "no graded labels"
+    def lacks(self, judged: JudgedSet) -> str:
+        return "" if _graded(judged) else "no graded labels"
+
+
+def _graded(judged: JudgedSet) -> bool:
+    return isinstance(judged, PairSet) and judged.graded
 
 
 def paraphrase_check(
     sets: Sequence[PairSet],
     metrics: Sequence[MetricSettings],
+    *,
     engine: EngineOptions = EngineOptions(),
     both_directions: bool = False,
-    significance: Significance = Significance("bootstrap", intervals=True),
+    significance: Significance = SIGNIFICANCE,
 ) -> Report:
     """How well metrics tell paraphrases apart: auc on the sets labelled 0 or 1, spearman and pearson on the graded ones.
 
@@ -135,10 +142,11 @@ def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> 
 def _scores(
     judged: PairSet, metrics: Sequence[MetricSettings], engine: EngineOptions, both_directions: bool
 ) -> list[MetricScores]:
-    found = score_set(judged, metrics, engine)
+    found = [each for each in score_set(judged, metrics, engine) if each]  # all of them: what they read is there
     if not both_directions:
         return found
+    swapped = [each for each in score_set(judged.swapped(), metrics, engine) if each]
     return [
-        replace(one, segment_scores=(one.segment_scores + other.segment_scores) / 2)
-        for one, other in zip(found, score_set(judged.swapped(), metrics, engine))
+        replace(one, segment_scores=(one.of_segments + other.of_segments) / 2)
+        for one, other in zip(found, swapped, strict=True)
     ]

@@ -7,7 +7,7 @@ and, where the value is a ratio of sums over independent units, these units, whi
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Protocol(ABC):
     overall       how values of several sets become one: "mean", or "pooled" (sum/sum over the units of all sets)
     test          the test of significance that suits it: perm-both or bootstrap; "" if none does
     of_pairs      whether the parts of measurements are of the pairs of the judged systems, which a bootstrap draws
+    average       groups of outputs that a segment-level value is the mean over: none, item or system
     """
 
     name: str
@@ -49,6 +50,7 @@ class Protocol(ABC):
     overall = "mean"
     test = "perm-both"
     of_pairs = False
+    average = "none"
 
     @abstractmethod
     def lacks(self, judged: JudgedSet) -> str:
@@ -74,6 +76,10 @@ class Protocol(ABC):
         """The value on systems (level system) or segments drawn with replacement; for measurements without parts."""
         raise NotImplementedError(f"{self.name} has parts to draw from")
 
+    def credits(self, judged: JudgedSet, scores: np.ndarray) -> np.ndarray:
+        """Which pairs of outputs are judged rightly, for the permutation test: int8 (N, S(S-1)/2), -1 for no pair."""
+        raise NotImplementedError(f"{self.name} makes no decisions on pairs")
+
     def lacking(self, sets: Sequence[JudgedSet]) -> dict[str, str]:
         """What each set of an evaluation lacks, by its name."""
         return {judged.name: self.lacks(judged) for judged in sets}
@@ -82,7 +88,7 @@ class Protocol(ABC):
         """One value of several sets' measurements."""
         if self.overall == "mean":
             return float(np.mean([each.value for each in found]))
-        above, below = np.sum([each.parts.sum(axis=0) for each in found], axis=0)
+        above, below = np.sum([each.parts.sum(axis=0) for each in found if each.parts is not None], axis=0)
         return float(above / below) if below else float("nan")
 
     def scores_of(self, metric: MetricScores) -> np.ndarray | None:
@@ -115,11 +121,11 @@ class SystemCorrelation(Protocol):
         return self._correlate(self._human(judged)[drawn], scores[drawn])
 
     def _human(self, judged: JudgedSet) -> np.ndarray:
-        human = judged.system_scores
+        human = judged.human_systems
         return human if self._outliers else np.where(correlation.mad_outliers(human), np.nan, human)
 
     def _left_out(self, judged: JudgedSet) -> list[str]:
-        return [judged.systems[i] for i in np.flatnonzero(correlation.mad_outliers(judged.system_scores))]
+        return [judged.systems[i] for i in np.flatnonzero(correlation.mad_outliers(judged.human_systems))]
 
 
 class SystemAccuracy(Protocol):
@@ -136,8 +142,8 @@ class SystemAccuracy(Protocol):
         return _lacks_systems(judged, 2)
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        known = ~np.isnan(judged.system_scores)
-        human, scores = judged.system_scores[known], scores[known]
+        known = ~np.isnan(judged.human_systems)
+        human, scores = judged.human_systems[known], scores[known]
         first, second = np.triu_indices(len(scores), 1)
         both = ~(np.isnan(scores[first]) | np.isnan(scores[second]))
         agree = np.zeros(len(both))
@@ -159,13 +165,13 @@ class SoftPairwiseAccuracy(Protocol):
         return _lacks_segments(judged) or ("one system only" if len(judged.systems) < 2 else "")
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        known = ~np.isnan(judged.segment_scores).all(axis=1)
-        agreements = soft_pairwise.SoftPairwise(judged.segment_scores[known]).agreements(scores[known])
+        known = ~np.isnan(judged.human_segments).all(axis=1)
+        agreements = soft_pairwise.SoftPairwise(judged.human_segments[known]).agreements(scores[known])
         there = ~np.isnan(agreements)
         return _ratio(np.column_stack([np.where(there, agreements, 0), there]), int(there.sum()))
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
-        return soft_pairwise.SoftPairwise(judged.segment_scores).accuracy
+        return soft_pairwise.SoftPairwise(judged.human_segments).accuracy
 
 
 class SegmentCorrelation(Protocol):
@@ -181,40 +187,41 @@ class SegmentCorrelation(Protocol):
 
     def __init__(self, kind: str, average: str = "none"):
         self.name, self.title = f"seg-{kind}", f"segment-level {CORRELATIONS[kind]}{PER[average]}"
-        self._kind, self._average = kind, average
+        self._kind, self.average = kind, average
 
     def lacks(self, judged: JudgedSet) -> str:
-        few = self._average == "item" and len(judged.systems) < 3
+        few = self.average == "item" and len(judged.systems) < 3
         return _lacks_segments(judged) or ("fewer than 3 systems" if few else "")
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        size = int((~np.isnan(judged.segment_scores) & ~np.isnan(scores)).sum())
-        found = correlation.group_coefficients(judged.segment_scores, scores, self._kind, self._average)
-        if self._average == "none":
-            parts = correlation.moments(judged.segment_scores, scores) if self._kind == "pearson" else None
+        human = judged.human_segments
+        size = int((~np.isnan(human) & ~np.isnan(scores)).sum())
+        found = correlation.group_coefficients(human, scores, self._kind, self.average)
+        if self.average == "none":
+            parts = correlation.moments(human, scores) if self._kind == "pearson" else None
             return Measurement(float(found[0]), size, parts)
         there = ~np.isnan(found)
         undefined = {"undefined groups": int((~there).sum())}
         measured = _ratio(np.column_stack([np.where(there, found, 0), there]), size, undefined)
-        return measured if self._average == "item" else replace(measured, parts=None)
+        return measured if self.average == "item" else replace(measured, parts=None)
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
         cells = self.cells(judged)
-        human = judged.segment_scores if cells is None else judged.segment_scores[cells][None]
+        human = judged.human_segments if cells is None else judged.human_segments[cells][None]
         return lambda scores: self._mean(human, scores if cells is None else scores[None])
 
     def cells(self, judged: JudgedSet) -> np.ndarray | None:
-        known = ~np.isnan(judged.segment_scores)
-        return known if self._average == "none" and known.mean() < SPARSE else None
+        known = ~np.isnan(judged.human_segments)
+        return known if self.average == "none" and known.mean() < SPARSE else None
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
-        return correlation.of_moments(sums) if self._kind == "pearson" and self._average == "none" else ratio(sums)
+        return correlation.of_moments(sums) if self._kind == "pearson" and self.average == "none" else ratio(sums)
 
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
-        return self._mean(judged.segment_scores[:, drawn], scores[:, drawn])
+        return self._mean(judged.human_segments[:, drawn], scores[:, drawn])
 
     def _mean(self, human: np.ndarray, scores: np.ndarray) -> float:
-        found = correlation.group_coefficients(human, scores, self._kind, self._average)
+        found = correlation.group_coefficients(human, scores, self._kind, self.average)
         found = found[~np.isnan(found)]
         return float(found.mean()) if found.size else float("nan")
 
@@ -243,7 +250,7 @@ class TieAccuracy(Protocol):
         return _lacks_segments(judged) or ("one system only" if few else "")
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        human = judged.segment_scores
+        human = judged.human_segments
         found = ties.calibrate(human, scores, self.average)
         details = {"epsilon": found.epsilon, "sampled": found.sampled}
         if self.average == "none":
@@ -253,9 +260,8 @@ class TieAccuracy(Protocol):
         return _ratio(np.column_stack([np.where(there, self._scaled(accuracies), 0), there]), int(found.pairs), details)
 
     def credits(self, judged: JudgedSet, scores: np.ndarray) -> np.ndarray:
-        """Which pairs of outputs are judged rightly, for the permutation test: int8 (N, S(S-1)/2), -1 for no pair."""
-        epsilon = ties.calibrate(judged.segment_scores, scores, self.average).epsilon
-        return ties.pair_credits(judged.segment_scores, scores, epsilon)
+        epsilon = ties.calibrate(judged.human_segments, scores, self.average).epsilon
+        return ties.pair_credits(judged.human_segments, scores, epsilon)
 
     def _scaled(self, accuracy):
         return 2 * accuracy - 1 if self._tau else accuracy
@@ -265,7 +271,7 @@ class PreferenceTau(Protocol):
     """Kendall-like tau over people's preferences: DARR, and the taus of WMT11/12, WMT13 and WMT14."""
 
     level, unit, test = "segment", "preferences", "bootstrap"
-    TITLES = {
+    TITLES: ClassVar = {
         "darr": "Kendall-like tau, ties against the metric (DARR)",
         "wmt12": "Kendall's tau of WMT11/12, ties against the metric",
         "wmt13": "Kendall's tau of WMT13, ties left out",
@@ -295,7 +301,7 @@ class PreferenceTau(Protocol):
     def _preferences(self, judged: JudgedSet) -> np.ndarray:
         if judged.preferences is not None:
             return judged.preferences
-        return taus.preferences_from_scores(judged.segment_scores, self._threshold)
+        return taus.preferences_from_scores(judged.human_segments, self._threshold)
 
 
 def make_protocols(average: str | None = None, threshold: float = 25.0) -> dict[str, Protocol]:

@@ -1,7 +1,7 @@
 """Scores a judged test set with registered metrics, all its systems in one pass."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +22,14 @@ class MetricSettings(NamedTuple):
 
     name: str
     cls: type[Metric]
-    own: dict[str, Any] = {}
+    own: Mapping[str, Any] = {}
 
 
 def score_set(
     judged: JudgedSet,
     metrics: Sequence[MetricSettings],
     engine: EngineOptions = EngineOptions(),
+    *,
     kept: str | None = None,
 ) -> list[MetricScores | None]:
     """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
@@ -60,19 +61,21 @@ def score_set(
     # all metrics are made before the first one scores, so that what they share is computed once
     made = [None if lacks[each.name] else make(judged, each, engine) for each in metrics]
     found = [
-        read_kept(kept, judged, each.name, signatures(one[0]), _noted(each)) if one and kept is not None else None
-        for each, one in zip(metrics, made)
+        read_kept(kept, judged, each.name, signatures=signatures(one[0]), settings=_noted(each))
+        if one and kept is not None
+        else None
+        for each, one in zip(metrics, made, strict=True)
     ]
     if names := [each.name for each in found if each]:
         notice(f"{judged.name}: read from {kept} and not scored again: {', '.join(names)}")
-    for i, (each, one) in enumerate(zip(metrics, made)):
+    for i, (each, one) in enumerate(zip(metrics, made, strict=True)):
         if one is None or found[i]:
             continue
         start = time.perf_counter()
-        found[i] = _scored(judged, each, *one)
+        found[i] = scored = _scored(judged, each, *one)
         progress(f"{judged.name}: {each.name} scored in {time.perf_counter() - start:,.1f} s", engine.quiet)
         if kept is not None:
-            write_score_files(kept, judged, found[i : i + 1], settings=_noted(each))
+            write_score_files(kept, judged, [scored], settings=_noted(each))
     return found
 
 
@@ -119,7 +122,7 @@ def build_metric(
 
 def named_systems(judged: JudgedSet) -> list[Segments]:
     """The outputs of a complete set, each system's knowing its name, which messages then give."""
-    return [named(texts, f"{judged.name}/{name}") for name, texts in zip(judged.systems, judged.hypotheses)]
+    return [named(texts, f"{judged.name}/{name}") for name, texts in zip(judged.systems, judged.texts, strict=True)]
 
 
 def _whole_systems(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
@@ -130,7 +133,7 @@ def _whole_systems(judged: JudgedSet, settings: MetricSettings, engine: EngineOp
 def _outputs(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
     """All outputs that are there, system after system, as if they were one system's."""
     places = np.argwhere(judged.there)
-    segments = named([judged.hypotheses[system][segment] for system, segment in places], judged.name)
+    segments = named([judged.texts[system][segment] for system, segment in places], judged.name)
     streams = {"references": [[stream[segment] for _, segment in places] for stream in judged.references]}
     if judged.sources is not None:
         streams["sources"] = [judged.sources[segment] for _, segment in places]

@@ -7,7 +7,7 @@ def extend(module: ModuleType) -> None:
     """Add the plugin metrics to `sacrebleu.metrics`, or our flags and fixes to `sacrebleu.sacrebleu`. Idempotent."""
     if getattr(module, "_ctx_metrics_extended", False):
         return
-    module._ctx_metrics_extended = True
+    vars(module)["_ctx_metrics_extended"] = True
     if module.__name__ == "sacrebleu.metrics":
         from ..run import registry
 

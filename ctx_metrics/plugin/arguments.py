@@ -18,7 +18,7 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
         _plugin_actions: frozenset = frozenset()
 
         def __init__(self, *args, **options):
-            run.args, run.metrics = None, {}  # the last run is over: sacrebleu now looks at its metrics' classes
+            run.begun, run.metrics = False, {}  # the last run is over: sacrebleu now looks at its metrics' classes
             self._given: list[argparse.Action] = []
             super().__init__(*args, **options)
 
@@ -38,14 +38,14 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             try:
                 namespace = super().parse_args(argv, namespace)
             except SystemExit:  # --help, or an unknown flag: say whose flags are missing there
-                for error in broken.values():
-                    sys.stderr.write(f"ctx-metrics: {error}\n")
+                for fault in broken.values():
+                    sys.stderr.write(f"ctx-metrics: {fault}\n")
                 raise
             owners = {dest: name for name, dests in own.items() for dest in dests} | {"slide_output": "slide"}
             for action in self._given:
-                name = owners.get(action.dest)
-                if name and name not in namespace.metrics:
-                    self.error(f"{action.option_strings[0]} is a flag of {name}, which -m does not name")
+                owner = owners.get(action.dest)
+                if owner and owner not in namespace.metrics:
+                    self.error(f"{action.option_strings[0]} is a flag of {owner}, which -m does not name")
             run.begin(namespace, own, broken)
             return namespace
 

@@ -23,11 +23,13 @@ class Run:
 
     def __init__(self, table: MetricTable):
         self.table = table
-        self.args: Namespace | None = None
+        self.begun = False  # between begin and the next command line: there is nothing in args before
+        self.args = Namespace()
         self._own: dict[str, list[str]] = {}
-        self._files: dict[str, list[str] | None] = {}
+        self._files: dict[str, list[str]] = {}
+        self._streams: dict[str, list[str] | None] = {}
         self._translated: dict[str, tuple[list[list[str]], str]] = {}
-        self.systems: list[Sequence[str]] = []
+        self.systems: list[Segments] = []
         self.chosen: list[str] = []
         self.metrics: dict[str, Metric] = {}  # all that were made, by name
         self.whole_length = 0  # segments before sacrebleu picked some of them
@@ -41,8 +43,8 @@ class Run:
         Raises the error of a chosen metric that is among the `broken` ones, and InputError for a lone language or where
         there is nothing to score against.
         """
-        self.args, self._own, self.unwritten = args, own, None
-        self.systems, self._files, self._translated, self.metrics = [], {}, {}, {}
+        self.begun, self.args, self._own, self.unwritten = True, args, own, None
+        self.systems, self._files, self._streams, self._translated, self.metrics = [], {}, {}, {}, {}
         # context the user gave by a flag, and whether nothing has used it so far
         self._unused = {key: True for key, (_, given) in self._context_flags().items() if given}
         if "doc_ids" in self._unused and (self.by_document or self.targets):
@@ -67,7 +69,7 @@ class Run:
     def active(self) -> bool:
         """Whether the run names a plugin metric or asks us for what concerns all metrics: only then is anything of
         sacrebleu's own behaviour changed."""
-        return self.args is not None and bool(self.chosen or self.by_document or self.targets)
+        return self.begun and bool(self.chosen or self.by_document or self.targets)
 
     @property
     def tested(self) -> bool:
@@ -121,7 +123,7 @@ class Run:
         for metric in metrics:
             for key in self._unused.keys() & capabilities(metric).reads:
                 self._unused[key] = False
-        return dict(zip(names, metrics))
+        return dict(zip(names, metrics, strict=True))
 
     def _settings(self, name: str, system: Sequence[str]) -> dict[str, Any]:
         """What a metric's own flags say; of those that name files of lines, the lines of the scored segments."""
@@ -166,34 +168,36 @@ class Run:
         args, langs = self.args, [*(self.args.langpair or "").split("-"), ""]
         flags = self._context_flags()
         indices = getattr(systems[0], "indices", None)
-        streams = {}
-        for key, field in (("sources", "src"), ("doc_ids", "docid")):
-            if key in reads and (lines := self._stream(key, flags[key][1], field)) is not None:
-                streams[key] = self._picked(*flags[key], lines, len(systems[0]), indices)
-        if "pseudo_references" in reads:
-            streams["pseudo_references"] = self._pseudo_references(systems)
+
+        def stream(key: str, field: str) -> list[str] | None:
+            lines = self._stream(key, flags[key][1], field) if key in reads else None
+            return None if lines is None else self._picked(*flags[key], lines, len(systems[0]), indices)
+
         context = Context(
+            sources=stream("sources", "src"),
+            doc_ids=stream("doc_ids", "docid"),
+            pseudo_references=self._pseudo_references(systems) if "pseudo_references" in reads else None,
             references=references,
             systems=systems,
             source_lang=langs[0] or None,
             target_lang=langs[1] or None,
             pseudo_filter=PseudoFilter.from_args(args) if "pseudo_filter" in reads else PseudoFilter(),
             engine=EngineOptions.from_args(args),
-            **streams,
         )
         if not {"roundtrips", "backtranslator"} & set(reads):
             return context
         roundtrips, backtranslator = self._round_trips(context)
         return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
-    def _round_trips(self, context: Context) -> tuple[list[Sequence[str]] | None, str | None]:
+    def _round_trips(self, context: Context) -> tuple[Sequence[Sequence[str]] | None, str | None]:
         """The systems' round trips, from the files of --roundtrip or made by --rtt-bt, and what made them; None without."""
         from ..scoring.base import digest
 
         args, systems = self.args, context.systems
         check_roundtrips(args, len(self.systems))
-        if args.roundtrip:  # --detail asks for rows of the first system
-            return [self._lines_of("--roundtrip", *each) for each in zip(args.roundtrip, systems)], args.rtt_bt_name
+        if args.roundtrip:
+            files = zip(args.roundtrip, systems, strict=False)  # --detail asks for rows of the first system
+            return [self._lines_of("--roundtrip", *each) for each in files], args.rtt_bt_name
         if not args.rtt_bt:
             return None, None
         key = digest([text for system in systems for text in system])
@@ -216,16 +220,16 @@ class Run:
 
     def _stream(self, key: str, path: str | None, field: str) -> list[str] | None:
         """Lines of the file that a flag names, else of the test set, else None. Read once."""
-        if key not in self._files:
+        if key not in self._streams:
             if path:
-                lines = self._files[key] = read_lines(path, self.args.encoding)
+                lines = self._streams[key] = read_lines(path, self.args.encoding)
                 if key == "doc_ids":
                     document_ranges(lines, path)
             else:
-                self._files[key] = (
+                self._streams[key] = (
                     test_set_lines(self.args.test_set, self.args.langpair, field) if self.args.test_set else None
                 )
-        return self._files[key]
+        return self._streams[key]
 
     def _picked(
         self, flag: str, path: str | None, lines: list[str], segments: int, indices: list[int] | None
@@ -244,7 +248,7 @@ class Run:
         indices = getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"
         given = [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)]
-        sources = self._files.get("sources")
+        sources = self._streams.get("sources")
         if sources is not None:
             lines = sources if indices is None else [sources[i] for i in indices]
             source = named(lines, f"{self.args.source or f'the source of {self.args.test_set}'}{picked}")

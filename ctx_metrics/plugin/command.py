@@ -4,11 +4,11 @@ import argparse
 import functools
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 from sacrebleu import metrics, utils
-from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.base import Metric, Score
 
 from ..corpus import decode, read_text, split_lines
 from ..errors import CtxMetricsError, InputError, as_line
@@ -26,16 +26,19 @@ def extend(module: ModuleType) -> None:
     if not isinstance(metrics.METRICS, MetricTable):
         return  # a sacrebleu with plugins of its own
     run = Run(metrics.METRICS)
-    module.METRICS = CommandTable(run)
-    module.argparse = _view(module.argparse, ArgumentParser=parser_class(run))
-    module.io = _view(module.io, TextIOWrapper=functools.partial(_standard_input, run))
-    module.smart_open = _with_clear_lines(module.smart_open, run)
-    module.filter_subset = utils.filter_subset = _remembering_rows(utils.filter_subset, run)
-    module.sanity_check_lengths = _noting_systems(module.sanity_check_lengths, run)
-    module.print_single_results = _after_files(output.short_at_the_margin(module.print_single_results, run), run)
-    module.print_results_table = _after_files(output.json_safe(module.print_results_table), run)
-    module.print_subset_results = _with_context(module.print_subset_results, run)
-    module.main = _with_clear_errors(module.main, run)
+    utils.filter_subset = _remembering_rows(utils.filter_subset, run)
+    vars(module).update(
+        METRICS=CommandTable(run),
+        argparse=_view(module.argparse, ArgumentParser=parser_class(run)),
+        io=_view(module.io, TextIOWrapper=functools.partial(_standard_input, run)),
+        smart_open=_with_clear_lines(module.smart_open, run),
+        filter_subset=utils.filter_subset,
+        sanity_check_lengths=_noting_systems(module.sanity_check_lengths, run),
+        print_single_results=_after_files(output.short_at_the_margin(module.print_single_results, run), run),
+        print_results_table=_after_files(output.json_safe(module.print_results_table), run),
+        print_subset_results=_with_context(module.print_subset_results, run),
+        main=_with_clear_errors(module.main, run),
+    )
 
 
 class CommandTable(dict):
@@ -65,8 +68,8 @@ class CommandTable(dict):
             metric = self._prepared(name, references)
         else:
             metric = run.table[name.upper()](references=references, **flags)
-        if run.by_document:
-            _resample_documents(metric, run.document_ids())
+        if run.by_document and (doc_ids := run.document_ids()) is not None:
+            _resample_documents(metric, doc_ids)
         run.metrics[name] = metric
         if len(run.metrics) == len(set(run.args.metrics)) and not run.args.ctx_no_text_checks:
             run.check_texts(references)
@@ -90,7 +93,8 @@ class CommandTable(dict):
         if run.args.sentence_level and hasattr(metric, "effective_order"):
             metric.effective_order = True  # as main() sets it for BLEU
         if run.args.sentence_level and type(metric).sentence_score is Metric.sentence_score:
-            metric.sentence_score = SentencesInOrder(metric, run.systems[0])
+            found = _sentences_in_order(metric, run.systems[0])
+            vars(metric)["sentence_score"] = lambda hypothesis, references: next(found)
         return metric
 
 
@@ -101,21 +105,14 @@ def _resample_documents(metric: Metric, doc_ids: Sequence[str]) -> None:
     from ..scoring.resample import DocumentPairedTest, resample_documents
 
     resample_documents(metric, doc_ids)
-    significance.PairedTest = DocumentPairedTest
+    vars(significance)["PairedTest"] = DocumentPairedTest
 
 
-class SentencesInOrder:
-    """Stands in for `sentence_score` under --sentence-level: the system is scored once, with its context, and every
-    call gives the next sentence's score."""
-
-    def __init__(self, metric: Metric, system):
-        self._metric, self._system = metric, system
-        self._rows = None
-
-    def __call__(self, hypothesis, references):
-        if self._rows is None:
-            self._rows = iter(self._metric._extract_corpus_statistics(self._system, None))
-        return self._metric._aggregate_and_compute([next(self._rows)])
+def _sentences_in_order(metric: Metric, system: Sequence[str]) -> Iterator[Score]:
+    """What calls of `sentence_score` give in turn under --sentence-level, where the system is scored once, with its
+    context."""
+    for row in metric._extract_corpus_statistics(system, None):
+        yield metric._aggregate_and_compute([row])
 
 
 def _view(module: ModuleType, **names) -> ModuleType:
@@ -219,7 +216,7 @@ class WithContextOf:
     def __init__(self, run: Run, name: str):
         self._run, self._name = run, name
 
-    def corpus_score(self, system, references):
+    def corpus_score(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
         [metric] = self._run.build([self._name], references, [system]).values()
         return metric.corpus_score(system, None)
 

@@ -58,18 +58,22 @@ def write(run: Run) -> None:
 
 def detail_lines(metric: Metric, systems: Sequence[str]) -> str:
     """What a learned model said beside its scores: a JSON object a line for each of its inputs, "" if it said no more."""
-    results = metric.system_results() if hasattr(metric, "system_results") else []
-    windows = [(name, scored) for name, result in zip(systems, results) for scored in result.windows]
+    found = zip(systems, _results(metric), strict=False)  # other metrics than ours have none
+    windows = [(name, scored) for name, result in found for scored in result.windows]
     if not any(each.estimate and (each.estimate.parts or each.estimate.spans is not None) for _, each in windows):
         return ""
     single = all(each.window.end - each.window.start == 1 for _, each in windows)
     return "".join(json.dumps(_detail(*each, single), ensure_ascii=False) + "\n" for each in windows)
 
 
-def _detail(system: str, scored: "ScoredWindow", single: bool) -> dict:
+def _results(metric: Metric) -> Sequence["SystemResult"]:
+    return metric.system_results() if hasattr(metric, "system_results") else ()
+
+
+def _detail(system: str, scored: "ScoredWindow", single: bool) -> dict[str, object]:
     first, last = scored.window.start + 1, scored.window.end
     estimate = scored.estimate
-    found = {
+    found: dict[str, object] = {
         "system": system,
         **({"segment": first} if single else {"segments": [first, last]}),
         "score": None if scored.value is None else 100 * scored.value,
@@ -87,7 +91,7 @@ def slide_table(metric: Metric, systems: Sequence[str], doc_ids: Sequence[str] |
     """
     lines = [
         (level, system, *rest)
-        for system, result in zip(systems, metric.system_results())
+        for system, result in zip(systems, _results(metric), strict=True)
         for level, *rest in _slide_rows(metric, result, doc_ids)
     ]
     return "".join("\t".join(map(str, line)) + "\n" for line in [SLIDE_HEADER, *lines])

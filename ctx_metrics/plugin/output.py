@@ -2,11 +2,12 @@
 
 import functools
 import math
+from collections.abc import Callable
 
 from .capture import Run
 
 
-def json_safe(print_results_table):
+def json_safe(print_results_table: Callable[..., None]) -> Callable[..., None]:
     """print_results_table that turns numbers json cannot write into ones it can.
 
     Under NumPy 2, chrF's and TER's bootstrap means are np.float32, and sacrebleu's default format dies of them. NaN
@@ -26,7 +27,7 @@ def json_safe(print_results_table):
     return wrapper
 
 
-def short_at_the_margin(print_single_results, run: Run):
+def short_at_the_margin(print_single_results: Callable[..., None], run: Run) -> Callable[..., None]:
     """print_single_results that, where a metric of ours stands beside others, prints our signatures in their short form
     and begins every line at the margin. sacrebleu aligns the scores, so that BLEU's line began after 176 blanks.
     """
@@ -40,7 +41,7 @@ def short_at_the_margin(print_single_results, run: Run):
         metrics = [run.metrics[name] for name in sorted(run.metrics)]  # as sacrebleu sorts the results
         if not any(isinstance(metric, ContextMetric) for metric in metrics):
             return print_single_results(results, args)
-        for metric, line in zip(metrics, results):
+        for metric, line in zip(metrics, results, strict=True):
             if isinstance(metric, ContextMetric):
                 signature = metric.get_signature()
                 line = line.replace(signature.format(), signature.format(short=True), 1)

@@ -1,7 +1,7 @@
 """The filters that score a pseudo-reference against a gold reference: a paraphrase classifier, or word alignment."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine.loaded import LoadedModels
@@ -107,11 +107,15 @@ class AlignmentFilter(ReferenceFilter):
         from .alignment import mas
 
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        of_text = dict(zip(texts, self._vectors(texts)))
+        of_text = dict(zip(texts, self._vectors(texts), strict=True))
         return [mas(of_text[pseudo], of_text[gold]) for pseudo, gold in pairs]
 
 
-_KINDS = {"bert": ParaphraseFilter, "mas": AlignmentFilter, "none": NoFilter}
+_KINDS: dict[str, Callable[[PseudoFilter, EngineOptions, str | None], ReferenceFilter]] = {
+    "bert": ParaphraseFilter,
+    "mas": AlignmentFilter,
+    "none": NoFilter,
+}
 _filters: LoadedModels[ReferenceFilter] = LoadedModels()
 
 

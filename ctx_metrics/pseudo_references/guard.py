@@ -39,7 +39,7 @@ def _share(hypotheses: tuple[str | None, ...], pseudo: tuple[str | None, ...]) -
 
     chrf = CHRF()
     near = lines = 0
-    for pair in zip(hypotheses, pseudo):
+    for pair in zip(hypotheses, pseudo, strict=True):
         hypothesis, reference = ("".join((text or "").split()) for text in pair)
         if reference:
             lines += 1
@@ -70,7 +70,8 @@ def chrf_bound(hypothesis: str, reference: str) -> float:
         return bound
     left, right = _ngrams(hypothesis), _ngrams(reference)
     unmatched = len(left - right), len(right - left)
-    return _f_bound(lengths, min(length - _BOUNDED_BY + 1 - number for length, number in zip(lengths, unmatched)))
+    matched = [length - number for length, number in zip(lengths, unmatched, strict=True)]
+    return _f_bound(lengths, min(matched) - _BOUNDED_BY + 1)
 
 
 def _f_bound(lengths: tuple[int, int], matches: int) -> float:
@@ -79,7 +80,7 @@ def _f_bound(lengths: tuple[int, int], matches: int) -> float:
     orders = range(1, min(_ORDERS, shorter) + 1)  # sacrebleu's means are over the orders that both texts have
     most = [shorter - n + 1 if n < _BOUNDED_BY else min(matches, shorter - n + 1) for n in orders]
     precision, recall = (
-        sum(number / (length - n + 1) for n, number in zip(orders, most)) / len(orders) for length in lengths
+        sum(number / (length - n + 1) for n, number in enumerate(most, 1)) / len(orders) for length in lengths
     )
     return 100 * (1 + _BETA2) * precision * recall / (_BETA2 * precision + recall) + _ROUNDING
 

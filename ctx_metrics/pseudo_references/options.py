@@ -74,7 +74,7 @@ class PseudoFilter:
         return cls(args.pseudo_filter, args.pseudo_threshold, args.pseudo_model, args.pseudo_vectors, guard)
 
 
-def add_pseudo_arguments(group) -> None:
+def add_pseudo_arguments(group: argparse._ArgumentGroup) -> None:
     """The flags --pseudo-*, which the pr* metrics and `ctx-metrics filter-refs` share."""
     group.add_argument(
         "--pseudo-refs",
@@ -124,6 +124,6 @@ def add_pseudo_arguments(group) -> None:
     )
 
 
-def share_or_off(text: str):
+def share_or_off(text: str) -> float | str:
     """A number, or the word off, for argparse."""
     return text if text == "off" else float(text)

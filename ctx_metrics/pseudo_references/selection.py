@@ -38,7 +38,7 @@ class Selection:
         """
         return [
             f"{name}: {counted(kept, 'pseudo-reference', 'pseudo-references')} kept, {dropped} dropped"
-            for name, kept, dropped in zip(self.names, self.kept, self.dropped)
+            for name, kept, dropped in zip(self.names, self.kept, self.dropped, strict=True)
         ]
 
 
@@ -64,44 +64,46 @@ def select(
     """
     names = [getattr(stream, "name", "") or f"pseudo-reference {k}" for k, stream in enumerate(pseudo, 1)]
     _check_lengths(golds, pseudo, names)
-    of_line = [[gold for gold in line if gold is not None and gold.strip()] for line in zip(*golds)]
+    of_line = [[gold for gold in line if gold is not None and gold.strip()] for line in zip(*golds, strict=True)]
     asked = shared_filter(options, engine, target_lang)
-    keeps_all = options.kind == "none"
+    threshold = asked.threshold  # None: all are kept
     # all pairs at once: the filter batches them, and reads a file of vectors once
     pairs = [
         (text, gold)
         for stream in pseudo
-        for text, line in zip(stream, of_line)
+        for text, line in zip(stream, of_line, strict=True)
         if text and text.strip()
         for gold in line
     ]
-    of_pair = {} if keeps_all else dict(zip(pairs, asked.scores(pairs)))
+    of_pair = {} if threshold is None else dict(zip(pairs, asked.scores(pairs), strict=True))
     streams, scores = [], []
     for stream in pseudo:
         best = [
             max((of_pair[text, gold] for gold in line), default=None)
-            if not keeps_all and text and text.strip()
+            if threshold is not None and text and text.strip()
             else None
-            for text, line in zip(stream, of_line)
+            for text, line in zip(stream, of_line, strict=True)
         ]
         scores.append(best)
         streams.append(
             [
                 text
-                if text and text.strip() and (keeps_all or (score is not None and score > asked.threshold))
+                if text and text.strip() and (threshold is None or (score is not None and score > threshold))
                 else None
-                for text, score in zip(stream, best)
+                for text, score in zip(stream, best, strict=True)
             ]
         )
     kept = [sum(text is not None for text in stream) for stream in streams]
-    dropped = [len(stream) - number for stream, number in zip(streams, kept)]
-    return Selection(names, streams, scores, kept, dropped, _notices(names, pseudo, of_line, kept, not keeps_all))
+    dropped = [len(stream) - number for stream, number in zip(streams, kept, strict=True)]
+    notices = _notices(names, pseudo, of_line, kept, threshold is not None)
+    return Selection(names, streams, scores, kept, dropped, notices)
 
 
 def _check_lengths(golds: Sequence[Stream], pseudo: Sequence[Stream], names: list[str]) -> None:
     if not golds:
         raise InputError("pseudo-references need gold references to stand beside")
-    for name, stream in [*((f"reference stream {k}", gold) for k, gold in enumerate(golds, 1)), *zip(names, pseudo)]:
+    gold_names = [f"reference stream {k}" for k in range(1, len(golds) + 1)]
+    for name, stream in zip([*gold_names, *names], [*golds, *pseudo], strict=True):
         if len(stream) != len(golds[0]):
             lines = counted(len(stream), "line", "lines")
             raise InputError(f"{name}: {lines} for {counted(len(golds[0]), 'reference', 'references')}")
@@ -111,7 +113,7 @@ def _notices(
     names: list[str], pseudo: Sequence[Stream], of_line: list[list[str]], kept: list[int], filtered: bool
 ) -> list[str]:
     said = []
-    for name, stream, number in zip(names, pseudo, kept):
+    for name, stream, number in zip(names, pseudo, kept, strict=True):
         if empty := [i for i, text in enumerate(stream) if not (text and text.strip())]:
             are = counted(len(empty), "pseudo-reference is", "pseudo-references are")
             said.append(f"{name}: {are} empty and left out (segment {place(empty)})")

@@ -36,8 +36,8 @@ class TranslationCache:
     def __init__(self, folder: Path | None, key: str):
         self.path = None if folder is None else folder / f"{file_stem(key)}.sqlite3"
         with self._errors():
-            if folder is not None:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.path is not None:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _make(self.path)
             self._database = sqlite3.connect(":memory:" if self.path is None else str(self.path), timeout=WAIT)
             self._database.text_factory = lambda text: text.decode(

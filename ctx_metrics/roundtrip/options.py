@@ -1,5 +1,6 @@
 """How outputs are translated back, as one value, and the flags --rtt-* that give it. Importing it imports no torch."""
 
+import argparse
 import os
 import re
 from argparse import ArgumentTypeError, Namespace
@@ -116,7 +117,7 @@ def checked_label(text: str) -> str:
     return text
 
 
-def add_backtranslation_arguments(group) -> None:
+def add_backtranslation_arguments(group: argparse._ArgumentGroup) -> None:
     """Add the flags --rtt-* of the back-translation step to a group of an argparse parser."""
     from ..run.flag_types import positive  # not above: that module takes this function
 
@@ -175,7 +176,7 @@ def add_backtranslation_arguments(group) -> None:
     )
 
 
-def add_roundtrip_arguments(group) -> None:
+def add_roundtrip_arguments(group: argparse._ArgumentGroup) -> None:
     """The flags --roundtrip and --rtt-*: where the round trips of a run's systems come from."""
     group.add_argument(
         "--roundtrip",

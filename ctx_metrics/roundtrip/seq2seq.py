@@ -78,7 +78,8 @@ class Seq2SeqTranslator(BackTranslator):
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
         tokens, cut = self.model.tokenize(lines)
-        return [Translation(made.text, input_cut, made.cut) for made, input_cut in zip(self._generate(tokens), cut)]
+        both = zip(self._generate(tokens), cut, strict=True)
+        return [Translation(made.text, input_cut, made.cut) for made, input_cut in both]
 
     def _generate(self, tokens: Sequence[Sequence[int]]) -> list[Generated]:
         """Translations in one batch; when memory runs out, the budget is halved from then on and the batch split."""

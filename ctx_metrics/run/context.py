@@ -94,7 +94,7 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
 
     cls = metric if isinstance(metric, type) else type(metric)
     return Capabilities(
-        reads=(_parameters(cls) & CONTEXT) - set(getattr(metric, "unused_context", ())),
+        reads=(CONTEXT & _parameters(cls)) - set(getattr(metric, "unused_context", ())),
         references=getattr(metric, "reads_references", True),
         estimator=hasattr(metric, "estimator"),
         compares_systems=getattr(metric, "compares_systems", False),
@@ -123,7 +123,7 @@ def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], contex
     for cls, settings in chosen:
         reads = capabilities(cls).reads - ({"systems"} if hasattr(cls, "announce") else set())
         given = {key: getattr(context, key) for key in reads}
-        metrics.append(cls(references=context.references, **{**given, **settings}))
+        metrics.append(cls(**{"references": context.references, **given, **settings}))
     for metric in metrics:
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
@@ -136,7 +136,7 @@ def _parameters(cls: type) -> set[str]:
     for base in cls.__mro__:
         if "__init__" not in vars(base) or base is object:
             continue
-        parameters = inspect.signature(base.__init__).parameters.values()
+        parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
         names.update(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break

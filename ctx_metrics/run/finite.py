@@ -45,6 +45,6 @@ def with_finite_rows(cls: type[Metric]) -> type[Metric]:
         check_finite(cls.__name__.lower(), rows, getattr(hypotheses, "name", ""))
         return rows
 
-    checked.checks_finite = True
-    cls._extract_corpus_statistics = checked
+    vars(checked)["checks_finite"] = True
+    cls._extract_corpus_statistics = checked  # type: ignore[method-assign]
     return cls

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, _ArgumentGroup
 from collections.abc import Callable
 from os.path import expanduser, isfile
 
@@ -62,7 +62,7 @@ def layers(text: str) -> list[int]:
     return found
 
 
-def add_text_arguments(group, unescape: bool = False) -> None:
+def add_text_arguments(group: _ArgumentGroup, unescape: bool = False) -> None:
     """The flag --no-text-checks, and --unescape where texts are scored with any metric."""
     group.add_argument(
         "--no-text-checks",

@@ -41,7 +41,7 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
     ]
 
 
-def add_engine_arguments(group) -> None:
+def add_engine_arguments(group: argparse._ArgumentGroup) -> None:
     """The flags --ctx-*: how the engine runs, in the sacrebleu command and in `ctx-metrics score`."""
     group.add_argument(
         "--ctx-device", default="auto", metavar="DEVICE", help="auto, cpu, mps, cuda or cuda:N. (Default: %(default)s)"

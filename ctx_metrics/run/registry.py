@@ -4,7 +4,8 @@ import re
 import sys
 from collections.abc import Iterable
 from importlib import metadata
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
+from typing import Any
 
 from ..errors import CtxMetricsError
 
@@ -51,13 +52,13 @@ class MetricTable(dict):
             self[key] = value = with_finite_rows(value)
         return value
 
-    def get(self, key, default=None):
-        return self[key] if key in self else default
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default  # noqa: SIM401  # dict's own get would not load
 
-    def values(self):
+    def values(self) -> list:  # type: ignore[override]  # no view of the dict's, whose metrics are not loaded
         return [self[key] for key in self]
 
-    def items(self):
+    def items(self) -> list[tuple]:  # type: ignore[override]
         return [(key, self[key]) for key in self]
 
 
@@ -100,18 +101,18 @@ def extend(module: ModuleType) -> None:
     """Put the table of all installed metrics in place of sacrebleu.metrics.METRICS."""
     if getattr(module, "ENTRY_POINT_GROUP", None) == GROUP:
         return  # a sacrebleu that reads the group itself
-    table = MetricTable(module.METRICS)
+    vars(module)["METRICS"] = _with_installed(module.METRICS)
+
+
+def _with_installed(built_in: dict) -> MetricTable:
+    table = MetricTable(built_in)
     for entry_point in sorted(_installed(), key=lambda e: (e.name, e.value)):
         table.add(entry_point)
-    module.METRICS = table
+    return table
 
 
 def metric_table() -> MetricTable:
     """sacrebleu's metrics and the installed ones, also where CTX_METRICS_NO_AUTOLOAD keeps them out of sacrebleu."""
     from sacrebleu import metrics
 
-    if isinstance(metrics.METRICS, MetricTable):
-        return metrics.METRICS
-    view = SimpleNamespace(METRICS=metrics.METRICS)
-    extend(view)
-    return view.METRICS
+    return metrics.METRICS if isinstance(metrics.METRICS, MetricTable) else _with_installed(metrics.METRICS)

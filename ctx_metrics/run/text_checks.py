@@ -25,8 +25,7 @@ def check_texts(systems: Sequence[Segments], references: Sequence[Segments], sou
     notice; nothing is said of texts without findings.
     """
     _say_entities(systems, [*references, *([source] if source else [])])
-    if references or source:
-        _say_shifts(systems, references, source)
+    _say_shifts(systems, references, source)
 
 
 def check_byte_order_marks(streams: Sequence[Segments], stock: Sequence[str]) -> None:
@@ -77,14 +76,16 @@ class _Entities(NamedTuple):
 
 def _with_entities(stream: Segments) -> _Entities:
     found = [line for line in stream if line is not None and holds_entity(line)]
-    example = _ENTITY.search(found[0]).group() if found else ""
+    example = next((match.group() for line in found if (match := _ENTITY.search(line))), "")
     return _Entities(stream.name, len(found), sum(line is not None for line in stream), example)
 
 
 def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], source: Segments | None) -> None:
+    hub = references[0] if references else source or None
+    if hub is None:
+        return
     from .line_shifts import shifts  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
 
-    hub = references[0] if references else source
     found: dict[Shift, list[str]] = {}
     for each in (*systems, *references[1:], *([source] if references and source else [])):
         for shift in shifts(each, hub, translated=source is each or source is hub):
@@ -97,9 +98,9 @@ def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], sou
         culprit = f" in {hub.name}" if len(names) > max(1, compared / 2) else ""
         where = f"{first + 1}-{last + 1} fit line{offset:+d}"
         blocks.setdefault((_listed(names), culprit), []).append(where)
-    for (names, culprit), places in blocks.items():
+    for (texts, culprit), places in blocks.items():
         notice(
-            f"{names}: lines {_listed(places)} of {hub.name} better than their own; look for a missing or an added line"
+            f"{texts}: lines {_listed(places)} of {hub.name} better than their own; look for a missing or an added line"
             f"{culprit}"
         )
 

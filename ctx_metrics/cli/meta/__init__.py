@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
     significance = Significance(
         args.test, args.alpha, args.resamples, args.seed, args.intervals or bool(args.plot), args.all_pairs
     )
-    report = evaluate(sets, scores, protocols, significance, args.seen, args.quiet)
+    report = evaluate(sets, scores, protocols, significance, seen=args.seen, quiet=args.quiet)
     output.write(render(report, args.format, args.width), args.output)
     if args.plot:
         from . import figures as meta_figures

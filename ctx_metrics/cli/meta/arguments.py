@@ -102,11 +102,9 @@ def check(args: Namespace, argv: Sequence[str]) -> None:
         error("--plot-format is for --plot DIR, which is not given")
     if args.slide_grid is not None and "slide" not in args.table.plugins:
         error("--slide-grid is for slide, which is not installed")
-    if args.slide_grid is not None and "slide" not in args.metrics:
-        if any(getattr(args, f"slide_{each}", None) is not None for each in GRID_SETTINGS):
-            error(
-                "--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens"
-            )
+    of_windows = [each for each in GRID_SETTINGS if getattr(args, f"slide_{each}", None) is not None]
+    if args.slide_grid is not None and "slide" not in args.metrics and of_windows:
+        error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if args.save_scores and not args.metrics:
         error("--save-scores saves what -m scores, and -m names no metric")
     if args.format is None:

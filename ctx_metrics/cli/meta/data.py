@@ -65,7 +65,8 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Met
         times = Counter([*args.metrics, *(each.name for each in given if each)])
         if twice := [metric for metric in times if times[metric] > 1]:
             raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
-    _check_seen(args.seen, list(scores), {*args.metrics, *(each.name for of_set in scores.values() for each in of_set)})
+    named = {each.name for of_set in scores.values() for each in of_set if each}
+    _check_seen(args.seen, list(scores), {*args.metrics, *named})
     engine = EngineOptions.from_args(args)
     settings = [_settings(name, args) for name in args.metrics]
     grid = None if args.slide_grid is None else _grid_settings(args)
@@ -78,7 +79,7 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Met
         bar.set_description(judged.name)
         wanted = [each for each in settings if (each.name, judged.name) in usable]
         kept = args.save_scores and os.path.join(args.save_scores, judged.name)
-        found = score_set(judged, wanted, engine, kept)
+        found = score_set(judged, wanted, engine, kept=kept)
         if grid and (grid.name, judged.name) in usable:
             start = time.perf_counter()
             found += grid_scores(judged, grid, args.slide_grid, engine)
@@ -89,10 +90,13 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Met
 
 def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engine: EngineOptions) -> list[MetricScores]:
     """System scores of slide for all windows w up to `largest` and strides s <= w, as metrics named slide(w,s)."""
+    from ...metrics.slide import SLIDE
     from ...metrics.slide_grid import slide_grid
 
     systems = named_systems(judged)
     metric = build_metric(judged, settings, systems, engine)
+    if not isinstance(metric, SLIDE):
+        raise InputError("--slide-grid is for the slide of ctx-metrics")
     grid = slide_grid(metric, systems, judged.references, largest)
     metric.settings.update(window=f"1-{largest}", stride=f"1-{largest}")
     signature = str(metric.get_signature().format())
@@ -164,8 +168,8 @@ def _usable(
         said.append(f"{metric}: left out on {where}: {what}")
     if not (usable or given):
         raise InputError("; ".join(["nothing is left to evaluate", *said]))
-    for each in said:
-        notice(each)
+    for line in said:
+        notice(line)
     return usable
 
 

@@ -39,17 +39,24 @@ def draw(
     notice(f"figures in {args.plot}: {', '.join(written)}" if written else "--plot: there is nothing to draw")
 
 
-def _figures(report, sets, scores, protocols, largest: int | None) -> Iterator[tuple[str, "Figure"]]:
+def _figures(
+    report: Report,
+    sets: Sequence[JudgedSet],
+    scores: Mapping[str, Sequence[MetricScores | None]],
+    protocols: Sequence[Protocol],
+    largest: int | None,
+) -> Iterator[tuple[str, "Figure"]]:
     for agreement in report.agreements:
         yield f"agreement.{agreement.protocol}", plots.agreement_bars(agreement)
         cells = {
             (int(match[1]), int(match[2])): float(value)
-            for metric, value in zip(agreement.metrics, agreement.overall)
+            for metric, value in zip(agreement.metrics, agreement.overall, strict=True)
             if (match := GRID_CELL.fullmatch(metric))
         }
         if cells:
             title = f"slide on {', '.join(agreement.sets)}"
-            yield f"slide-grid.{agreement.protocol}", plots.window_heatmap(cells, largest, title, agreement.title)
+            size = largest or max(cells)[0]  # none is asked for where score files hold a grid
+            yield f"slide-grid.{agreement.protocol}", plots.window_heatmap(cells, size, title, agreement.title)
     best = report.agreements[0].metrics  # best first
     shown = sorted(
         {each.name for of_set in scores.values() for each in of_set if each and not GRID_CELL.fullmatch(each.name)},
@@ -62,16 +69,16 @@ def _figures(report, sets, scores, protocols, largest: int | None) -> Iterator[t
     for judged in sets:
         of_set = {each.name: each for each in scores[judged.name] if each}
         metrics = {
-            name: of_set[name].system_scores
+            name: array
             for name in shown[:PANELS]
-            if name in of_set and of_set[name].system_scores is not None
+            if name in of_set and (array := of_set[name].system_scores) is not None
         }
         if judged.system_scores is None or not metrics:
             continue
         there = ~np.isnan(judged.system_scores)
         human = judged.system_scores[there]
-        systems = [system for system, known in zip(judged.systems, there) if known]
-        outliers = [system for system, out in zip(systems, mad_outliers(human)) if out]
+        systems = [system for system, known in zip(judged.systems, there, strict=True) if known]
+        outliers = [system for system, out in zip(systems, mad_outliers(human), strict=True) if out]
         of_known = {name: of_metric[there] for name, of_metric in metrics.items()}
         yield f"systems.{judged.name}", plots.system_scatter(judged.name, systems, human, of_known, outliers)
     for protocol in protocols:

@@ -110,7 +110,9 @@ def run(args: Namespace) -> int:
     ]
     engine = EngineOptions.from_args(args)
     significance = Significance("bootstrap", args.alpha, args.resamples, args.seed, intervals=True)
-    report = paraphrase_check(sets, metrics, engine, args.both_directions, significance)
+    report = paraphrase_check(
+        sets, metrics, engine=engine, both_directions=args.both_directions, significance=significance
+    )
     output.write(render(report, args.format, args.width), args.output)
     return 0
 

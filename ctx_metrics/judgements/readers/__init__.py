@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from typing import Optional
 
 from ...errors import InputError
 from ...notices import notice

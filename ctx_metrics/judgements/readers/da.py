@@ -48,11 +48,12 @@ def read_da(folder: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
 def _read_pair(human: str, test: str, pair: str) -> JudgedSet:
     scores = [number(line, f"{human}, line {k}") for k, line in enumerate(read_lines(human), 1)]
 
-    def texts(kind: str) -> list[str] | None:
-        path = find(os.path.join(os.path.dirname(human), f"DAseg.{test}.{kind}.{pair}"))
+    def file(kind: str) -> str | None:
+        return find(os.path.join(os.path.dirname(human), f"DAseg.{test}.{kind}.{pair}"))
+
+    def texts(kind: str) -> list[str]:
+        path = file(kind)
         if path is None:
-            if kind == "source":
-                return None
             raise InputError(f"{human}: no file DAseg.{test}.{kind}.{pair} beside it")
         lines = read_lines(path)
         if len(lines) != len(scores):
@@ -66,7 +67,7 @@ def _read_pair(human: str, test: str, pair: str) -> JudgedSet:
         len(scores),
         hypotheses=[texts("mt-system")],
         references=[texts("reference")],
-        sources=texts("source"),
+        sources=texts("source") if file("source") else None,
         source_lang=source_lang,
         target_lang=target_lang or None,
         segment_scores=np.array([scores]),

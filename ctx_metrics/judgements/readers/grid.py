@@ -1,7 +1,7 @@
 """Judged outputs in any order -> the grid of systems and segments."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,10 +32,21 @@ class Segment:
         scores.append(score)
 
 
+def whole(texts: Sequence[str | None]) -> list[str] | None:
+    """The texts, if none of them is missing."""
+    there = [text for text in texts if text is not None]
+    return there if len(there) == len(texts) else None
+
+
+def as_streams(references: Sequence[Sequence[str | None]]) -> list[list[str | None]]:
+    """Each segment's references as streams of all segments."""
+    return [list(stream) for stream in zip(*references, strict=True)]
+
+
 def say_missing(judged: JudgedSet) -> None:
     """Say which systems lack outputs of segments that others have: their systems cannot be scored as wholes."""
-    lacking = {name: sum(text is None for text in texts) for name, texts in zip(judged.systems, judged.hypotheses)}
-    said = [f"{name} lacks {number}" for name, number in lacking.items() if number]
+    lacking = zip(judged.systems, [sum(text is None for text in texts) for texts in judged.texts], strict=True)
+    said = [f"{name} lacks {number}" for name, number in lacking if number]
     if said:
         segments = counted(judged.segments, "segment", "segments")
         notice(f"{judged.name}: of {segments}, {', '.join(said)}; so there are no scores of whole systems")
@@ -43,7 +54,7 @@ def say_missing(judged: JudgedSet) -> None:
 
 def judged_set(
     name: str,
-    segments: dict[Hashable, Segment],
+    segments: Iterable[Segment],
     languages: tuple[str | None, str | None] = (None, None),
     reference: str | None = None,
 ) -> JudgedSet:
@@ -51,7 +62,7 @@ def judged_set(
 
     Segments without a reference are left out where others have one, and that is said. reference: what they are called.
     """
-    ordered = list(segments.values())
+    ordered = list(segments)
     document_order = {document: k for k, document in enumerate(dict.fromkeys(each.document for each in ordered))}
     numbered = all(each.number is not None for each in ordered)
     ordered.sort(key=lambda each: (document_order[each.document], each.number if numbered else 0))
@@ -72,9 +83,9 @@ def judged_set(
         list(systems),
         len(ordered),
         hypotheses=[[each.outputs.get(system, (None,))[0] for each in ordered] for system in systems],
-        references=[list(stream) for stream in zip(*(each.references for each in ordered))] if with_reference else (),
-        sources=[each.source for each in ordered] if all(each.source is not None for each in ordered) else None,
-        doc_ids=[each.document for each in ordered] if all(each.document is not None for each in ordered) else None,
+        references=as_streams([each.references for each in ordered]) if with_reference else (),
+        sources=whole([each.source for each in ordered]),
+        doc_ids=whole([each.document for each in ordered]),
         source_lang=source_lang,
         target_lang=target_lang,
         segment_scores=scores,

@@ -40,7 +40,7 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
             names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]
             if taken := [name for name in names if name in value]:
                 raise InputError(f"{where}: {key} is a list of {len(texts)}, and {taken[0]} is there too")
-            value.update(zip(names, texts or [None]))
+            value.update(zip(names, texts or [None], strict=True))
         keys.update(dict.fromkeys(value))
         found.append(Row(where, {key: _cell(key, value[key], where) for key in value if wanted(key)}))
     return list(keys), found

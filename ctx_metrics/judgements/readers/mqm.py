@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from ...errors import InputError
 from ...notices import counted, notice
@@ -14,6 +14,7 @@ COLUMNS = ("system", "doc", "doc_id", "rater", "source", "target", "category", "
 WEIGHTS = {"critical": 10.0, "major": 5.0, "minor": 1.0, "neutral": 0.0, "no-error": 0.0}
 MARK = re.compile("</?v>")
 WORST = 25.0
+_Place = tuple[str, str, int]  # system, document, segment in it
 
 
 def weight(severity: str, category: str) -> float:
@@ -47,8 +48,8 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     Raises InputError naming file and line of a severity or number that is unknown, and for a reference that is not there.
     """
     _, rows = read_rows(path, COLUMNS, ragged=True)
-    of_output: dict[Hashable, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))
-    penalties: dict[Hashable, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    of_output: dict[_Place, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))
+    penalties: dict[_Place, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for where, row in rows:
         if not row["doc_id"].isdecimal():
             raise InputError(f"{where}: doc_id {row['doc_id']!r} is no segment number")
@@ -69,23 +70,24 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     elif (reference := reference.removeprefix("hyp.")) not in systems:
         raise InputError(f"{path}: no system {reference} that could be the reference; there are {', '.join(systems)}")
     texts = {key: _clean_text(raters, "target") for key, raters in of_output.items()}
-    segments: dict[Hashable, Segment] = {}
+    segments: dict[tuple[str, int], Segment] = {}
     for (system, document, position), raters in of_output.items():
         place = document, position
         if place not in segments:
-            of_reference = texts.get((reference, *place)) if reference is not None else None
+            of_reference = None if reference is None else texts.get((reference, *place))
             segments[place] = Segment(document, position, _clean_text(raters, "source"), [of_reference])
         sums = penalties[system, document, position].values()
         score = -sum(sums) / len(sums)
         segments[place].judge(system, texts[system, document, position], score, path)
     name = stem(path)
-    languages = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
-    judged = judged_set(name, segments, languages.groups() if languages else language_pair(name), reference)
+    found = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
+    languages = (found[1], found[2]) if found else language_pair(name)
+    judged = judged_set(name, segments.values(), languages, reference)
     say_missing(judged)
     return judged
 
 
-def _cap(path: str, penalties: dict[Hashable, dict[str, float]]) -> None:
+def _cap(path: str, penalties: dict[_Place, dict[str, float]]) -> None:
     above = [(raters, rater) for raters in penalties.values() for rater, total in raters.items() if total > WORST]
     for raters, rater in above:
         raters[rater] = WORST

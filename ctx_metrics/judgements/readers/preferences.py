@@ -8,6 +8,7 @@ import numpy as np
 from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet
+from .grid import as_streams, whole
 from .rows import language_pair, read_rows, reference_columns, stem
 
 
@@ -76,8 +77,8 @@ def read_preferences(path: str, reference: str | None = None) -> JudgedSet:
         list(systems),
         len(segments),
         hypotheses=[[each.outputs.get(system) for each in segments] for system in systems],
-        references=[list(stream) for stream in zip(*(each.references for each in segments))],
-        sources=[each.source for each in segments] if "src" in header else None,
+        references=as_streams([each.references for each in segments]),
+        sources=whole([each.source for each in segments]),
         source_lang=source_lang,
         target_lang=target_lang,
         preferences=np.array(preferences, dtype=np.int64),

@@ -33,8 +33,8 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
     rows = [row for path in csvs for row in read_csv(path, COLUMNS)[1]]
     pairs = sorted({f"{row['srclang']}-{row['trglang']}" for _, row in rows})
     if len(pairs) != 1:
-        found = "has no rankings" if not pairs else f"ranks several language pairs ({', '.join(pairs)}); keep one"
-        raise InputError(f"{', '.join(csvs)}: {found}")
+        why = "has no rankings" if not pairs else f"ranks several language pairs ({', '.join(pairs)}); keep one"
+        raise InputError(f"{', '.join(csvs)}: {why}")
     length = len(read_lines(references[0]))
     preferences = []
     systems: dict[str, int] = {}
@@ -58,11 +58,12 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
     named[found[:, 1], found[:, 0]] = True
     named[found[:, 2], found[:, 0]] = True
     hypotheses = []
-    for system, wanted in zip(systems, named):
+    for system, wanted in zip(systems, named, strict=True):
         path = find(os.path.join(outputs, system))
         if path is None:
             raise InputError(f"{outputs}: no output {system}, which the rankings name")
-        hypotheses.append([text if want else None for text, want in zip(_lines(path, length, references), wanted)])
+        texts = zip(_lines(path, length, references), wanted, strict=True)
+        hypotheses.append([text if want else None for text, want in texts])
     # newstest2013.fr-en.online-A is the output of online-A for newstest2013.fr-en
     prefixes = {match.group() for match in (re.match(r".+?\.[a-z]+-[a-z]+\.", system) for system in systems) if match}
     prefix = prefixes.pop() if len(prefixes) == 1 else ""

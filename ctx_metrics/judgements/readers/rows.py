@@ -25,7 +25,7 @@ class Row(NamedTuple):
     cells: dict[str, str]
 
 
-def read_rows(path: str, needed: Sequence[str] = (), ragged: bool = False) -> tuple[list[str], list[Row]]:
+def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) -> tuple[list[str], list[Row]]:
     """The header and the rows of a tab-separated file (.gz and .xz too). No quotes: a cell is what stands between tabs.
     Lines end as read_table_text says.
 
@@ -46,7 +46,7 @@ def read_rows(path: str, needed: Sequence[str] = (), ragged: bool = False) -> tu
                 f"{path}, line {number}: {len(cells)} columns, and the header names {len(header)}; "
                 "a text must not hold a tab or a line end"
             )
-        row = dict(zip(header, cells))
+        row = dict(zip(header, cells, strict=not ragged))
         for column in needed:
             if column not in row:
                 raise InputError(f"{path}, line {number}: column {column} is missing")
@@ -65,7 +65,7 @@ def read_csv(path: str, needed: Sequence[str]) -> tuple[list[str], list[Row]]:
     for number, cells in rows:
         if len(cells) != len(header):
             raise InputError(f"{path}, line {number}: {len(cells)} columns, and the header names {len(header)}")
-    return header, [Row(f"{path}, line {number}", dict(zip(header, cells))) for number, cells in rows]
+    return header, [Row(f"{path}, line {number}", dict(zip(header, cells, strict=True))) for number, cells in rows]
 
 
 def _header(path: str, header: list[str], needed: Sequence[str]) -> list[str]:

@@ -49,7 +49,7 @@ class PairSet(JudgedSet):
 
     def swapped(self) -> "PairSet":
         """The same pairs with sentence2 as hypothesis and sentence1 as reference."""
-        return replace(self, systems=["sentence2"], hypotheses=[self.references[0]], references=[self.hypotheses[0]])
+        return replace(self, systems=["sentence2"], hypotheses=[self.references[0]], references=[self.texts[0]])
 
 
 def read_pair_sets(paths: Sequence[str], language: str | None = None) -> list[PairSet]:
@@ -64,11 +64,12 @@ def read_pair_sets(paths: Sequence[str], language: str | None = None) -> list[Pa
     names = [stem(path) for path in paths]
     if len(set(names)) < len(names):
         folders = [os.path.basename(os.path.dirname(os.path.abspath(path))) for path in paths]
-        names = [f"{folder}/{name}" if names.count(name) > 1 else name for folder, name in zip(folders, names)]
+        both = zip(folders, names, strict=True)
+        names = [f"{folder}/{name}" if names.count(name) > 1 else name for folder, name in both]
     for name, times in Counter(names).items():
         if times > 1:
             raise InputError(f"two sets are named {name}; leave one out, or rename a file or its folder")
-    return [replace(read_pairs(path), name=name, target_lang=language) for path, name in zip(paths, names)]
+    return [replace(read_pairs(path), name=name, target_lang=language) for path, name in zip(paths, names, strict=True)]
 
 
 def read_pairs(path: str, alike: bool = False) -> PairSet:
@@ -86,10 +87,10 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
     if {"sentence1", "sentence2"} <= columns and parted == ",":
         raise InputError(f"{path}: commas part its columns; write it with tabs")
     if {"sentence1", "sentence2"} <= columns:
-        labels = [name for name in ("label", "score") if name in columns]
-        if len(labels) != 1:
+        named = [name for name in ("label", "score") if name in columns]
+        if len(named) != 1:
             raise InputError(f"{path}, line 1: the header must name one of label (0 or 1) and score (graded)")
-        found, graded = _named(path, "sentence1", "sentence2", *labels), labels == ["score"]
+        found, graded = _named(path, "sentence1", "sentence2", *named), named == ["score"]
     elif {"Quality", "#1 String", "#2 String"} <= columns:
         found, graded = _named(path, "#1 String", "#2 String", "Quality"), False
     elif parted == "\t" and _like_sts(header):

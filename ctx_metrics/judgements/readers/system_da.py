@@ -27,7 +27,8 @@ def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[Judged
 
     Raises InputError for a line that is not as above, for no pair at all, and for files of different lengths.
     """
-    path = find(os.path.join(root, SCORES))
+    path = os.path.join(root, SCORES)
+    path = find(path) or path
     lines = [line.split() for line in read_lines(path)]
     if lines[:1] != [COLUMNS]:
         there = " ".join(lines[0]) if lines else "missing"

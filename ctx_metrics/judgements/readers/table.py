@@ -66,7 +66,7 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
     """
     name = stem(path)
     _, segments, called = _read(path, score, reference)
-    judged = judged_set(name, segments, language_pair(name), called)
+    judged = judged_set(name, segments.values(), language_pair(name), called)
     say_missing(judged)
     return judged
 
@@ -126,8 +126,8 @@ def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[
         header, rows = read_rows(path)
         said = "the header names"
     columns = {}
-    for role, names in COLUMNS.items():
-        if there := [name for name in names if name in header]:
+    for role, ours in COLUMNS.items():
+        if there := [name for name in ours if name in header]:
             columns[role] = there[0]
             if there[1:] and not (role == "score" and score):
                 notice(f"{path}: column {there[0]} is read, not {', '.join(there[1:])}")
@@ -137,8 +137,7 @@ def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[
         if columns.get(role) not in header:
             wanted = columns.get(role) or role
             mend = "; --score-column names another" if role == "score" else ""
-            there = ", ".join(header) or "nothing"
-            raise InputError(f"{path}, line 1: no column {wanted}; {said} {there}{mend}")
+            raise InputError(f"{path}, line 1: no column {wanted}; {said} {', '.join(header) or 'nothing'}{mend}")
     return columns, header, rows
 
 

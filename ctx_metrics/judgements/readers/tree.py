@@ -1,6 +1,8 @@
 """The tree of mt-metrics-eval: sources, references, system-outputs, documents and human-scores of language pairs."""
 
 import os
+from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -144,13 +146,13 @@ def _references(base: str, pair: str, name: str, reference: str | None) -> list[
     return chosen
 
 
-def _doc_ids(path: str | None, lines) -> list[str] | None:
+def _doc_ids(path: str | None, lines: Callable[[str], list[str]]) -> list[str] | None:
     """The ids of a file with lines `domain<TAB>id`, with the domain where an id comes back after another document."""
     if path is None:
         return None
     cells = [line.split("\t") for line in lines(path)]
     doc_ids = [line[min(1, len(line) - 1)] for line in cells]
-    runs = 1 + sum(before != after for before, after in zip(doc_ids, doc_ids[1:]))
+    runs = 1 + sum(before != after for before, after in pairwise(doc_ids))
     if runs > len(set(doc_ids)):
         doc_ids = [":".join(line[:2]) for line in cells]
     document_ranges(doc_ids, path)

@@ -21,6 +21,7 @@ def ratio(sums: np.ndarray) -> np.ndarray:
 def bootstrap_parts(
     parts: Sequence[np.ndarray],
     pooled: bool,
+    *,
     resamples: int = 1000,
     seed: int = 0,
     value: Callable[[np.ndarray], np.ndarray] = ratio,
@@ -57,11 +58,11 @@ def bootstrap_parts(
     """
     sums = np.zeros((len(parts), resamples, parts[0].shape[1]))
     for k, of_set in enumerate(parts):
-        sums[k] = resampled_sums(of_set, resamples, [seed, k], of_pairs)
+        sums[k] = resampled_sums(of_set, resamples, seed=[seed, k], of_pairs=of_pairs)
     return value(sums.sum(axis=0) if pooled else sums).reshape(-1, resamples).mean(axis=0)
 
 
-def resampled_sums(parts: np.ndarray, resamples: int, seed: int | list[int], of_pairs: bool = False) -> np.ndarray:
+def resampled_sums(parts: np.ndarray, resamples: int, *, seed: int | list[int], of_pairs: bool = False) -> np.ndarray:
     """Sums (resamples, C) of parts (U, C) in resamples of the units, or of pairs of them; see bootstrap_parts."""
     units = len(parts)
     if of_pairs:
@@ -80,7 +81,7 @@ def resampled_sums(parts: np.ndarray, resamples: int, seed: int | list[int], of_
 
 
 def bootstrap_values(
-    sizes: Sequence[int], value: Callable[[list[np.ndarray]], float], resamples: int = 1000, seed: int = 0
+    sizes: Sequence[int], value: Callable[[list[np.ndarray]], float], *, resamples: int = 1000, seed: int = 0
 ) -> np.ndarray:
     """Values in resamples, for a value of any kind. float64 (resamples,).
 
@@ -96,7 +97,7 @@ def bootstrap_values(
     >>> bool(abs(np.mean(medians == 2) - 13 / 27) < 0.05)
     True
     """
-    drawn = zip(*(_one_by_one(size, resamples, [seed, k]) for k, size in enumerate(sizes)))
+    drawn = zip(*(_one_by_one(size, resamples, [seed, k]) for k, size in enumerate(sizes)), strict=True)
     return np.fromiter((value(list(arrays)) for arrays in drawn), dtype=np.float64)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 
-def ranks(values: Sequence[float], significantly_better: Callable[[int, int], bool]) -> list[int]:
+def ranks(values: Sequence[float] | np.ndarray, significantly_better: Callable[[int, int], bool]) -> list[int]:
     """Each metric's rank, from 1, as the WMT metrics tasks give them since 2022 (Freitag et al. 2022).
 
     values                  M values, higher is better, in any order; NaN for a metric that is not ranked: rank 0

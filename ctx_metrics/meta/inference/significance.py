@@ -53,6 +53,7 @@ def perm_both(
     a: Sequence[np.ndarray],
     b: Sequence[np.ndarray],
     value: Callable[[list[np.ndarray]], float],
+    *,
     resamples: int = 1000,
     seed: int = 0,
     block: int = 100,
@@ -93,8 +94,8 @@ def perm_both(
     True
     """
     missing = [np.isnan(x) | np.isnan(y) for x, y in zip(a, b, strict=True)]
-    a = [_standardised(x, gaps) for x, gaps in zip(a, missing)]
-    b = [_standardised(y, gaps) for y, gaps in zip(b, missing)]
+    a = [_standardised(x, gaps) for x, gaps in zip(a, missing, strict=True)]
+    b = [_standardised(y, gaps) for y, gaps in zip(b, missing, strict=True)]
     delta = value(a) - value(b)
     if np.isnan(delta):
         return float("nan")
@@ -102,8 +103,8 @@ def perm_both(
     reached, p = 0, 1.0
     for done in range(1, resamples + 1):
         swapped = [rng.integers(2, size=x.shape, dtype=bool) for x in a]
-        a_star = [np.where(swap, y, x) for swap, x, y in zip(swapped, a, b)]
-        b_star = [np.where(swap, x, y) for swap, x, y in zip(swapped, a, b)]
+        a_star = [np.where(swap, y, x) for swap, x, y in zip(swapped, a, b, strict=True)]
+        b_star = [np.where(swap, x, y) for swap, x, y in zip(swapped, a, b, strict=True)]
         reached += not value(a_star) - value(b_star) < delta - ROUNDING  # NaN is not < anything
         p = (reached + 1) / (done + 1)
         if early_stop and done % block == 0 and not ENOUGH_BETTER <= p <= ENOUGH_WORSE:
@@ -112,7 +113,7 @@ def perm_both(
 
 
 def pairwise_permutation(
-    credits_a: Sequence[np.ndarray], credits_b: Sequence[np.ndarray], resamples: int = 1000, seed: int = 0
+    credits_a: Sequence[np.ndarray], credits_b: Sequence[np.ndarray], *, resamples: int = 1000, seed: int = 0
 ) -> float:
     """p that metric a's tie-calibrated accuracy is no greater than b's, by swapping decisions on pairs.
 

@@ -173,7 +173,7 @@ def rank(
     found = strengths(wins, PRIOR)
     intervals, p_values = np.full((size, 2), np.nan), np.full((size, size), np.nan)
     if len(of_units) > 1:  # every resample of one unit is that unit
-        drawn = strengths(resampled_sums(of_units, resamples, seed).reshape(-1, size, size), PRIOR)
+        drawn = strengths(resampled_sums(of_units, resamples, seed=seed).reshape(-1, size, size), PRIOR)
         intervals = np.array([interval(of_system, confidence) for of_system in drawn.T])
         for i in range(size):
             for j in range(size):

@@ -90,7 +90,8 @@ def of_moments(sums: np.ndarray) -> np.ndarray:
     number, human, metric, humans, metrics, products = np.moveaxis(sums, -1, 0)
     variances = [number * squares - total**2 for squares, total in ((humans, human), (metrics, metric))]
     product = np.sqrt(np.prod([np.maximum(each, 0) for each in variances], axis=0))
-    varies = [each > 1e-10 * number * squares for each, squares in zip(variances, (humans, metrics))]  # beyond rounding
+    both = zip(variances, (humans, metrics), strict=True)
+    varies = [each > 1e-10 * number * squares for each, squares in both]  # beyond rounding
     defined = (number > 1) & np.all(varies, axis=0)
     found = np.divide(number * products - human * metric, product, out=np.full(product.shape, np.nan), where=defined)
     return np.clip(found, -1, 1)

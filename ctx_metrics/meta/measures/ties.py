@@ -157,7 +157,8 @@ def pair_credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.nd
     >>> pair_credits(np.array([[1.0, 2], [1, 1], [2, np.nan]]), np.array([[1.0, 1], [2, 4], [0, 5]]), 1.0).tolist()
     [[1, 0, 0], [0, -1, -1]]
     """
-    return np.ascontiguousarray(_credits(*(scores.T for scores in grouped(human, metric, "item")), epsilon).T)
+    human, metric = grouped(human, metric, "item")
+    return np.ascontiguousarray(_credits(human.T, metric.T, epsilon).T)
 
 
 def _changes(human: np.ndarray, others: np.ndarray, metric: np.ndarray, metric_others: np.ndarray) -> np.ndarray:
@@ -174,7 +175,8 @@ def _all_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.
         members, groups = np.nonzero(changes)
         gaps = np.abs(metric[i, groups] - metric[i + 1 + members, groups])
         found.append((gaps, changes[members, groups], groups.astype(np.int32)))
-    return tuple(np.concatenate(column) for column in zip(*found))
+    gaps, changes, groups = (np.concatenate(column) for column in zip(*found, strict=True))
+    return gaps, changes, groups
 
 
 def _sampled_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -189,7 +191,8 @@ def _sampled_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray,
         kept = changes != 0
         groups = np.full(np.count_nonzero(kept), group, dtype=np.int32)
         found.append((np.abs(one_score - other_score)[kept], changes[kept], groups))
-    return tuple(np.concatenate(column) for column in zip(*found))
+    gaps, changes, groups = (np.concatenate(column) for column in zip(*found, strict=True))
+    return gaps, changes, groups
 
 
 def _best(gaps: np.ndarray, changes: np.ndarray, groups: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:
@@ -233,7 +236,7 @@ def _group_counts(human: np.ndarray, metric: np.ndarray, epsilon: float, average
 
 def _right(human: np.ndarray, metric: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Each group's credits and pairs, for few large groups. Scores are (G, K)."""
-    found = [pair_counts(*rows, epsilon) for rows in zip(human, metric)]
+    found = [pair_counts(*rows, epsilon) for rows in zip(human, metric, strict=True)]
     right = [counts.concordant + counts.both_ties for counts in found]
     return np.array(right, dtype=np.int64), np.array([counts.pairs for counts in found], dtype=np.int64)
 

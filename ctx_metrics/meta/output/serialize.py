@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..report import Agreement, Report
@@ -47,7 +48,7 @@ def as_tsv(report: Report, decimals: int) -> str:
             return one_line(value)
         return "" if value is None or math.isnan(value) else f"{value:.{decimals}f}"
 
-    lines = [COLUMNS]
+    lines: list[Sequence[str]] = [COLUMNS]
     for each in report.agreements:
         for m, metric in enumerate(each.metrics):
             for k, name in enumerate(each.sets):
@@ -87,7 +88,7 @@ def as_json(report: Report, decimals: int | None) -> str:
                 "overall": each.overall[m],
                 "interval": None if each.intervals is None else each.intervals[m],
                 "rank": None if each.ranks is None else each.ranks[m] or None,
-                "values": dict(zip(each.sets, each.values[m])),
+                "values": dict(zip(each.sets, each.values[m], strict=True)),
                 "seen": [name for name in each.sets if (metric, name) in each.seen],
                 "details": each.details.get(metric, {}),
             }
@@ -96,7 +97,7 @@ def as_json(report: Report, decimals: int | None) -> str:
         agreements.append(
             {
                 **{field: getattr(each, field) for field in fields},
-                "sizes": dict(zip(each.sets, each.sizes)),
+                "sizes": dict(zip(each.sets, each.sizes, strict=True)),
                 "metrics": metrics,
                 "p_values": [{"better": a, "worse": b, "p": p} for (a, b), p in each.p_values.items()],
             }

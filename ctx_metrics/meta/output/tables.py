@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tabulate import tabulate
+from tabulate import tabulate  # type: ignore[import-untyped]
 
 from ...errors import InputError
 from ..report import Agreement, Report
@@ -74,18 +74,19 @@ def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool,
 
     def cells(values: Iterable[float], seen: Sequence[bool], bold: Sequence[bool]) -> list[str]:
         texts = [fixed(value, decimals) for value in values]
-        return [NOTHING if text == NOTHING else decorate(text, *marks) for text, *marks in zip(texts, seen, bold)]
+        marked = zip(texts, seen, bold, strict=True)
+        return [NOTHING if text == NOTHING else decorate(text, *marks) for text, *marks in marked]
 
     best = _best(agreement)
     columns = []
-    for k, (name, size) in enumerate(zip(agreement.sets, agreement.sizes)):
+    for k, (name, size) in enumerate(zip(agreement.sets, agreement.sizes, strict=True)):
         seen = [(metric, name) in agreement.seen for metric in agreement.metrics]
         bold = best if len(agreement.sets) == 1 else [False] * len(best)
         columns.append(_Column(one_line(name), f"{size:,}", cells(agreement.values[:, k], seen, bold), True))
     if len(agreement.sets) != 1:
         seen = [seen_somewhere(agreement, metric) for metric in agreement.metrics]
-        size = f"{sum(agreement.sizes):,}"
-        columns.append(_Column(agreement.overall_is, size, cells(agreement.overall, seen, best)))
+        total = f"{sum(agreement.sizes):,}"
+        columns.append(_Column(agreement.overall_is, total, cells(agreement.overall, seen, best)))
     if agreement.intervals is not None:
         both = [[fixed(end, decimals) for end in interval] for interval in agreement.intervals]
         texts = [NOTHING if NOTHING in ends else f"[{ends[0]}, {ends[1]}]" for ends in both]
@@ -113,7 +114,7 @@ def _headline(agreement: Agreement, sizes: bool) -> str:
     names = [one_line(name) for name in agreement.sets]
     if len(names) == 1:
         return f"{total} in {names[0]}"
-    of_sets = ", ".join(f"{name} {size:,}" for name, size in zip(names, agreement.sizes))
+    of_sets = ", ".join(f"{name} {size:,}" for name, size in zip(names, agreement.sizes, strict=True))
     return f"{total} in {len(names)} sets" + (f" ({of_sets})" if sizes and names else "")
 
 
@@ -201,7 +202,7 @@ def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
         pad = PAD if starred else ""
         headers.append(f"{heading[len(prefix) * of_set :]}{pad}\n{size}{pad}")
         padded.append([cell if cell.endswith("*") else cell + pad for cell in cells])
-    rows = list(zip(map(one_line, agreement.metrics), *padded))
+    rows = list(zip(map(one_line, agreement.metrics), *padded, strict=True))
     # tabulate would make columns two wider than their headers, so here they are a row
     drawn = tabulate([headers, *rows], tablefmt="fancy_grid", colalign=["right"] * len(headers), disable_numparse=True)
     lines = drawn.replace(PAD, " ").split("\n")
@@ -217,8 +218,9 @@ def _grid(agreement: Agreement, columns: Sequence[_Column], name: Callable[[str,
     """Rows of cells under a row of headings, for formats that escape names with name(text, bold)."""
     prefix = _prefix(columns)
     heads = [name(column.heading[len(prefix) * column.of_set :], False) for column in columns]
-    metrics = [name(one_line(metric), best) for metric, best in zip(agreement.metrics, _best(agreement))]
-    return [[name(prefix or "metric", False), *heads], *map(list, zip(metrics, *(each.cells for each in columns)))]
+    metrics = [name(one_line(metric), best) for metric, best in zip(agreement.metrics, _best(agreement), strict=True)]
+    rows = zip(metrics, *(each.cells for each in columns), strict=True)
+    return [[name(prefix or "metric", False), *heads], *map(list, rows)]
 
 
 def _markdown(report: Report, decimals: int) -> str:

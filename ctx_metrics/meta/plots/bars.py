@@ -65,7 +65,7 @@ def agreement_bars(agreement: Agreement) -> "Figure":
         )
         figure.suptitle(heading, fontsize=7.5)
         axes.set_xlabel(f"{agreement.protocol}, {sets}")
-        handles = []
+        handles: list[Line2D | Patch] = []
         if agreement.intervals is not None and not np.isnan(agreement.intervals).all():
             handles.append(Line2D([], [], color=SKY, linewidth=2.5, label="95 % interval"))
         if clusters:

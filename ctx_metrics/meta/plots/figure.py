@@ -13,6 +13,7 @@ from ...writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
 
 COLUMN, PAGE = 3.15, 6.5  # inches: widths of a paper's column and of its text
 # the colours of Okabe and Ito (2008), which the colour-blind tell apart, but for their yellow, too pale for lines
@@ -21,7 +22,7 @@ ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 GREY = "#8A8A8A"
 LETTER = 0.058  # inches that a letter takes, about
 ENDINGS = (".png", ".pdf", ".svg")
-STYLE = {
+STYLE: "dict[RcKeyType, float]" = {
     "font.size": 7,
     "axes.titlesize": 7,
     "axes.labelsize": 7,

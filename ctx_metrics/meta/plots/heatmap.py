@@ -59,8 +59,9 @@ def window_heatmap(
                     weight="bold" if len(there) and value == there.max() else "normal",
                 )
         axes.add_patch(Rectangle((-0.5, -0.5), 1, 1, fill=False, edgecolor=VERMILION, linewidth=1.6, clip_on=False))
-        axes.set_xticks(range(largest), range(1, largest + 1))
-        axes.set_yticks(range(largest), range(1, largest + 1))
+        sizes = [str(size) for size in range(1, largest + 1)]
+        axes.set_xticks(range(largest), sizes)
+        axes.set_yticks(range(largest), sizes)
         axes.tick_params(length=0)
         for spine in axes.spines.values():
             spine.set_visible(False)

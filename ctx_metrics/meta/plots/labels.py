@@ -27,13 +27,13 @@ def place_labels(axes: "Axes", points: np.ndarray, texts: Sequence[str], colours
     """
     points_an_inch = 72 / axes.figure.dpi
     dots = axes.transData.transform(points) * points_an_inch
-    frame = axes.get_window_extent().extents * points_an_inch
+    frame = np.asarray(axes.get_window_extent().extents) * points_an_inch
     taken = [np.array([x - DOT, y - DOT, x + DOT, y + DOT]) for x, y in dots]
-    for point, dot, text, colour in zip(points, dots, texts, colours):
+    for point, dot, text, colour in zip(points, dots, texts, colours, strict=True):
         half = np.array([0.3 * SIZE * len(text) + 1, 0.42 * SIZE + 0.3])  # with some air between texts
         places = []
         for gap in GAPS:
-            for x, y in zip(np.cos(TURNS), np.sin(TURNS)):
+            for x, y in zip(np.cos(TURNS), np.sin(TURNS), strict=True):
                 offset = np.array([x * (gap + half[0]), y * (gap + half[1])])
                 box = np.concatenate([dot + offset - half, dot + offset + half])
                 places.append((_covered(box, taken, frame) + 0.3 * gap, gap, offset, box))

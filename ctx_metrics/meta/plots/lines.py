@@ -63,7 +63,8 @@ def agreement_by_length(curves: LengthCurves) -> "Figure":
                     places, curves.values[name], ".-", color="0.75", linewidth=0.5, markersize=2, label=others, zorder=1
                 )
         texts = []
-        for (first, last), documents, segments in zip(curves.buckets, curves.documents, curves.segments):
+        of_buckets = zip(curves.buckets, curves.documents, curves.segments, strict=True)
+        for (first, last), documents, segments in of_buckets:
             lengths = str(first) if first == last else f"{first}–{last}"
             texts.append(
                 f"{lengths}\n{documents:,} doc{'s' * (documents != 1)}\n{segments:,} seg{'s' * (segments != 1)}"

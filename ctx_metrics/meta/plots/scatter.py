@@ -53,7 +53,7 @@ def system_scatter(
         panels = figure.subplots(rows, columns, squeeze=False, sharex=True)
         figure.suptitle(label(judged_name, int(width / 0.075)))
         is_outlier = np.array([name in outliers for name in systems], dtype=bool)
-        for panel, (metric, scores) in zip(panels.flat, metrics.items()):
+        for panel, (metric, scores) in zip(panels.flat, metrics.items(), strict=False):  # the grid may be larger
             _draw_panel(panel, human, np.asarray(scores, dtype=float), is_outlier)
             panel.set_title(_title(metric, human, scores, is_outlier, int(side / LETTER) - 2))
         for panel in list(panels.flat)[len(metrics) :]:
@@ -67,7 +67,7 @@ def system_scatter(
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # `save` says it
             figure.draw_without_rendering()  # labels are placed by where things are on the page
-        for panel, scores in zip(panels.flat, metrics.values()):
+        for panel, scores in zip(panels.flat, metrics.values(), strict=False):
             texts = [label(name, 24) if name in outliers else numbers[name] for name in systems]
             _label_points(panel, human, np.asarray(scores, dtype=float), texts, is_outlier)
     return figure
@@ -115,7 +115,7 @@ def _add_key(figure: "Figure", key: Sequence[str], numbers: Mapping[str, str], o
     handles = [
         Line2D([], [], linestyle="", marker=OUTLIER if name in outliers else SYSTEM, markersize=3) for name in key
     ]
-    for handle, name in zip(handles, key):
+    for handle, name in zip(handles, key, strict=True):
         handle.set_color(VERMILION if name in outliers else BLUE)
     texts = [f"{numbers[name]} {label(name, 44)}" for name in key]
     figure.legend(
