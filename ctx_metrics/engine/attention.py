@@ -78,6 +78,7 @@ def varlen_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, fi
     longest = max(packed.lengths)
     asked = torch.arange(len(q) + 1, device=q.device, dtype=torch.int32) if first_only else packed.ends
     k, v = kv.unbind(1)
-    return varlen_attn(
-        q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.ends, 1 if first_only else longest, longest
+    asked_longest = 1 if first_only else longest
+    return varlen_attn(  # type: ignore[return-value]  # a pair where the sums of weights are asked for
+        q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.ends, asked_longest, longest
     )
