@@ -1,7 +1,7 @@
 """The one interface through which `comet`, `slide` and later metrics see a learned model of translation quality."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ class Estimate(NamedTuple):
     value: float
     cut: bool
     empty: bool
-    parts: dict[str, float] = {}
+    parts: Mapping[str, float] = {}
     spans: list[ErrorSpan] | None = None
 
 
