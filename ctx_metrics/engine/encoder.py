@@ -66,7 +66,7 @@ class TextEncoder:
         self._network: PackedEncoder | None = None
         self._bar: tqdm | None = None
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then
         return {
             **self.__dict__,

@@ -91,7 +91,7 @@ class PairwiseNetwork(nn.Module):
         """
         if not self.shape.vectors:
             return vectors.new_zeros(len(vectors), 0)
-        weight = self.weight
+        weight: torch.Tensor = self.weight
         if self.has_groups:
             weight = (weight[TIED_PLACES,] if self.shape.tied else weight).reshape(-1, self.shape.vectors)
         return F.linear(vectors, weight)
@@ -141,10 +141,17 @@ class PairwiseNetwork(nn.Module):
         terms = self.terms(first), self.terms(second), self.terms(reference)
         return self.logits(*terms, first_features, second_features)
 
-    def _scores(self, first, second, reference, first_features, second_features) -> torch.Tensor:
+    def _scores(
+        self,
+        first: torch.Tensor,
+        second: torch.Tensor,
+        reference: torch.Tensor,
+        first_features: torch.Tensor,
+        second_features: torch.Tensor,
+    ) -> torch.Tensor:
         """s(1, 2): what the network says before it is made antisymmetric."""
         if not self.has_groups:
-            total = self.output_bias
+            total: torch.Tensor = self.output_bias
             if self.shape.features:
                 total = torch.addmv(total, torch.cat((first_features, second_features), 1), self.output)
             if self.shape.vectors:
