@@ -237,15 +237,14 @@ class ContextMetric(Metric):
             [self.last_result] = results = self._score(self._corpora([hypotheses], self._cache_references(references)))
             self._announced(results, [""])
             return self.last_result.rows
-        if self._ref_cache is None:
-            raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
+        kept = self._kept_references()
         key = digest(hypotheses)
         if key not in self._results:
             pending = {key: hypotheses}
             for system in self._context.systems:
                 if (other := digest(system)) not in self._results:
                     pending.setdefault(other, system)
-            results = self._score(self._corpora(list(pending.values()), self._ref_cache))
+            results = self._score(self._corpora(list(pending.values()), kept))
             names = {digest(system): getattr(system, "name", "") for system in self._context.systems}
             self._announced(results, [names.get(each, "") for each in pending])
             self._results.update(zip(pending, results, strict=True))
@@ -253,6 +252,12 @@ class ContextMetric(Metric):
         return self.last_result.rows
 
     _extract_corpus_statistics.__dict__["checks_finite"] = True  # by _announced
+
+    def _kept_references(self) -> list[Stream]:
+        """The constructor's references; raises InputError where there are none."""
+        if self._ref_cache is None:
+            raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
+        return self._ref_cache
 
     def _corpora(self, systems: Sequence[Sequence[str]], references: Sequence[Stream]) -> list[Corpus]:
         """The systems' hypotheses with what the metric reads beside them; says so where a model may not read them."""

@@ -120,7 +120,7 @@ class ByDocument(Metric):
         rows = stats.segments if isinstance(stats, DocumentRows) else stats
         return super()._aggregate_and_compute(rows)  # type: ignore[safe-super]  # the metric's own, which comes next
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         # this class is made on the fly, so pickle, which takes metrics to the workers of -j, must be told how
         own = type(self).__mro__[2]
         return _blank, (own,), self.__getstate__() if hasattr(self, "__getstate__") else self.__dict__
@@ -151,8 +151,8 @@ class DocumentPairedTest(PairedTest):
         named_systems: list[tuple[str, Sequence[str]]],
         metrics: Mapping[str, Metric],
         references: Sequence[Sequence[str]] | None,
-        *args,
-        **options,
+        *args: Any,
+        **options: Any,
     ):
         found = [metric.document_ranges if isinstance(metric, ByDocument) else None for metric in metrics.values()]
         if any(ranges != found[0] for ranges in found):

@@ -29,7 +29,7 @@ class Words:
             why = " ".join(str(error).split()) or type(error).__name__
             raise InputError(f"{metric}: the tokenizer {tokenizer} cannot be loaded: {why}") from error
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return Words, self._settings
 
     def __call__(self, text: str) -> list[str]:
