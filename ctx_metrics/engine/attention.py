@@ -41,7 +41,7 @@ def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, f
     q             [rows, heads, d]: queries of all tokens, or of each sequence's first token if `first_only`
     kv            [rows, 2, heads, d]: keys and values of all tokens
     packed        the sequences; rows beyond their tokens get zeros
-    Returns [as many rows as q, heads, d].
+    Returns [as many rows as q, heads, d]; all of one dtype.
     """
     out = torch.zeros_like(q)
     heads, size = q.shape[1:]

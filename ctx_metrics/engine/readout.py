@@ -21,7 +21,7 @@ SEGMENT, WINDOW = "segment", "window"
 
 
 class PackedTokens:
-    """Token id sequences one after another, without padding; equal lengths must be adjacent.
+    """Token id sequences, int [tokens] each, one after another without padding; equal lengths must be adjacent.
 
     ids       all sequences' ids, int64 [rows]; zeros beyond `total`
     rows      `total`, or more where the device wants round numbers
@@ -67,7 +67,7 @@ class Accumulator(ABC):
 
     @abstractmethod
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
-        """Take layer `number`: [rows, width] of all tokens, or [>= sequences, width] of the first ones if `first_only`."""
+        """Take layer `number`: fp32 [rows, width] of all tokens, or [>= sequences, width] of the first if `first_only`."""
 
     @abstractmethod
     def result(self) -> list[torch.Tensor]:

@@ -120,7 +120,7 @@ class CometCheckpoint:
         self._tensors = None
 
     def all_tensors(self) -> dict[str, torch.Tensor]:
-        """Every tensor of the checkpoint, as it is there."""
+        """Every tensor of the checkpoint, in the shape and dtype that it has there."""
         return dict(self._read())
 
 

@@ -310,7 +310,7 @@ def pooled_mix(checkpoint: CometCheckpoint, pad: int | None, separator: int | No
 
 
 def sparsemax(scores: torch.Tensor) -> torch.Tensor:
-    """The point of the probability simplex nearest to scores [n]; many of its entries are exactly 0 (Martins 2016).
+    """The point of the probability simplex nearest to scores, fp32 [n]; many of its entries are exactly 0 (Martins 2016).
 
     >>> sparsemax(torch.tensor([1.0, 0.8, -1.0]))
     tensor([0.6000, 0.4000, 0.0000])

@@ -24,7 +24,7 @@ def decode_spans(
 ) -> list[list[ErrorSpan]]:
     """The error spans of each hypothesis.
 
-    logits       of each example's sequences, [tokens, 1 + labels] each; label 0 means no error
+    logits       of each example's sequences, fp32 [tokens, 1 + labels] each; label 0 means no error
     sequences    the token sequences, which begin with the hypothesis
     labels       severities, in the order of the logits from 1 on
 

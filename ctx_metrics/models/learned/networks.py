@@ -2,6 +2,7 @@
 
 They read frozen contextual embeddings of two texts, the hypothesis and its partner (the reference, or the source), each
 encoded by itself. The texts of a batch stand one after another, without padding; where padding is made, it is masked.
+States and scores are of the network's dtype, fp32 unless somebody changes it; masks are bool.
 """
 
 from abc import abstractmethod
@@ -208,7 +209,8 @@ def pooled_width(shape: Shape) -> int:
 def attended(
     hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What each side's tokens attend to in the other, by dot products: tensors of the hypothesis's and the partner's shape.
+    """What each side's tokens attend to in the other, by dot products: the hypothesis's and the partner's, of the shapes of
+    their states [texts, tokens, width]; masks [texts, tokens].
 
     >>> t, r = torch.tensor([[[1.0], [0.0]]]), torch.tensor([[[2.0]]])
     >>> both = torch.ones(1, 2, dtype=torch.bool)
@@ -233,7 +235,7 @@ def token_mask(lengths: Sequence[int], device: torch.device | str = "cpu") -> to
 
 
 def run_bilstm(lstm: nn.LSTM, padded: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-    """A BiLSTM's states [texts, longest, 2 * hidden] over padded inputs, which it reads to each text's end only."""
+    """A BiLSTM's states [texts, longest, 2 * hidden] over padded inputs [texts, longest, width], read to each text's end."""
     packed = pack_padded_sequence(padded, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
     return pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
 

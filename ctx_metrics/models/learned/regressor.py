@@ -112,16 +112,16 @@ class RegressorNetwork(nn.Module):
         return (self.alignment(features) + self.pooled(hypothesis, reference)) / 2
 
     def standardise(self, features: torch.Tensor) -> None:
-        """Take the constants that standardise alignment features from those of the training rows, [n, features]."""
+        """Take the constants that standardise alignment features from those of the training rows, fp32 [n, features]."""
         self.alignment.mean.copy_(features.mean(0))
         self.alignment.std.copy_(features.std(0) + 1e-6)
 
     def outputs(self, features: torch.Tensor, hypothesis: torch.Tensor, reference: torch.Tensor) -> list[torch.Tensor]:
-        """The predictions that training fits to human scores: each branch's own, [n]."""
+        """The predictions that training fits to human scores: each branch's own, fp32 [n]."""
         return [self.alignment(features), self.pooled(hypothesis, reference)]
 
     def identical(self) -> torch.Tensor:
-        """z of two identical texts, whichever they are: every alignment feature is 1 there."""
+        """z, fp32 [], of two identical texts, whichever they are: every alignment feature is 1 there."""
         return (self.alignment(torch.ones_like(self.alignment.mean)[None])[0] + self.pooled.bias) / 2
 
 
@@ -170,7 +170,7 @@ def overlap(items: Sequence, others: Sequence) -> float:
 
 
 def pooled_vectors(text: EncodedText, layers: Sequence[int]) -> torch.Tensor:
-    """Mean over all tokens, the specials included, of each layer, scaled to length sqrt(width): [layers, width]."""
+    """Mean over all tokens, the specials included, of each layer, scaled to length sqrt(width): fp32 [layers, width]."""
     means = torch.stack([text.states[layer,].mean(0) for layer in layers])
     return F.normalize(means, dim=1) * means.shape[1] ** 0.5
 
@@ -197,7 +197,7 @@ class PairFeatures:
 
 
 def network_inputs(pairs: Sequence[tuple]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Stack what PairFeatures gave for n pairs into the network's three tensors."""
+    """What PairFeatures gave for n pairs, stacked as the network reads it: see its forward."""
     return (
         torch.tensor([pair[0] for pair in pairs]),
         torch.stack([pair[1] for pair in pairs]),

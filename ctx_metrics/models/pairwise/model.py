@@ -52,7 +52,7 @@ class Outputs:
     features: torch.Tensor
 
     def rows(self, rows: np.ndarray) -> "Outputs":
-        """Some of them, by their numbers."""
+        """Some of them, by their numbers: int64 [rows]."""
         return Outputs(self.terms[rows], self.features[rows])
 
 
@@ -98,7 +98,7 @@ class PairwiseNumbers(nn.Module):
         return scale(features, self._number("feature_low"), self._number("feature_high"))
 
     def set(self, name: str, values: np.ndarray) -> None:
-        """Set a buffer, rounded to fp32 as the folder keeps it."""
+        """Set a buffer to values of its shape, rounded to fp32 as the folder keeps it."""
         getattr(self, name).copy_(torch.from_numpy(np.asarray(values, np.float32)))
 
     def _number(self, name: str) -> np.ndarray:

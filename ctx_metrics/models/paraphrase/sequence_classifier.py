@@ -135,7 +135,7 @@ def say_label(name: str, config: "PretrainedConfig") -> None:
 
 
 def probabilities(logits: torch.Tensor, config: "PretrainedConfig") -> torch.Tensor:
-    """P(paraphrase) [n] of logits [n, 1] by the sigmoid, or [n, 2] by the softmax.
+    """P(paraphrase), fp32 [n], of logits [n, 1] by the sigmoid, or [n, 2] by the softmax.
 
     >>> from transformers import BertConfig
     >>> probabilities(torch.tensor([[0.0, 0.0], [1.0, 4.0]]), BertConfig()).tolist()
