@@ -75,8 +75,8 @@ def compare_cosines(references, hypotheses) -> dict:
         for texts in sides:
             vectors, mask, _ = get_bert_embedding(texts, model, tokenizer, defaultdict(lambda: 1.0), device="cpu")
             vectors = torch.nn.functional.normalize(vectors, dim=2)
-            theirs.append([row[: int(length)] for row, length in zip(vectors, mask.sum(1))])
-        for r1, h1, r2, h2 in zip(*map(ours, sides), *theirs):
+            theirs.append([row[: int(length)] for row, length in zip(vectors, mask.sum(1), strict=True)])
+        for r1, h1, r2, h2 in zip(*map(ours, sides), *theirs, strict=True):
             worst = max(worst, ((r1 @ h1.T)[1:-1, 1:-1] - (r2 @ h2.T)[1:-1, 1:-1]).abs().max().item())
     return {"worst": worst}
 

@@ -87,7 +87,7 @@ def run_peer(references, systems, args, pooled: bool) -> dict:
     else:
         found = [scorer.score(system, references) for system in systems]
     times = clock.times()
-    return {**times, "values": [torch.cat(values).tolist() for values in zip(*found)]}
+    return {**times, "values": [torch.cat(values).tolist() for values in zip(*found, strict=True)]}
 
 
 def main() -> None:
@@ -126,7 +126,7 @@ def main() -> None:
             speed = len(result["values"][0]) / result["seconds"]
             worst = max(
                 abs(a - b)
-                for mine, other in zip(ours["values"], result["values"])
+                for mine, other in zip(ours["values"], result["values"], strict=True)
                 for a, b in zip(mine, other, strict=True)
             )
             ratios = [result[key] / ours[key] for key in ("seconds", "cpu")]

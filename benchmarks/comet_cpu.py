@@ -156,7 +156,7 @@ class Worker:
     """
 
     def __init__(self, name: str, folder: Path, threads: int):
-        self.name, self.errors = name, tempfile.TemporaryFile("w+")
+        self.name, self.errors = name, tempfile.TemporaryFile("w+")  # noqa: SIM115  # it lives as long as the worker
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", "RAYON_NUM_THREADS": str(threads)}
         environment["OMP_NUM_THREADS"] = str(threads)
         self.process = subprocess.Popen(
@@ -269,7 +269,7 @@ def row(label, path, peer, ours, target, memory_target=None) -> list:
     """One line of the table. peer, ours: answers of the repetitions, in step; targets None are not judged."""
     ratios = [theirs["seconds"] / mine["seconds"] for theirs, mine in zip(peer, ours, strict=True)]
     ratio = statistics.median(ratios)
-    worst = max(difference(mine["scores"], theirs["scores"]) for theirs, mine in zip(peer, ours))
+    worst = max(difference(mine["scores"], theirs["scores"]) for theirs, mine in zip(peer, ours, strict=True))
     memory = [max(answer["peak"] for answer in answers) for answers in (peer, ours)]
     faults = [] if worst <= TOLERANCE else ["scores differ"]
     if target is not None and ratio < target:
@@ -285,7 +285,7 @@ def row(label, path, peer, ours, target, memory_target=None) -> list:
         *(f"{seconds:.2f}" for seconds in median),
         f"{ratio:.2f} ({min(ratios):.2f}-{max(ratios):.2f})",
         "-" if target is None else f"{target:.1f}" + (f", memory {memory_target}" if memory_target else ""),
-        f"{statistics.median(theirs['cpu'] / mine['cpu'] for theirs, mine in zip(peer, ours)):.2f}",
+        f"{statistics.median(theirs['cpu'] / mine['cpu'] for theirs, mine in zip(peer, ours, strict=True)):.2f}",
         *(f"{peak:.0f}" for peak in memory),
         f"{worst:.1e}",
         "FAIL: " + ", ".join(faults) if faults else "pass",
@@ -308,8 +308,8 @@ def compare_segments(args, texts: dict[str, list], fixture) -> list[list]:
             for name, systems in texts.items():
                 systems = texts_for(kind, systems)
                 answers = [[worker.score(systems) for worker in workers] for _ in range(args.repetitions)]
-                of_peer, *of_ours = zip(*answers)
-                for worker, mine in zip(workers[1:], of_ours):
+                of_peer, *of_ours = zip(*answers, strict=True)
+                for worker, mine in zip(workers[1:], of_ours, strict=True):
                     target = None if args.small else TARGETS[kind, name][worker.name]
                     label = f"{kind}, {len(systems[0])} {name} x {len(systems)}"
                     rows.append(row(label, worker.loaded["path"], of_peer, mine, target))
@@ -332,7 +332,7 @@ def compare_process(args, texts: dict[str, list], fixture) -> list[list]:
         answers = [(whole("peer", systems), whole("prepacked", systems)) for _ in range(args.repetitions)]
         target = None if args.small else PROCESS_TARGET
         path = answers[0][1]["path"]
-        rows.append(row(f"whole process, {count} segments x {len(systems)}", path, *zip(*answers), target))
+        rows.append(row(f"whole process, {count} segments x {len(systems)}", path, *zip(*answers, strict=True), target))
     return rows
 
 
@@ -351,7 +351,7 @@ def compare_load(args, texts: dict[str, list], fixture) -> list[list]:
 
     answers = [(load("peer"), load("prepacked")) for _ in range(args.repetitions)]
     targets = (None, None) if args.small else (LOAD_TARGET, MEMORY_TARGET)
-    return [row("load, large size", answers[0][1]["path"], *zip(*answers), *targets)]
+    return [row("load, large size", answers[0][1]["path"], *zip(*answers, strict=True), *targets)]
 
 
 PARTS = {"segments": compare_segments, "process": compare_process, "load": compare_load}

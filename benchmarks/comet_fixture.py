@@ -110,7 +110,7 @@ def random_weights(kind: str, size: str, words: int, seed: int) -> dict[str, tor
     for number in range(layers + 1):
         tensors[f"{mix}.scalar_parameters.{number}"] = normal(1, std=0.7)
     columns = 6 * width if kind == "regression" else width
-    for place, rows in zip((0, 3, 6), (*head, 1)):
+    for place, rows in zip((0, 3, 6), (*head, 1), strict=True):
         linear(f"estimator.ff.{place}", rows, columns, columns**-0.5)
         columns = rows
     if kind == "unified-qe":

@@ -22,6 +22,7 @@ import statistics
 import sys
 import time
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -48,7 +49,10 @@ def made_up_segments(count: int, seed: int = 0) -> list[list[dict]]:
     streams = [list(texts)[i * count : (i + 1) * count] for i in range(2 + SYSTEMS)]
     sources, references, *systems = streams
     return [
-        [{"src": source, "mt": output, "ref": ref} for source, output, ref in zip(sources, outputs, references)]
+        [
+            {"src": source, "mt": output, "ref": ref}
+            for source, output, ref in zip(sources, outputs, references, strict=True)
+        ]
         for outputs in systems
     ]
 
@@ -181,7 +185,7 @@ def report_tools(report: Report, results: dict[str, tuple], flop: float, rate: f
     achieved = flop / median["ours bf16"]
     finding = f"use of the card in bf16: {achieved / 1e12:.3g} of {rate / 1e12:.3g} TFLOP/s, {achieved / rate:.2f}"
     report.judge(f"{finding}, target {USE_TARGET}", achieved >= USE_TARGET * rate)
-    drift = max(abs(statistics.mean(a) - statistics.mean(b)) for a, b in zip(bf16, fp32))
+    drift = max(abs(statistics.mean(a) - statistics.mean(b)) for a, b in zip(bf16, fp32, strict=True))
     finding = f"bf16 and fp32 differ by at most {drift:.1e} in a system's score, target {DRIFT_TARGET}"
     report.judge(f"{finding} ({difference(bf16, fp32):.1e} in a segment's)", drift <= DRIFT_TARGET, of_speed=False)
 
@@ -191,7 +195,7 @@ def report_memory(report: Report, memory: list[tuple]) -> None:
     rows = [[budget, f"{half:.0f}", f"{whole:.0f}", f"{whole * 1024 / budget:.1f}"] for budget, half, whole in memory]
     report.table(rows, ["token budget", "peak MB, half the segments", "peak MB, all", "KB a token"])
     independent = all(whole <= SLACK * half for _, half, whole in memory)
-    proportional = all(b[2] / b[0] <= SLACK * a[2] / a[0] for a, b in zip(memory, memory[1:]))
+    proportional = all(b[2] / b[0] <= SLACK * a[2] / a[0] for a, b in pairwise(memory))
     finding = "peak memory above the weights is bounded by the budget, whatever the number of segments"
     report.judge(finding, independent and proportional)
 

@@ -81,7 +81,7 @@ class Development:
             judged = read_tree(str(folder), "zh-en", "mqm", "refA")
         self.official = {
             system: score
-            for system, score in zip(judged.systems, judged.system_scores.tolist())
+            for system, score in zip(judged.systems, judged.system_scores.tolist(), strict=True)
             if not (is_human(system) or np.isnan(score))
         }
         self.mqm = [j for j in judgements(judged) if j.system in self.official]
@@ -99,18 +99,20 @@ class Development:
         """WMT15 segment Pearson by pair and on average; WMT22 zh-en MQM: segment Pearson, and pairwise system accuracy
         over the 14 judged systems (91 pairs) for segments and for windows of 6."""
         da, mqm, windows = (values_of(network, inputs) for inputs in self._inputs)
-        of_pair = {
-            pair: pearsonr(*zip(*[(v, j.score) for v, j in zip(da, self.da) if j.dataset == f"newstest2015.{pair}"]))[0]
-            for pair in DA15_PAIRS
-        }
-        judged = [(value, j.score) for value, j in zip(mqm, self.mqm) if not np.isnan(j.score)]
+        of_pair = {}
+        for pair in DA15_PAIRS:
+            own = [(v, j.score) for v, j in zip(da, self.da, strict=True) if j.dataset == f"newstest2015.{pair}"]
+            of_pair[pair] = pearsonr(*zip(*own, strict=True))[0]
+        judged = [(value, j.score) for value, j in zip(mqm, self.mqm, strict=True) if not np.isnan(j.score)]
         return {
             **{f"wmt15 {pair}": r for pair, r in of_pair.items()},
             "wmt15 average": float(np.mean(list(of_pair.values()))),
-            "wmt22 zh-en segments": pearsonr(*zip(*judged))[0],
-            "wmt22 zh-en system accuracy": self._accuracy([(j.system, 1, v) for v, j in zip(mqm, self.mqm)]),
+            "wmt22 zh-en segments": pearsonr(*zip(*judged, strict=True))[0],
+            "wmt22 zh-en system accuracy": self._accuracy(
+                [(j.system, 1, v) for v, j in zip(mqm, self.mqm, strict=True)]
+            ),
             "wmt22 zh-en system accuracy, windows": self._accuracy(
-                [(s, n, v) for v, (s, n, _, _) in zip(windows, self.windows)]
+                [(s, n, v) for v, (s, n, _, _) in zip(windows, self.windows, strict=True)]
             ),
         }
 

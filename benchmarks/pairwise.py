@@ -144,7 +144,8 @@ def trained(job: tuple) -> np.ndarray:
     """One fold of one row: the chances of its test pairs."""
     row, training, development, test = job
     torch.set_num_threads(1)
-    widths = [(of.shape[1], source.dimensions) for of, source in zip(training.vectors, map(parse_source, row.vectors))]
+    sources = zip(training.vectors, map(parse_source, row.vectors), strict=True)
+    widths = [(of.shape[1], source.dimensions) for of, source in sources]
     shape = Shape(
         sum(width if kept is None else kept for width, kept in widths),
         training.features.shape[1],

@@ -89,7 +89,7 @@ def main() -> None:
         print(
             f"{name:22} {result['seconds']:6.1f} s {speed:5.0f} pairs/s  peak {result['peak_mb']:5.0f} MB  scores {scores}"
         )
-    pairs = [zip(*found) for found in zip(ours["cosines"], peer["cosines"])]
+    pairs = [zip(*found, strict=True) for found in zip(ours["cosines"], peer["cosines"], strict=True)]
     worst = max(abs(a - b) for of_system in pairs for a, b in of_system)
     print(f"throughput ratio {peer['seconds'] / ours['seconds']:.2f}; worst difference of a cosine {worst:.1e}")
 

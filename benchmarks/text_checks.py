@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -202,7 +203,7 @@ def print_table(title: str, outcomes: dict[tuple[int, int | None], list[bool]]) 
     print(f"\n{title}\n")
     print("| chrF | systems | " + " | ".join("to the end" if n is None else str(n) for n in LENGTHS) + " |")
     print("|---" * (len(LENGTHS) + 2) + "|")
-    bands = [*zip(BANDS, BANDS[1:]), (BANDS[0], BANDS[-1])]
+    bands = [*pairwise(BANDS), (BANDS[0], BANDS[-1])]
     for low, high in bands:
         rows = {n: [ok for band in BANDS if low <= band < high for ok in outcomes.get((band, n), [])] for n in LENGTHS}
         if rows[LENGTHS[0]]:
@@ -244,7 +245,7 @@ def main() -> None:
                 )
             if system not in quality:
                 continue
-            band = next(low for low, high in zip(BANDS, BANDS[1:]) if quality[system] <= high)
+            band = next(low for low, high in pairwise(BANDS) if quality[system] <= high)
             for length in LENGTHS:
                 moved, made = move(texts, rng.randrange(max(1, len(texts) - 60)), length, rng)
                 outcome = any(overlap(each, made) for each in shifts(moved, others, translated))

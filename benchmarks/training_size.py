@@ -28,8 +28,10 @@ def main() -> None:
     with style():
         figure = new_figure(COLUMN, 2.6)
         axes = figure.subplots()
-        axes.plot(*zip(*clean), "o-", color=BLUE, markersize=3, label="clean (WMT16 DA)")
-        axes.plot(*zip(*noisy), "s-", color=VERMILION, markersize=2.5, label="noisy (MQM, MLQE-PE), read once")
+        axes.plot(*zip(*clean, strict=True), "o-", color=BLUE, markersize=3, label="clean (WMT16 DA)")
+        axes.plot(
+            *zip(*noisy, strict=True), "s-", color=VERMILION, markersize=2.5, label="noisy (MQM, MLQE-PE), read once"
+        )
         if args.baseline is not None:
             axes.axhline(args.baseline, color=GREY, linestyle="--", linewidth=0.8, label="bertr, no training")
         axes.set_xscale("log")

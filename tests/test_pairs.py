@@ -141,8 +141,8 @@ def test_sides_that_were_cut(encoder):
 
 def test_the_function_gets_left_and_right_in_order(encoder):
     pair = ("rain", "the cat sat on")
-    ((seen, *_),) = map_pairs(encoder, [pair], iter([MIX, (0,)]), one_by_one(lambda *pair: pair))
-    for side, tokens in zip(seen, encoder.tokenizer(pair), strict=True):
+    [result] = map_pairs(encoder, [pair], iter([MIX, (0,)]), one_by_one(lambda *pair: pair))
+    for side, tokens in zip(result.value, encoder.tokenizer(pair), strict=True):
         assert side.ids.tolist() == tokens.ids.tolist()
         assert side.states[MIX].shape == side.states[0,].shape == (len(tokens.ids), 48)
         assert not torch.equal(side.states[MIX], side.states[0,])

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
-from typing import Optional
 
 from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries

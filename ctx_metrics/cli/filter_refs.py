@@ -120,12 +120,12 @@ def read(args: Namespace) -> "tuple[list[Segments], list[Segments], list[Segment
     from ..run.streams import check_lengths, file_segments, system_names
 
     roles = (args.references, args.pseudo_refs, args.translations)
-    streams = tuple([file_segments(path, args.encoding) for path in paths] for paths in roles)
-    check_lengths([segments for of_role in streams for segments in of_role])
-    for paths, of_role in zip(roles[1:], streams[1:]):
-        for segments, name in zip(of_role, system_names(paths)):
+    golds, pseudo, systems = ([file_segments(path, args.encoding) for path in paths] for paths in roles)
+    check_lengths([*golds, *pseudo, *systems])
+    for paths, of_role in ((args.pseudo_refs, pseudo), (args.translations, systems)):
+        for segments, name in zip(of_role, system_names(paths), strict=True):
             segments.name = name
-    return streams
+    return golds, pseudo, systems
 
 
 def file_names(paths: Sequence[str], form: str) -> list[str]:
@@ -155,7 +155,7 @@ def filtered(selection: "Selection", number: int, lines: Sequence[str], form: st
     return as_json(
         [
             {"segment": segment, "text": text, "pseudo": line, "score": score, "kept": text is not None}
-            for segment, (text, line, score) in enumerate(zip(kept, lines, selection.scores[number]), 1)
+            for segment, (text, line, score) in enumerate(zip(kept, lines, selection.scores[number], strict=True), 1)
         ],
         "jsonl",
         None,
@@ -169,7 +169,7 @@ def scores(selection: "Selection") -> str:
     rows = [
         (segment + 1, name, of_system[segment], int(stream[segment] is not None))
         for segment in range(len(selection.streams[0]))
-        for name, of_system, stream in zip(selection.names, selection.scores, selection.streams)
+        for name, of_system, stream in zip(selection.names, selection.scores, selection.streams, strict=True)
     ]
     return tsv(COLUMNS, rows, DECIMALS)
 
@@ -180,12 +180,13 @@ def report(
     """What the command prints: lines kept and dropped, and with systems under test the guard's shares, in per cent."""
     from .common.output import table
 
-    counts = [[*map(str, row)] for row in zip(selection.names, selection.kept, selection.dropped)]
+    columns = selection.names, selection.kept, selection.dropped
+    counts = [[*map(str, row)] for row in zip(*columns, strict=True)]
     tables = [table(["Pseudo-references", "Kept", "Dropped"], counts)]
     if systems:
         rows = [
             [system.name, *(f"{100 * share:.1f}{' *' if guard is not None and share > guard else ''}" for share in row)]
-            for system, row in zip(systems, shares)
+            for system, row in zip(systems, shares, strict=True)
         ]
         tables.append(table(["% near-equal lines", *selection.names], rows))
         if any(cell.endswith("*") for row in rows for cell in row[1:]):

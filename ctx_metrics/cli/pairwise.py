@@ -6,7 +6,7 @@ pairwise of `sacrebleu` and `ctx-metrics score` makes a score of that; here it r
 
 import math
 import textwrap
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
 from collections.abc import Sequence
 from os.path import expanduser
 from pathlib import Path
@@ -21,7 +21,7 @@ from ..run.flags import add_engine_arguments
 from ..run.streams import Segments, check_lengths, names_fault, system_names
 from ..writing import check_writable
 from .common import output
-from .common.inputs import Inputs, check_context, inputs_of, language_pair, read_files
+from .common.inputs import Inputs, check_streams, inputs_of, language_pair, read_files
 
 if TYPE_CHECKING:
     from ..meta.measures.bradley_terry import Ranking
@@ -66,7 +66,7 @@ def run(args: Namespace) -> int:
     return args.run_command(args)
 
 
-def _add_inputs(group) -> None:
+def _add_inputs(group: _ArgumentGroup) -> None:
     group.add_argument("references", nargs="+", type=expanduser, metavar="REF", help="References, one segment a line.")
     group.add_argument(
         "-i",
@@ -105,7 +105,7 @@ def _add_inputs(group) -> None:
     add_text_arguments(group)
 
 
-def _add_ranking(group) -> None:
+def _add_ranking(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--model",
         "--pairwise-model",
@@ -125,7 +125,7 @@ def _add_ranking(group) -> None:
     group.add_argument("--seed", type=seed, default=0, metavar="N", help="Of the bootstrap. (Default: %(default)s)")
 
 
-def _add_output(group) -> None:
+def _add_output(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--plot", type=expanduser, metavar="FILE", help="Draw the matrix and the strengths: a .png, .pdf or .svg."
     )
@@ -177,6 +177,7 @@ def _rank(args: Namespace) -> int:
         _check_plot(args.plot)
     read = _read(args)
     metric = build(Pairwise, read.context, {"model": args.model})
+    assert isinstance(metric, Pairwise)
     if read.context.sources is not None and "sources" not in capabilities(metric).reads:
         notice("the source is given, and the model does not read it")
     names = [one_line(name) for name in read.names]
@@ -207,7 +208,7 @@ def _read(args: Namespace) -> Inputs:
     check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
     inputs = inputs_of(streams, names, args.language_pair, engine=EngineOptions.from_args(args))
     if not args.no_text_checks:
-        check_context(inputs.context)
+        check_streams(streams)
     return inputs
 
 
@@ -295,9 +296,9 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
     headers, beside = short_names([names[j] for j in order], NAME), [names[i] for i in order]
     if max(len(word) for name in headers for word in name.split(" ")) > NAME:
         headers = [f"({place})" for place in range(1, len(order) + 1)]  # the whole names are too wide for a terminal
-        beside = [f"{place} {name}" for place, name in zip(headers, beside)]
+        beside = [f"{place} {name}" for place, name in zip(headers, beside, strict=True)]
     headers = ["\n".join(textwrap.wrap(name, NAME, break_on_hyphens=False)) or name for name in headers]
-    second = [[name, *(cell(i, j) for j in order)] for name, i in zip(beside, order)]
+    second = [[name, *(cell(i, j) for j in order)] for name, i in zip(beside, order, strict=True)]
     notes = [
         f"Win %: mean chance that an output is better than another system's; segments scored: {ranking.segments:,}.",
         f"Strength: Bradley-Terry, the log of the odds, with mean 0 and a prior of {PRIOR:g} games a pair of systems.",

@@ -8,12 +8,16 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..notices import counted, notice
 from ..roundtrip.options import BackTranslation, add_backtranslation_arguments, checked_spec
 from ..writing import check_writable, write_whole
 from .common.inputs import language_pair
+
+if TYPE_CHECKING:
+    from ..engine.options import EngineOptions
 
 INTERRUPTED = 130
 USAGE = "%(prog)s -t FILE [FILE ...] --rtt-bt hf:MODEL|cmd:COMMAND [-l PAIR] [-s FILE] [-o DIR] [flags]"
@@ -124,7 +128,7 @@ def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
     return list(found)
 
 
-def _translate(args: Namespace, options: BackTranslation, engine, targets: list[Path]) -> int:
+def _translate(args: Namespace, options: BackTranslation, engine: "EngineOptions", targets: list[Path]) -> int:
     from ..corpus import read_lines
     from ..roundtrip.guards import guards, other_languages, same_engine
     from ..roundtrip.translate import round_trips
@@ -134,7 +138,7 @@ def _translate(args: Namespace, options: BackTranslation, engine, targets: list[
     names = system_names(args.translations)
     systems = [read_lines(path, args.encoding) for path in args.translations]
     sources = read_lines(args.source, args.encoding) if args.source else None
-    for path, system in zip(args.translations, systems):
+    for path, system in zip(args.translations, systems, strict=True):
         if not system:
             raise InputError(f"{path} is empty")
         if sources is not None and len(system) != len(sources):
@@ -142,14 +146,14 @@ def _translate(args: Namespace, options: BackTranslation, engine, targets: list[
             raise InputError(f"{path} has {lines}, and the source {args.source} has {len(sources)}")
     source_lang, target_lang = args.language_pair or (None, None)
     streams, identity = round_trips(systems, source_lang, target_lang, options, engine)
-    for target, stream in zip(targets, streams):
+    for target, stream in zip(targets, streams, strict=True):
         write_whole(str(target), "".join(line + "\n" for line in stream), encoding=args.encoding)
     for whose in same_engine(identity, names):
         notice(f"the back-translator {identity} seems to be the system {whose}: its round trips come back too well")
     for line in other_languages(names, sources, systems, streams):
         notice(line)
     rows = []
-    for name, target, system, stream in zip(names, targets, systems, streams):
+    for name, target, system, stream in zip(names, targets, systems, streams, strict=True):
         counts, said = guards([""] * len(system) if sources is None else sources, system, stream)
         for line in said:
             notice(f"{name}: {line}")

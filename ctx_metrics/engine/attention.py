@@ -41,7 +41,7 @@ def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, f
     q             [rows, heads, d]: queries of all tokens, or of each sequence's first token if `first_only`
     kv            [rows, 2, heads, d]: keys and values of all tokens
     packed        the sequences; rows beyond their tokens get zeros
-    Returns [as many rows as q, heads, d].
+    Returns [as many rows as q, heads, d]; all of one dtype.
     """
     out = torch.zeros_like(q)
     heads, size = q.shape[1:]
@@ -78,6 +78,7 @@ def varlen_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, fi
     longest = max(packed.lengths)
     asked = torch.arange(len(q) + 1, device=q.device, dtype=torch.int32) if first_only else packed.ends
     k, v = kv.unbind(1)
-    return varlen_attn(
-        q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.ends, 1 if first_only else longest, longest
+    asked_longest = 1 if first_only else longest
+    return varlen_attn(  # type: ignore[return-value]  # a pair where the sums of weights are asked for
+        q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.ends, asked_longest, longest
     )

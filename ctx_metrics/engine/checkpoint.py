@@ -109,8 +109,8 @@ def checked_config(config: dict, folder: Path) -> dict:
             raise ModelError(f"{folder}: config.json gives no number for {key}")
     for key, kinds, least, most in (
         ("layer_norm_eps", (int, float), 0, 1),
-        ("type_vocab_size", int, 1, math.inf),
-        *([] if kind in _FROM_ZERO else [("pad_token_id", int, 0, config["vocab_size"])]),
+        ("type_vocab_size", (int,), 1, math.inf),
+        *([] if kind in _FROM_ZERO else [("pad_token_id", (int,), 0, config["vocab_size"])]),
     ):
         if key in config and not (_is_number(config[key], kinds) and least <= config[key] <= most):
             raise ModelError(f"{folder}: config.json gives {shown(config[key])} for {key}; fetch it again")
@@ -244,7 +244,7 @@ def _refuse_comet(folder: Path) -> None:
         raise ModelError(f"{folder} is a COMET checkpoint, not a text encoder; name a BERT, RoBERTa or XLM-R folder")
 
 
-class EncoderTensors(Mapping):
+class EncoderTensors(Mapping[str, "torch.Tensor"]):
     """An encoder's tensors by their bare names, each read and checked when it is asked for.
 
     places    of each name: the tensors of a file, the name there, and what a message calls the file
@@ -313,7 +313,7 @@ def checked_tensor(
     return tensor
 
 
-class SafeTensors(Mapping):
+class SafeTensors(Mapping[str, "torch.Tensor"]):
     """The tensors of a safetensors file, mapped when they are asked for. Raises ModelError for a broken file.
 
     shapes    of all, which takes no reading of them
@@ -322,8 +322,10 @@ class SafeTensors(Mapping):
     """
 
     def __init__(self, path: Path):
-        self._path, self._file, self._read = path, None, 0
         from safetensors import safe_open  # not above, as torch in load_file
+
+        self._path, self._read = path, 0
+        self._file: safe_open | None = None
 
         with opening(path), safe_open(path, "pt") as file:
             self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118

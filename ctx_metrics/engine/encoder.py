@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from tqdm import tqdm
@@ -11,7 +11,7 @@ from tqdm import tqdm
 from ..errors import ModelError, ResourceError
 from ..notices import notice
 from .batching import token_batches
-from .checkpoint import EncoderFolder, first_position
+from .checkpoint import EncoderFolder, EncoderTensors, first_position
 from .device import TOKEN_BUDGETS, check_arithmetic, is_out_of_memory, resolve_device, resolve_dtype
 from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .loaded import LoadedModels
@@ -28,25 +28,36 @@ class Batch(NamedTuple):
     read: LayersRead
 
 
+class Checkpoint(Protocol):
+    """What an encoder is made of: a folder with a tokenizer, a configuration, and the tensors that it describes."""
+
+    folder: Path
+    config: dict[str, Any]
+
+    def weights(self) -> EncoderTensors:
+        """The encoder's tensors by their bare names ("encoder.layer.0...")."""
+
+    def is_current(self) -> bool:
+        """Whether the files hold what they held when this was made."""
+
+
 class TextEncoder:
     """Turns texts into what is read of a checkpoint's hidden layers.
 
-    checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT family, or what has an
-                  EncoderFolder's folder, config, weights() and is_current()
+    checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT family, or one that is open
     options       device, number format, batch size and memory bound
 
     Weights are loaded at the first text, and only as many layers as were asked for.
     """
 
-    def __init__(self, checkpoint: Path | EncoderFolder, options: EngineOptions = EngineOptions()):
-        if isinstance(checkpoint, (str, Path)):
-            checkpoint = EncoderFolder(Path(checkpoint))
-        self.checkpoint, self.quiet = checkpoint, options.quiet
+    def __init__(self, checkpoint: Path | Checkpoint, options: EngineOptions = EngineOptions()):
+        given: Checkpoint = EncoderFolder(Path(checkpoint)) if isinstance(checkpoint, (str, Path)) else checkpoint
+        self.checkpoint, self.quiet = given, options.quiet
         self.device, self.dtype = resolve_device(options.device), resolve_dtype(options.dtype)
         check_arithmetic(self.device, self.dtype)
         self.token_budget = options.batch_tokens or TOKEN_BUDGETS[self.device.type]
         self.store = EmbeddingStore(options.store_mb * 2**20)
-        self.config = checkpoint.config
+        self.config = given.config
         self.layers = self.config["num_hidden_layers"]
         self.width = self.config["hidden_size"]
         self.max_content = self.config["max_position_embeddings"] - first_position(self.config) - 2
@@ -55,7 +66,7 @@ class TextEncoder:
         self._network: PackedEncoder | None = None
         self._bar: tqdm | None = None
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then
         return {
             **self.__dict__,
@@ -102,7 +113,7 @@ class TextEncoder:
         self.require(readouts)
         read = [key for key in self._readouts if key in readouts or readout_of(key).unit in (None, unit)]
         keys = [text.key for text in tokens]
-        wanted = dict(zip(keys, tokens))
+        wanted = dict(zip(keys, tokens, strict=True))
         found = {key: states for key in wanted if (states := self.store.get(key, readouts)) is not None}
         missing = [key for key in wanted if key not in found]
         if len(found) <= len(

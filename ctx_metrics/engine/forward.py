@@ -1,7 +1,6 @@
 """The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is read."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Union
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from .checkpoint import first_position
 from .linear import fixed_rows, make_linear, prepacking_fault
 from .readout import Accumulator, LayerMix, PackedTokens, Readout, readout_of
 
-ReadoutKey = Union[LayerMix, Readout]
+ReadoutKey = LayerMix | Readout
 
 
 class EncoderLayer:
@@ -86,7 +85,7 @@ class PackedEncoder:
     def __init__(
         self,
         config: dict,
-        tensors: dict[str, torch.Tensor],
+        tensors: Mapping[str, torch.Tensor],
         device: torch.device,
         dtype: torch.dtype,
         layers: int,
@@ -153,10 +152,10 @@ class PackedEncoder:
                 hidden = self.layers[number - 1](hidden, packed, self.attention, first)
                 if number == self.depth and self.final_norm is not None:
                     hidden = self.final_norm(hidden)
-            for accumulator, readout in zip(accumulators, read):
+            for accumulator, readout in zip(accumulators, read, strict=True):
                 if number <= readout.last:
                     accumulator.add(number, hidden, only)
-        return LayersRead(dict(zip(keys, accumulators)))
+        return LayersRead(dict(zip(keys, accumulators, strict=True)))
 
     def _firsts(self, packed: PackedTokens) -> torch.Tensor:
         """Places of the first tokens; those beyond the number of sequences only make up a round number."""
@@ -167,7 +166,8 @@ class PackedEncoder:
         """The embedding layer's output, [rows, width]."""
         places = np.zeros(packed.rows, np.int64)
         places[: packed.total] = np.concatenate([self._positions(sequence) for sequence in packed.sequences])
-        for start, length, second in zip(packed.starts.tolist(), packed.lengths, seconds or ()):
+        seconds = seconds or [None] * len(packed.lengths)
+        for start, length, second in zip(packed.starts.tolist(), packed.lengths, seconds, strict=True):
             if second is not None:
                 places[start + second : start + length] += self.table_length
         states = self.words[packed.ids] + self.places[torch.from_numpy(places).to(self.device)]
@@ -181,7 +181,7 @@ class PackedEncoder:
         return np.where(padding, self.pad, np.cumsum(~padding) + self.pad)
 
 
-class LayersRead(Mapping):
+class LayersRead(Mapping[ReadoutKey, list[torch.Tensor]]):
     """What was read of one batch, by readout: one fp32 CPU tensor a sequence, fetched from the device when asked for."""
 
     def __init__(self, accumulators: dict[ReadoutKey, Accumulator]):

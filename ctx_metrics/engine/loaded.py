@@ -3,7 +3,7 @@
 import gc
 import sys
 from collections.abc import Callable, Hashable
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 
 class Loaded(Protocol):
@@ -22,7 +22,7 @@ class LoadedModels(Generic[Model]):
     A model whose files have changed since is not handed out again: the new one takes its place.
     """
 
-    _kinds: "list[LoadedModels]" = []
+    _kinds: ClassVar["list[LoadedModels]"] = []
 
     def __init__(self):
         self._models: dict[Hashable, Model] = {}

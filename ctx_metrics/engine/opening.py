@@ -85,10 +85,13 @@ def file_sha256(path: Path) -> str:
     The hub's cache names large files by it, which spares reading them. Raises ModelError for what cannot be read.
     """
     target = os.path.realpath(path)
-    if (blob := _BLOB.search(Path(target).as_posix())) and path.is_symlink():
-        # in this layout alone, <cache>/snapshots/<commit>/...: any other link could be called anything
-        if f"/{blob['cache']}/snapshots/" in Path(os.path.abspath(path)).as_posix():
-            return blob["sha256"]
+    # in this layout alone, <cache>/snapshots/<commit>/...: any other link could be called anything
+    if (
+        (blob := _BLOB.search(Path(target).as_posix()))
+        and path.is_symlink()
+        and f"/{blob['cache']}/snapshots/" in Path(os.path.abspath(path)).as_posix()
+    ):
+        return blob["sha256"]
     try:
         found = os.stat(target)
         identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -1,8 +1,9 @@
 """Values of pairs of texts from their hidden states, in blocks that bound the memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,10 +32,11 @@ class EncodedText(NamedTuple):
 EncodedPair = tuple[EncodedText, EncodedText]
 
 
-class PairResult(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PairResult(Generic[Value]):
     """What came of one pair: its value (None where a side had no tokens) and which sides were cut or empty."""
 
-    value: object
+    value: Value | None
     cut: tuple[bool, bool]
     empty: tuple[bool, bool]
 
@@ -47,7 +49,7 @@ def map_pairs(
     max_content: int | None = None,
     label: str = "encoding",
     unit: str = SEGMENT,
-) -> list[PairResult]:
+) -> list[PairResult[Value]]:
     """The values of every pair (left, right) of texts: function(encoded pairs) gives those of a block of pairs, in order.
 
     Every distinct pair is computed once. Pairs are taken in their order, in blocks whose hidden states fit the encoder's
@@ -64,7 +66,7 @@ def map_pairs(
     distinct = list(dict.fromkeys(pairs))
     begins = range(0, len(distinct), PAIRS_AT_ONCE)
     tokenized = (_tokenized(distinct[begin : begin + PAIRS_AT_ONCE], encoder, max_content) for begin in begins)
-    results: list[PairResult] = []
+    results: list[PairResult[Value]] = []
     with encoder.progress(label, len({text for pair in distinct for text in pair})):
         for block in _blocks(chain.from_iterable(tokenized), encoder):
             values = iter(_values(block, encoder, mixes, function, unit))
@@ -89,7 +91,7 @@ def _values(
         return []
     texts = {side.key: side for pair in full for side in pair}
     states = encoder.encode(list(texts.values()), mixes, unit)
-    encoded = {key: EncodedText(texts[key].ids, of_text) for key, of_text in zip(texts, states)}
+    encoded = {key: EncodedText(texts[key].ids, of_text) for key, of_text in zip(texts, states, strict=True)}
     return function([(encoded[left.key], encoded[right.key]) for left, right in full])
 
 
@@ -114,14 +116,16 @@ class TokenizedPair(NamedTuple):
 def _tokenized(pairs: Sequence[tuple[str, str]], encoder: TextEncoder, max_content: int | None) -> list[TokenizedPair]:
     """The pairs' token ids."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    tokens = dict(zip(texts, encoder.tokenizer(texts, max_content)))
+    tokens = dict(zip(texts, encoder.tokenizer(texts, max_content), strict=True))
     return [TokenizedPair(tokens[left], tokens[right]) for left, right in pairs]
 
 
 def _blocks(pairs: Iterable[TokenizedPair], encoder: TextEncoder) -> Iterator[list[TokenizedPair]]:
     """Consecutive pairs whose distinct texts' states take at most the store's bound (one pair at least)."""
     bytes_per_token = 4 * encoder.width * max(1, encoder.required_mixes)
-    block, held, used = [], set(), 0
+    block: list[TokenizedPair] = []
+    held: set[bytes] = set()
+    used = 0
     for pair in pairs:
         costs = {side.key: len(side.ids) * bytes_per_token for side in pair} if pair.is_full else {}
         cost = sum(costs[key] for key in costs.keys() - held)

@@ -21,7 +21,7 @@ SEGMENT, WINDOW = "segment", "window"
 
 
 class PackedTokens:
-    """Token id sequences one after another, without padding; equal lengths must be adjacent.
+    """Token id sequences, int [tokens] each, one after another without padding; equal lengths must be adjacent.
 
     ids       all sequences' ids, int64 [rows]; zeros beyond `total`
     rows      `total`, or more where the device wants round numbers
@@ -67,7 +67,7 @@ class Accumulator(ABC):
 
     @abstractmethod
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
-        """Take layer `number`: [rows, width] of all tokens, or [>= sequences, width] of the first ones if `first_only`."""
+        """Take layer `number`: fp32 [rows, width] of all tokens, or [>= sequences, width] of the first if `first_only`."""
 
     @abstractmethod
     def result(self) -> list[torch.Tensor]:
@@ -119,14 +119,14 @@ class TokenStates(Readout):
 class _TokenStates(Accumulator):
     def __init__(self, readout: TokenStates, packed: PackedTokens):
         self.readout, self.packed = readout, packed
-        self.sum: torch.Tensor | None = None
+        self.sum: torch.Tensor  # from the first of the layers on
 
-    def add(self, number, hidden, first_only):
+    def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number in self.readout.layers:
             states = hidden[: self.packed.total].float()
-            self.sum = states if self.sum is None else self.sum + states
+            self.sum = states if number == min(self.readout.layers) else self.sum + states
 
-    def result(self):
+    def result(self) -> list[torch.Tensor]:
         mean = self.sum.div_(len(self.readout.layers)) if len(self.readout.layers) > 1 else self.sum
         return list(mean.cpu().split(self.packed.lengths))
 
@@ -164,10 +164,11 @@ class PooledMix(Readout):
 class _PooledMix(Accumulator):
     def __init__(self, readout: PooledMix, packed: PackedTokens):
         self.readout, self.packed = readout, packed
-        self.mixed: torch.Tensor | None = None  # of first tokens [sequences, width], else of all tokens [total, width]
-        self.owners = packed.owners if readout.layer_norm else None
+        self.mixed: torch.Tensor  # of first tokens [sequences, width], else of all tokens [total, width]
+        if readout.layer_norm:
+            self.owners = packed.owners
 
-    def add(self, number, hidden, first_only):
+    def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         readout, packed = self.readout, self.packed
         weight = readout.weights[number] if number < len(readout.weights) else 0.0
         if not weight:
@@ -182,7 +183,7 @@ class _PooledMix(Accumulator):
                 states = self._normalised(states)
             if readout.pooling == "cls":
                 states = states[packed.starts]
-        self.mixed = states * weight if self.mixed is None else self.mixed.add_(states, alpha=weight)
+        self.mixed = self.mixed.add_(states, alpha=weight) if any(readout.weights[:number]) else states * weight
 
     def _normalised(self, states: torch.Tensor) -> torch.Tensor:
         """Each sequence's states less their mean, over their standard deviation, both over all tokens and dimensions."""
@@ -196,7 +197,7 @@ class _PooledMix(Accumulator):
         sums = torch.zeros(len(self.packed.lengths), device=of_tokens.device)
         return sums.index_add_(0, self.owners, of_tokens)
 
-    def result(self):
+    def result(self) -> list[torch.Tensor]:
         if self.readout.pooling == "cls":
             pooled = self.mixed
         else:
@@ -214,7 +215,9 @@ class _PooledMix(Accumulator):
         kept = [self._kept(sequence) for sequence in self.packed.sequences]
         if all(counted.all() and pooled.all() for pooled, counted in kept):
             return None
-        return tuple(torch.from_numpy(np.concatenate(masks)).to(self.packed.device) for masks in zip(*kept))
+        pooled, counted = map(np.concatenate, zip(*kept, strict=True))
+        device = self.packed.device
+        return torch.from_numpy(pooled).to(device), torch.from_numpy(counted).to(device)
 
     def _kept(self, sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         counted = np.ones(len(sequence), bool)
@@ -225,7 +228,9 @@ class _PooledMix(Accumulator):
         pooled = counted if self.readout.pad is None else counted & (sequence != self.readout.pad)
         return pooled, counted
 
-    def _pooled(self, states: torch.Tensor, masks, offset: int) -> torch.Tensor:
+    def _pooled(
+        self, states: torch.Tensor, masks: tuple[torch.Tensor, torch.Tensor] | None, offset: int
+    ) -> torch.Tensor:
         """[count, width] of the states [count, length, width] whose first token lies at `offset`."""
         count, length, _ = states.shape
         if masks is None:
@@ -257,11 +262,11 @@ class _TokenLabels(Accumulator):
     def __init__(self, readout: TokenLabels, packed: PackedTokens):
         self.readout, self.packed = readout, packed
 
-    def add(self, number, hidden, first_only):
+    def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number == self.readout.layer:
             states = hidden[: self.packed.total].float()
             weight, bias = (tensor.to(states.device) for tensor in (self.readout.weight, self.readout.bias))
             self.logits = F.linear(states, weight, bias)
 
-    def result(self):
+    def result(self) -> list[torch.Tensor]:
         return list(self.logits.cpu().split(self.packed.lengths))

@@ -128,7 +128,7 @@ def check_growth(backend: "Tokenizer") -> None:
 
 def _growth(part: dict) -> float:
     """By how many times a normalizer or decoder lengthens a text at most."""
-    kind = part.get("type")
+    kind = part.get("type", "")
     if kind == "Sequence":
         return math.prod(map(_growth, part.get("normalizers") or part.get("decoders") or []))
     if kind == "Precompiled":  # sentencepiece's table: the size of a tree, the tree, and what it writes, each with a 0

@@ -1,7 +1,8 @@
 """BERTR: recall over contextual embeddings (Mathur, Baldwin and Cohn 2019, section 3.1)."""
 
+import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..run.context import Stream
 from ..scoring.base import ContextScore, ContextSignature
@@ -13,6 +14,9 @@ from ..scoring.token_matching import (
     add_text_arguments,
     paper_language,
 )
+
+if TYPE_CHECKING:
+    import torch
 
 # The layer with the best segment Pearson on WMT15/16 DA into English: docs/bertr.md shows the choice.
 EMBEDDED_LAYER = "4"
@@ -56,7 +60,7 @@ class BERTR(TokenMatchingMetric):
         systems: Sequence[Sequence[str]] = (),
         *,
         model: str | None = None,
-        layers: Layers = None,
+        layers: Layers | None = None,
         max_length: int | None = None,
         multiref: str = "max",
         **context: Any,
@@ -65,7 +69,7 @@ class BERTR(TokenMatchingMetric):
         super().__init__(references, model, layers, EMBEDDED_LAYER, max_length, multiref, systems=systems, **context)
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --bertr-* of the sacrebleu command."""
         add_encoder_arguments(group, "bertr", "--bertr", "what the paper used", f"{EMBEDDED_LAYER} for embedded")
         add_text_arguments(group, "bertr")
@@ -76,7 +80,7 @@ class BERTR(TokenMatchingMetric):
         )
 
 
-def greedy_recall(hypothesis, reference) -> float:
+def greedy_recall(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> float:
     """Mean over reference tokens of the largest cosine to a hypothesis token (paper, equations 1 and 2).
 
     hypothesis    fp32 tensor [tokens, width];  reference    fp32 tensor [tokens, width]; at least one token each

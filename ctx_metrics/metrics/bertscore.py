@@ -1,7 +1,8 @@
 """BERTScore: precision, recall and F1 over contextual embeddings (Zhang et al. 2020), equal to the bert-score package."""
 
+import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,11 @@ from ..scoring.token_matching import (
     add_text_arguments,
     paper_language,
 )
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..engine.pairs import EncodedText
 
 # The layer with the best segment Pearson on WMT15/16 DA into English: docs/bertscore.md shows the choice.
 EMBEDDED_LAYER = "4"
@@ -71,7 +77,7 @@ class BERTScore(TokenMatchingMetric):
         systems: Sequence[Sequence[str]] = (),
         *,
         model: str | None = None,
-        layers: Layers = None,
+        layers: Layers | None = None,
         score: str = "f1",
         idf: str = "none",
         max_length: int | None = None,
@@ -92,7 +98,7 @@ class BERTScore(TokenMatchingMetric):
         self.settings |= {"part": score, "idf": idf}  # "score" is taken in sacrebleu's JSON
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --bertscore-* of the sacrebleu command."""
         add_model_arguments(group, "bertscore", "--bertscore")
         group.add_argument(
@@ -117,7 +123,7 @@ class BERTScore(TokenMatchingMetric):
     def _matching(self, references: Sequence[Stream]) -> Matching:
         weights = self._token_weights(references)
 
-        def matching(hypothesis, reference) -> float:
+        def matching(hypothesis: "EncodedText", reference: "EncodedText") -> float:
             return greedy_match(
                 self._states(hypothesis),
                 self._states(reference),
@@ -139,7 +145,7 @@ class BERTScore(TokenMatchingMetric):
         return inverse_document_frequencies(ids, words, self.idf)
 
 
-def add_model_arguments(group, name: str, flag: str, idf: str = "none") -> None:
+def add_model_arguments(group: argparse._ArgumentGroup, name: str, flag: str, idf: str = "none") -> None:
     """The flags FLAG-model, FLAG-layers and FLAG-idf, parsed into NAME_model and so on; `idf` is the default of the last."""
     layers = f"{EMBEDDED_LAYER} for embedded, bert-score's for paper"
     add_encoder_arguments(group, name, flag, "bert-score's default of April 2020", layers)
@@ -192,7 +198,12 @@ def text_weights(ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return of_tokens / of_tokens.sum()
 
 
-def greedy_match(hypothesis, reference, hypothesis_weights, reference_weights) -> tuple[float, float, float]:
+def greedy_match(
+    hypothesis: "torch.Tensor",
+    reference: "torch.Tensor",
+    hypothesis_weights: np.ndarray,
+    reference_weights: np.ndarray,
+) -> tuple[float, float, float]:
     """Precision, recall and F1 of greedy matching (Zhang et al. 2020, section 3).
 
         P = sum_j w_j max_i cos(r_i, h_j)    R = sum_i w_i max_j cos(r_i, h_j)    F1 = 2 P R / (P + R)

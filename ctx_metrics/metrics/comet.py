@@ -1,5 +1,6 @@
 """COMET: a learned model of translation quality on segments (Rei et al. 2020 and its successors)."""
 
+import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +46,8 @@ class COMET(EstimatorMetric):
     """
 
     NAME = "COMET"
-    _SIGNATURE_TYPE = COMETSignature
-    _SCORE_TYPE = COMETScore
+    _SIGNATURE_TYPE: type[ContextSignature] = COMETSignature
+    _SCORE_TYPE: type[ContextScore] = COMETScore
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class COMET(EstimatorMetric):
         return f"{self.NAME}-embedded" if self._load["name"] in (None, EMBEDDED) else self.NAME
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --comet-* of the sacrebleu command."""
         add_model_arguments(group, cls.NAME.lower())
 
@@ -92,7 +93,7 @@ class COMET(EstimatorMetric):
         return super()._score(corpora)
 
 
-def add_model_arguments(group, name: str, choices: bool = True) -> None:
+def add_model_arguments(group: argparse._ArgumentGroup, name: str, choices: bool = True) -> None:
     """The flags --NAME-model, -on-long and -multiref, and where there are `choices` -inputs and -spans."""
     embedded = "embedded, the folder of a trained regressor, or " if choices else ""
     group.add_argument(

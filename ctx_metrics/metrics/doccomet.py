@@ -1,5 +1,6 @@
 """DocCOMET: a COMET model that sees the sentences before each one (Vernikos, Thompson, Mathur and Federico 2022)."""
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -73,7 +74,7 @@ class DocCOMET(COMET):
         return {"context": True}
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --doccomet-* of the sacrebleu command."""
         add_model_arguments(group, "doccomet", choices=False)
         group.add_argument(
@@ -109,16 +110,16 @@ def context_examples(
     """
     before = range(max(document_start, segment - context), segment)
 
-    def joined(previous: Sequence[str | None], text: str) -> str:
+    def joined(previous: Stream, text: str) -> str:
         # a reference can lack a line; its context is then what is there
-        return separator.join([*(previous[i] for i in before if previous[i] is not None), text])
+        return separator.join([*(line for i in before if (line := previous[i]) is not None), text])
 
-    source = joined(corpus.sources, corpus.sources[segment])
+    source = None if corpus.sources is None else joined(corpus.sources, corpus.sources[segment])
     hypothesis = corpus.hypotheses[segment]
     if "ref" not in inputs:
         return [Example(joined(corpus.hypotheses, hypothesis), None, source)]
     return [
-        Example(joined(stream, hypothesis), joined(stream, stream[segment]), source)
+        Example(joined(stream, hypothesis), joined(stream, reference), source)
         for stream in corpus.references
-        if stream[segment] is not None
+        if (reference := stream[segment]) is not None
     ]

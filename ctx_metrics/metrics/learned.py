@@ -1,5 +1,6 @@
 """BiLSTM, BiLSTM with attention and ESIM: trained metrics (Mathur, Baldwin and Cohn 2019, section 3.2)."""
 
+import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ class LearnedMetric(EstimatorMetric):
         return load_learned(**load)
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --NAME-* of the sacrebleu command."""
         name = cls.NAME.lower()
         group.add_argument(

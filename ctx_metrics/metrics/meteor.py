@@ -1,5 +1,6 @@
 """METEOR of 2005/07 without synonyms (Banerjee and Lavie 2005; Lavie and Agarwal 2007), as nltk computes it."""
 
+import argparse
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
@@ -92,7 +93,7 @@ class METEOR(ContextMetric):
         }
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --meteor-* of the sacrebleu command."""
         add_tokenize_argument(group, "meteor", "the target language")
         group.add_argument(
@@ -104,7 +105,7 @@ class METEOR(ContextMetric):
         )
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        of_segments = list(zip(*corpora[0].references)) or [()] * len(corpora[0])
+        of_segments = list(zip(*corpora[0].references, strict=True)) or [()] * len(corpora[0])
         references = [[self._words(text) for text in texts if text is not None] for texts in of_segments]
         unreferenced = [i for i, of_segment in enumerate(references) if not of_segment]
         results = []

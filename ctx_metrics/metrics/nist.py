@@ -1,5 +1,6 @@
 """NIST (Doddington 2002): matched n-grams, each weighed by the information that it carries."""
 
+import argparse
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -40,7 +41,7 @@ class NgramInformation:
 
     def __init__(self, texts: Sequence[Sequence[str]]):
         self.words = sum(map(len, texts))
-        counts: dict[tuple[str, ...], int] = Counter((word,) for tokens in texts for word in tokens)
+        counts: Counter[tuple[str, ...]] = Counter((word,) for tokens in texts for word in tokens)
         for order in range(2, MAX_ORDER + 1):
             # what begins with something that stands there once carries none, and needs no count: most long n-grams
             counts.update(ngram for tokens in texts for ngram in ngrams(tokens, order) if counts.get(ngram[:-1], 1) > 1)
@@ -100,7 +101,7 @@ class NIST(ContextMetric):
         }
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --nist-* of the sacrebleu command."""
         add_tokenization_arguments(group, "nist", "the target language")
 
@@ -116,7 +117,7 @@ class NIST(ContextMetric):
         return NgramInformation(texts)
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        of_segments = list(zip(*corpora[0].references)) or [()] * len(corpora[0])
+        of_segments = list(zip(*corpora[0].references, strict=True)) or [()] * len(corpora[0])
         references = [[self._words(text) for text in texts if text is not None] for texts in of_segments]
         information = self._information
         if information is None:
@@ -130,7 +131,7 @@ class NIST(ContextMetric):
             # a segment of all systems at once, so that one segment's n-grams are held at a time
             most = [most_in_one(of_segment, order) for order in range(1, MAX_ORDER + 1)]
             length = sum(map(len, of_segment)) / max(1, len(of_segment))
-            for corpus, of_corpus, places in zip(corpora, rows, empty):
+            for corpus, of_corpus, places in zip(corpora, rows, empty, strict=True):
                 tokens = self._words(corpus.hypotheses[i]) if of_segment else []
                 if of_segment and not (tokens and length):
                     places.append(i)
@@ -138,7 +139,7 @@ class NIST(ContextMetric):
                 gains = matched_information(tokens, most, information)
                 of_corpus.append([*gains, *ngrams_of_order, float(len(tokens)), length, float(bool(of_segment))])
         unreferenced = [i for i, of_segment in enumerate(references) if not of_segment]
-        return [counted_result(*each, unreferenced) for each in zip(rows, empty)]
+        return [counted_result(*each, unreferenced) for each in zip(rows, empty, strict=True)]
 
     def _is_scored(self, row: Row) -> bool:
         return row[-1] != 0
@@ -147,7 +148,7 @@ class NIST(ContextMetric):
         *sums, length, reference_length, scored = map(float, stats)
         if not scored:
             return NISTScore(self.NAME, math.nan)
-        gain = sum(found / of for found, of in zip(sums[:MAX_ORDER], sums[MAX_ORDER:]) if of)
+        gain = sum(found / of for found, of in zip(sums[:MAX_ORDER], sums[MAX_ORDER:], strict=True) if of)
         return NISTScore(self.NAME, gain * length_factor(length, reference_length))
 
 
@@ -157,7 +158,7 @@ def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
     >>> list(ngrams("abc", 2)), list(ngrams("a", 2))
     ([('a', 'b'), ('b', 'c')], [])
     """
-    return zip(*(tokens[start:] for start in range(order)))
+    return zip(*(tokens[start:] for start in range(order)), strict=False)
 
 
 def most_in_one(references: Sequence[Sequence[str]], order: int) -> Counter:

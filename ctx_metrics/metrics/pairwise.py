@@ -1,5 +1,6 @@
 """Pairwise evaluation: how often is a system's output the better one of two (Guzman, Joty, Marquez and Nakov 2015)?"""
 
+import argparse
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -100,11 +101,11 @@ class Pairwise(ContextMetric):
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Take the systems of the comparison; each is the others' opponent."""
         super().announce(systems)
-        self._pool = [list(system) for system in systems]
+        self._pool: list[Sequence[str]] = [list(system) for system in systems]
         self.settings["pool"] = self._pool_digest()
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --pairwise-* of the sacrebleu command."""
         group.add_argument(
             "--pairwise-model",
@@ -132,7 +133,7 @@ class Pairwise(ContextMetric):
 
         Against the references of the constructor. Raises InputError as scoring does.
         """
-        corpora = self._corpora(self._pool, self._ref_cache)
+        corpora = self._corpora(self._pool, self._kept_references())
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
         rows = [[0.0, float(there)] for there in ~judge.unscored]
@@ -161,7 +162,7 @@ class Pairwise(ContextMetric):
             mend = self._other_language()
             why = f"{str(error).partition('; ')[0]}; {mend}train the model again" if mend else error
             raise ModelError(f"pairwise: the model {self.model.model.name} cannot be used here: {why}") from error
-        for feature, now, was in zip(self.features, settings, self.model.feature_signatures):
+        for feature, now, was in zip(self.features, settings, self.model.feature_signatures, strict=True):
             if now.signature != was:
                 raise ModelError(
                     f"pairwise: the model {self.model.model.name} was trained on {feature.spec} as {was}, and here it is "
@@ -194,7 +195,7 @@ class Pairwise(ContextMetric):
         numbers = {key: number for number, key in enumerate(known)}
         judge = _Judge(self, list(known.values()))
         results = []
-        for corpus, of_system in zip(corpora, opponents):
+        for corpus, of_system in zip(corpora, opponents, strict=True):
             own = numbers[digest(corpus.hypotheses)]
             wins = np.mean([judge.chance(own, numbers[digest(texts)]) for texts in of_system], axis=0)
             rows = [[0.0, 0.0] if np.isnan(value) else [value, 1.0] for value in wins.tolist()]
@@ -245,7 +246,7 @@ class _Judge:
             target_lang=first.target_lang,
             engine=metric._context.engine,
         )
-        of_segments = list(zip(*first.references)) or [()] * len(first)
+        of_segments = list(zip(*first.references, strict=True)) or [()] * len(first)
         self._unreferenced = np.array([all(text is None for text in texts) for texts in of_segments])
         self._blank = np.array([not any((text or "").strip() for text in texts) for texts in of_segments])
         self._blank &= ~self._unreferenced

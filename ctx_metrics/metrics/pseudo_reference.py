@@ -1,8 +1,9 @@
 """The pseudo-reference metrics (Yoshimura et al. 2019): outputs of other systems as references beside the gold ones, where a
 filter accepts them."""
 
+import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
@@ -15,6 +16,9 @@ from ..run.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.tokenization import add_chrf_arguments, add_tokenization_arguments, tokenizer_for
+
+if TYPE_CHECKING:
+    from ..pseudo_references.selection import Selection
 
 
 class PseudoReferenceMetric(DerivedMetric):
@@ -48,8 +52,7 @@ class PseudoReferenceMetric(DerivedMetric):
             list_of_strings(f"{self.NAME.lower()}: pseudo_references", stream) for stream in pseudo_references or []
         ]
         self.filter = pseudo_filter
-        self._filter_arguments = {"engine": engine, "target_lang": target_lang}
-        self._selected: tuple | None = None
+        self._selected: tuple[Sequence[Stream], Selection] | None = None
         self.names = [
             getattr(stream, "name", "") or f"pseudo-reference {number}"
             for number, stream in enumerate(pseudo_references or [], 1)
@@ -92,19 +95,20 @@ class PseudoReferenceMetric(DerivedMetric):
         references = [*corpus.references, *(selection.streams[number] for number in taken)]
         return Texts(corpus.hypotheses, references, counts, notices, tuple(taken))
 
-    def _selection(self, corpus: Corpus):
+    def _selection(self, corpus: Corpus) -> "Selection":
         """The pseudo-references that the filter keeps beside these gold ones; the same for every system."""
         from ..pseudo_references.selection import select
 
-        for name, stream in zip(self.names, self.pseudo):
+        for name, stream in zip(self.names, self.pseudo, strict=True):
             if len(stream) != len(corpus):
                 lines = counted(len(stream), "line", "lines")
                 raise InputError(f"{name} has {lines}, but there are {counted(len(corpus), 'segment', 'segments')}")
-        for name, stream in zip(self.names, self.pseudo):
+        for name, stream in zip(self.names, self.pseudo, strict=True):
             if any(list(gold) == stream for gold in corpus.references):
                 notice(f"pseudo-references of {name} are the reference itself, and change nothing")
         if self._selected is None or self._selected[0] != corpus.references:
-            found = select(corpus.references, self.pseudo, self.filter, **self._filter_arguments)
+            of_run = self._context
+            found = select(corpus.references, self.pseudo, self.filter, of_run.engine, of_run.target_lang)
             self._selected = (corpus.references, found)
         return self._selected[1]
 
@@ -121,7 +125,7 @@ class PRBLEU(PseudoReferenceMetric):
     """
 
     NAME = "PRBLEU"
-    _INNER: type[Metric] = BLEU
+    _INNER: type[BLEU | SentenceBLEU] = BLEU
 
     def __init__(
         self,
@@ -136,7 +140,7 @@ class PRBLEU(PseudoReferenceMetric):
         super().__init__(inner, references, systems=systems, **context)
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --NAME-* of the sacrebleu command."""
         add_tokenization_arguments(group, cls.NAME.lower(), "the target language")
 
@@ -178,6 +182,6 @@ class PRChrF(PseudoReferenceMetric):
         self.settings["beta"] = beta
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --prchrf-* of the sacrebleu command."""
         add_chrf_arguments(group, "prchrf")

@@ -1,6 +1,7 @@
 """The round-trip metrics (Moon, Cho and Park 2020): the source against what comes back when an output is translated into the
 source language again."""
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -61,15 +62,17 @@ class RoundTripMetric(DerivedMetric):
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Take all systems, each with its round trip; raises InputError where their numbers or lengths differ."""
         super().announce(systems)
-        self._roundtrips = self._by_system(systems, self._context.roundtrips)
+        sources, roundtrips = self._context.sources, self._context.roundtrips
+        assert sources is not None and roundtrips is not None  # the constructor refuses to be without
+        self._roundtrips = self._by_system(systems, roundtrips)
         self._warn_of_same_engine(systems, self._context.backtranslator)
-        self._warn_of_other_languages(systems, self._context.sources, self._context.roundtrips)
+        self._warn_of_other_languages(systems, sources, roundtrips)
 
     def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
         self.num_refs = 0
         return []
 
-    def _by_system(self, systems, roundtrips) -> dict[str, list[str]]:
+    def _by_system(self, systems: Sequence[Sequence[str]], roundtrips: Sequence[Sequence[str]]) -> dict[str, list[str]]:
         """Each system's round trip, by the digest of its output; the one there is under "" where no system is known."""
         name = self.NAME.lower()
         if not systems and len(roundtrips) == 1:
@@ -80,7 +83,7 @@ class RoundTripMetric(DerivedMetric):
                 f"{name}: {found} for {counted(len(systems), 'system', 'systems')}; give one a system, in order"
             )
         of_system: dict[str, list[str]] = {}
-        for number, (system, stream) in enumerate(zip(systems, roundtrips), 1):
+        for number, (system, stream) in enumerate(zip(systems, roundtrips, strict=True), 1):
             if len(stream) != len(system):
                 where = getattr(stream, "name", "") or f"round trip {number}"
                 whose = getattr(system, "name", "") or f"system {number}"
@@ -96,7 +99,7 @@ class RoundTripMetric(DerivedMetric):
                 )
         return of_system
 
-    def _warn_of_same_engine(self, systems, backtranslator: str | None) -> None:
+    def _warn_of_same_engine(self, systems: Sequence[Sequence[str]], backtranslator: str | None) -> None:
         from ..roundtrip.guards import same_engine
 
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
@@ -105,7 +108,9 @@ class RoundTripMetric(DerivedMetric):
                 "back too well; take another one"
             )
 
-    def _warn_of_other_languages(self, systems, sources, roundtrips) -> None:
+    def _warn_of_other_languages(
+        self, systems: Sequence[Sequence[str]], sources: Sequence[str], roundtrips: Sequence[Sequence[str]]
+    ) -> None:
         from ..roundtrip.guards import other_languages
 
         names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
@@ -115,6 +120,7 @@ class RoundTripMetric(DerivedMetric):
     def _texts(self, corpus: Corpus) -> Texts:
         from ..roundtrip.guards import guards
 
+        assert corpus.sources is not None  # the constructor refuses to be without
         key = "" if "" in self._roundtrips else digest(corpus.hypotheses)
         if key not in self._roundtrips:
             raise InputError(f"{self.NAME.lower()}: no round trip is known of these hypotheses; give them as `systems`")
@@ -137,7 +143,7 @@ class RTTBLEU(RoundTripMetric):
     """
 
     NAME = "RTTBLEU"
-    _INNER: type[Metric] = BLEU
+    _INNER: type[BLEU | SentenceBLEU] = BLEU
 
     def __init__(
         self,
@@ -152,7 +158,7 @@ class RTTBLEU(RoundTripMetric):
         super().__init__(inner, references, systems=systems, **context)
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --NAME-* of the sacrebleu command."""
         add_tokenization_arguments(group, cls.NAME.lower(), "the source's language")
 
@@ -197,7 +203,7 @@ class RTTChrF(RoundTripMetric):
         self.settings |= {"beta": beta, "average": "segments" if average else "corpus"}
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --rttchrf-* of the sacrebleu command."""
         group.add_argument(
             "--rttchrf-average",
@@ -241,7 +247,7 @@ class RTTSBERT(RoundTripMetric):
         super().__init__(inner, references, systems=systems, **context)
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flag --rtt-sbert-model of the sacrebleu command."""
         group.add_argument(
             "--rtt-sbert-model",
@@ -281,7 +287,7 @@ class RTTBERTScore(RoundTripMetric):
         systems: Sequence[Sequence[str]] = (),
         *,
         model: str | None = None,
-        layers: Layers = None,
+        layers: Layers | None = None,
         idf: str = "plus-one",
         **context: Any,
     ):
@@ -296,6 +302,6 @@ class RTTBERTScore(RoundTripMetric):
         super().__init__(inner, references, systems=systems, **context)
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --rtt-bertscore-* of the sacrebleu command."""
         add_model_arguments(group, "rttbertscore", "--rtt-bertscore", idf="plus-one")

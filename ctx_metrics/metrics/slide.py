@@ -1,5 +1,6 @@
 """SLIDE: a learned model over a sliding window of document sentences (Raunak, Kocmi and Post 2023)."""
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ class SLIDE(COMET):
             self.settings.update(docs=docs, tokens=tokens, stride=stride or "end")
 
     @classmethod
-    def add_arguments(cls, group) -> None:
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
         """The flags --slide-* of the sacrebleu command."""
         add_model_arguments(group, "slide")
         group.add_argument(
@@ -122,16 +123,16 @@ class SLIDE(COMET):
         if corpora[0].doc_ids is None:
             notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
-        windows = [self._windows_of(corpus, of_corpus) for corpus, of_corpus in zip(corpora, counts)]
+        windows = [self._windows_of(corpus, of_corpus) for corpus, of_corpus in zip(corpora, counts, strict=True)]
         if not any(windows):
             raise InputError(
                 f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
                 "dropped; take a smaller --slide-window, or another --slide-partial than drop"
             )
-        odd = [self._odd_lines(*each) for each in zip(corpora, windows, counts)]
+        odd = [self._odd_lines(*each) for each in zip(corpora, windows, counts, strict=True)]
         results = score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
         documents = corpora[0].documents()
-        for of_system, lines, result in zip(windows, odd, results):
+        for of_system, lines, result in zip(windows, odd, results, strict=True):
             self._count_windows(documents, of_system, *lines, result)
         return results
 
@@ -153,6 +154,8 @@ class SLIDE(COMET):
     ) -> tuple[list[int], list[int]]:
         """Segments that are blank beside others in a window, and those that exceed the token budget by themselves."""
         blank = blank_lines(corpus, windows, self.estimator.inputs)
+        if self.tokens is None:
+            return blank, []
         return blank, [i for i, tokens in enumerate(counts) if tokens + self.estimator.special_tokens > self.tokens]
 
     def _count_windows(
@@ -192,15 +195,15 @@ class SLIDE(COMET):
 
 def blank_lines(corpus: Corpus, windows: Sequence[Window], inputs: str) -> list[int]:
     """Segments that are empty in a text that the model reads, beside others that are not, in a window."""
-    blank = set()
-    read = [corpus.hypotheses]
-    read += [corpus.sources] if "src" in inputs else []
+    blank: set[int] = set()
+    read: list[Stream] = [corpus.hypotheses]
+    read += [corpus.sources] if corpus.sources is not None and "src" in inputs else []
     read += corpus.references if "ref" in inputs else []
     for stream in read:
         for start, end, _ in windows:
             if None in stream[start:end]:
                 continue
-            empty = [i for i in range(start, end) if not stream[i].strip()]
+            empty = [i for i in range(start, end) if not (stream[i] or "").strip()]
             if len(empty) < end - start:
                 blank.update(empty)
     return sorted(blank)

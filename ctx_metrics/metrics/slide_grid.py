@@ -39,7 +39,7 @@ def slide_grid(
     values = [
         {
             each: best_reference([estimate.value for estimate in estimates], metric.multiref)
-            for each, estimates in zip(ranges, of_system)
+            for each, estimates in zip(ranges, of_system, strict=True)
         }
         for of_system in found
     ]

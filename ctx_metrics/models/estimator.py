@@ -1,11 +1,15 @@
 """The one interface through which `comet`, `slide` and later metrics see a learned model of translation quality."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .hub import ResolvedModel
+
+if TYPE_CHECKING:
+    from ..engine.encoder import TextEncoder
+    from ..engine.tokenizer import TokenIds
 
 EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "regressor"
 
@@ -16,6 +20,16 @@ class Example(NamedTuple):
     hypothesis: str
     reference: str | None = None
     source: str | None = None
+
+    def texts(self, inputs: str) -> list[str]:
+        """The texts that `inputs` names, in its order.
+
+        >>> Example("mt", source="src").texts("mt+src")
+        ['mt', 'src']
+        """
+        named = {"mt": self.hypothesis, "src": self.source, "ref": self.reference}
+        there = {name: text for name, text in named.items() if text is not None}
+        return [there[name] for name in inputs.split("+")]
 
 
 class ErrorSpan(NamedTuple):
@@ -46,7 +60,7 @@ class Estimate(NamedTuple):
     value: float
     cut: bool
     empty: bool
-    parts: dict[str, float] = {}
+    parts: Mapping[str, float] = {}
     spans: list[ErrorSpan] | None = None
 
 
@@ -56,6 +70,7 @@ class Estimator(ABC):
     inputs               the texts that it reads, such as "mt+ref" or "mt+src"
     choices              what else `inputs` could be set to when it is loaded, where there is a choice
     model                where its weights came from
+    encoder              what turns texts into token ids and states
     english_only         whether it reads English alone
     empty_value          the value that an empty text makes, None: what the model says of it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
@@ -66,6 +81,7 @@ class Estimator(ABC):
     inputs: str
     choices: Sequence[str] = ()
     model: ResolvedModel
+    encoder: "TextEncoder"
     english_only: bool
     empty_value: float | None
     max_length: int
@@ -81,13 +97,26 @@ class Estimator(ABC):
         unit     what the examples are: "segment" or "window"
         """
 
-    @abstractmethod
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
         """Whether a text of each example is longer than the model reads, told without scoring it."""
+        tokens = self._tokenized(examples, self.max_length)
+        return [any(tokens[text].cut for text in example.texts(self.inputs)) for example in examples]
 
-    @abstractmethod
     def token_counts(self, examples: Sequence[Example]) -> list[int]:
         """Tokens of each example's texts together, as the model reads them, specials not counted."""
+        tokens = self._tokenized(examples)
+        counts = {text: ids.content + ids.cut for text, ids in tokens.items()}
+        return [sum(counts[text] for text in example.texts(self.inputs)) for example in examples]
+
+    def _tokenized(self, examples: Sequence[Example], most: int | None = None) -> "dict[str, TokenIds]":
+        """The token ids of the examples' texts, cut to `most` content tokens."""
+        texts = list(dict.fromkeys(text for example in examples for text in example.texts(self.inputs)))
+        return dict(zip(texts, self.encoder.tokenizer(texts, most), strict=True))
+
+    @property
+    def separator(self) -> str | None:
+        """The token that joins sentences of context, as it is written into a text; None for a model that reads none."""
+        return None
 
     @property
     @abstractmethod

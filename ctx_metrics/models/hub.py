@@ -139,7 +139,8 @@ def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
             return folder
     try:
         with _sigpipe_ignored():
-            files = {file.rfilename for file in HfApi().model_info(repo, revision=revision, timeout=20).siblings}
+            siblings = HfApi().model_info(repo, revision=revision, timeout=20).siblings
+            files = {file.rfilename for file in siblings or ()}
             folder = Path(snapshot_download(repo, revision=revision, allow_patterns=kind.wanted(files, label)))
     except GatedRepoError as error:
         raise ModelError(

@@ -33,7 +33,7 @@ def load_estimator(
         raise ModelError(
             "the name of the model is empty; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub"
         )
-    folder = EMBEDDED_FOLDER if name in (None, EMBEDDED) else Path(os.path.expanduser(name))
+    folder = EMBEDDED_FOLDER if name is None or name == EMBEDDED else Path(os.path.expanduser(name))
     if folder.suffix == ".ckpt" or not folder.is_dir() or is_comet(folder):
         from .comet.model import load_comet
 

@@ -84,7 +84,8 @@ class TranslationModel:
         self._generation.update(
             num_beams=self.beams, max_new_tokens=self.max_length, max_length=None, do_sample=False, use_cache=True
         )
-        self._prefix, self._language_ids = "", set()
+        self._prefix = ""
+        self._language_ids: set[int] = set()
         self._network: Any | None = None
 
     @property
@@ -106,8 +107,10 @@ class TranslationModel:
     @property
     def own_direction(self) -> tuple[str, str] | None:
         """The languages of a MarianMT model of one pair, as its tokenizer_config has them; None where it does not say."""
-        found = (getattr(self.tokenizer, "source_lang", None), getattr(self.tokenizer, "target_lang", None))
-        return found if all(isinstance(code, str) and code for code in found) else None
+        source, target = getattr(self.tokenizer, "source_lang", None), getattr(self.tokenizer, "target_lang", None)
+        if source and target and isinstance(source, str) and isinstance(target, str):
+            return source, target
+        return None
 
     def set_direction(self, source: str | None, target: str) -> None:
         """Translate from and into these of the model's language codes."""
@@ -145,7 +148,10 @@ class TranslationModel:
         words = [[token for token in row if token not in self._language_ids] for row in rows]
         own = {"use_source_tokenizer": False} if hasattr(self.tokenizer, "spm_target") else {}
         texts = self.tokenizer.batch_decode(words, skip_special_tokens=True, clean_up_tokenization_spaces=False, **own)
-        return [Generated(" ".join(text.split("\n")).rstrip(), self._is_cut(row)) for text, row in zip(texts, rows)]
+        return [
+            Generated(" ".join(text.split("\n")).rstrip(), self._is_cut(row))
+            for text, row in zip(texts, rows, strict=True)
+        ]
 
     def _is_cut(self, row: list[int]) -> bool:
         """Whether a translation is as long as it may be: no end before the last place."""

@@ -6,6 +6,7 @@ import sys
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 from tqdm import tqdm
@@ -36,8 +37,8 @@ def read_vectors(
     """
     wanted = {word.encode(): word for word in words}
     found: dict[str, np.ndarray] = {}
-    dimensions: int | None = None
-    announced, number = None, 0
+    announced: int | None = None
+    dimensions = number = 0
     for number, line in enumerate(_lines(path, quiet), 1):
         line = _stripped(line, number)
         if number == 1:
@@ -183,7 +184,8 @@ def _lines(path: str, quiet: bool) -> Iterator[bytes]:
         with open(path, "rb") as raw:
             if path.endswith(".xz"):
                 lzma = _lzma(path)
-            file = gzip.open(raw) if path.endswith(".gz") else lzma.open(raw) if lzma else raw
+            # it goes with `raw`
+            file = gzip.open(raw) if path.endswith(".gz") else lzma.open(raw) if lzma else raw  # noqa: SIM115
             size = os.fstat(raw.fileno()).st_size
             with tqdm(
                 desc="word vectors",
@@ -207,7 +209,7 @@ def _lines(path: str, quiet: bool) -> Iterator[bytes]:
         raise
 
 
-def _lzma(path: str):
+def _lzma(path: str) -> ModuleType:
     try:
         import lzma
     except ImportError as error:  # an optional part of Python

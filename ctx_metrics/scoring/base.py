@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
@@ -54,7 +54,7 @@ class ContextScore(Score):
 class ContextSignature(Signature):
     """A metric's settings and library versions; values that would break sacrebleu's format are spelled otherwise."""
 
-    ABBREVIATIONS = {
+    ABBREVIATIONS: ClassVar = {
         "model": "m",
         "rev": "r",
         "ckpt": "ck",
@@ -205,12 +205,12 @@ class ContextMetric(Metric):
         hypotheses: Sequence[str],
         references: Sequence[Sequence[str | None]] | None = None,
         n_bootstrap: int = 1,
-    ) -> ContextScore:
+    ) -> Score:
         """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score.
 
         references    streams of references; None for those of the constructor, or for a model that reads none
         """
-        score = super().corpus_score(hypotheses, references, n_bootstrap)
+        score = super().corpus_score(hypotheses, references, n_bootstrap)  # type: ignore[arg-type]  # None is a gap there too
         shown = [f"{name} = {count}" for name, count in self.last_result.counts.items() if count]
         own = [score._verbose] if score._verbose else []
         score._verbose = " ".join([*own, f"({' '.join(shown)})"] if shown else own)
@@ -226,7 +226,7 @@ class ContextMetric(Metric):
             raise InputError(
                 f"{self.NAME.lower()}: reference streams differ in length: {[len(s) for s in streams]} segments"
             )
-        counts = {sum(text is not None for text in texts) for texts in zip(*streams)}
+        counts = {sum(text is not None for text in texts) for texts in zip(*streams, strict=True)}
         self.num_refs = counts.pop() if len(counts) == 1 else -1 if streams else 0
         return streams
 
@@ -237,22 +237,27 @@ class ContextMetric(Metric):
             [self.last_result] = results = self._score(self._corpora([hypotheses], self._cache_references(references)))
             self._announced(results, [""])
             return self.last_result.rows
-        if self._ref_cache is None:
-            raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
+        kept = self._kept_references()
         key = digest(hypotheses)
         if key not in self._results:
             pending = {key: hypotheses}
             for system in self._context.systems:
                 if (other := digest(system)) not in self._results:
                     pending.setdefault(other, system)
-            results = self._score(self._corpora(list(pending.values()), self._ref_cache))
+            results = self._score(self._corpora(list(pending.values()), kept))
             names = {digest(system): getattr(system, "name", "") for system in self._context.systems}
             self._announced(results, [names.get(each, "") for each in pending])
-            self._results.update(zip(pending, results))
+            self._results.update(zip(pending, results, strict=True))
         self.last_result = self._results[key]
         return self.last_result.rows
 
-    _extract_corpus_statistics.checks_finite = True  # by _announced
+    _extract_corpus_statistics.__dict__["checks_finite"] = True  # by _announced
+
+    def _kept_references(self) -> list[Stream]:
+        """The constructor's references; raises InputError where there are none."""
+        if self._ref_cache is None:
+            raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
+        return self._ref_cache
 
     def _corpora(self, systems: Sequence[Sequence[str]], references: Sequence[Stream]) -> list[Corpus]:
         """The systems' hypotheses with what the metric reads beside them; says so where a model may not read them."""
@@ -273,7 +278,7 @@ class ContextMetric(Metric):
         metric, several = self.NAME.lower(), len(results) > 1
         names = [name or f"system {number}" for number, name in enumerate(names, 1)]
         said: dict[tuple[str, str], list[str]] = {}
-        for name, result in zip(names, results):
+        for name, result in zip(names, results, strict=True):
             check_finite(metric, result.rows, name if several else "", self._context.engine.dtype)
             if not any(map(self._is_scored, result.rows)):
                 where = f"{name}: " if several else ""
@@ -291,7 +296,7 @@ class ContextMetric(Metric):
 
     def segment_scores(
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None = None
-    ) -> list[ContextScore]:
+    ) -> list[Score]:
         """Each segment's own score with the corpus around it, as sacrebleu --sentence-level prints it.
 
         Takes what corpus_score takes. A segment that nothing scored has NaN.
@@ -308,10 +313,10 @@ class ContextMetric(Metric):
         travelling = replace(self._context, systems=(), roundtrips=None, pseudo_references=None, info_references=None)
         return {**self.__dict__, "_context": travelling}
 
-    def _aggregate_and_compute(self, stats: Sequence[Row]) -> ContextScore:
-        return self._compute_score_from_stats([math.fsum(column) for column in zip(*stats)])
+    def _aggregate_and_compute(self, stats: Sequence[Row]) -> Score:
+        return self._compute_score_from_stats([math.fsum(column) for column in zip(*stats, strict=True)])
 
-    def _compute_score_from_stats(self, stats: Row) -> ContextScore:
+    def _compute_score_from_stats(self, stats: Row) -> Score:
         total, weight = float(stats[0]), float(stats[1])
         return self._SCORE_TYPE(self.title, 100 * total / weight if weight > 0 else math.nan)
 

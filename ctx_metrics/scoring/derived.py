@@ -3,14 +3,15 @@
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus
 from ..run.context import Stream
 from .base import ContextMetric, ContextScore, Row, SystemResult
+from .scores import ByOrders
 from .segment_counts import counted_result
 
 
@@ -22,8 +23,8 @@ class Texts(NamedTuple):
 
     hypotheses: Sequence[str]
     references: Sequence[Sequence[str | None]]
-    counts: dict[str, Any] = {}
-    notices: list[str] = []
+    counts: Mapping[str, Any] = {}
+    notices: Sequence[str] = ()
     group: Hashable = None
 
 
@@ -56,22 +57,22 @@ class DerivedMetric(ContextMetric):
     @property
     def effective_order(self) -> bool:
         """BLEU's setting for single sentences, where the inner metric is BLEU."""
-        return self.inner.effective_order
+        return cast(ByOrders, self.inner).effective_order
 
     @effective_order.setter
     def effective_order(self, value: bool) -> None:
         self.inner = copy.copy(self.inner)
-        self.inner.effective_order = value
+        cast(ByOrders, self.inner).effective_order = value
         self.settings = {**self.settings, "eff": "yes" if value else "no"}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         texts = [self._texts(corpus) for corpus in corpora]
-        results: list[SystemResult | None] = [None] * len(texts)
+        found: dict[int, SystemResult] = {}
         for group in dict.fromkeys(each.group for each in texts):
             members = [number for number, each in enumerate(texts) if each.group == group]
-            for number, result in zip(members, self._of_inner([texts[number] for number in members])):
-                results[number] = result
-        for each, result in zip(texts, results):
+            found.update(zip(members, self._of_inner([texts[number] for number in members]), strict=True))
+        results = [found[number] for number in range(len(texts))]
+        for each, result in zip(texts, results, strict=True):
             result.counts = {**each.counts, **result.counts}
             result.of_texts = [*each.notices, *result.of_texts]
         return results
@@ -81,15 +82,15 @@ class DerivedMetric(ContextMetric):
         if isinstance(self.inner, ContextMetric):
             return self.inner._score(self.inner._corpora([each.hypotheses for each in texts], texts[0].references))
         references = texts[0].references
-        missing = [i for i, of_segment in enumerate(zip(*references)) if all(text is None for text in of_segment)]
+        of_segments = enumerate(zip(*references, strict=True))
+        missing = [i for i, of_segment in of_segments if all(text is None for text in of_segment)]
         there = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
-        inner = copy.copy(self.inner)  # keeps the references' n-grams from one system to the next
-        inner._ref_cache = inner._cache_references([[stream[i] for i in there] for stream in references])
+        inner = with_references(self.inner, references, there)
         results = []
         for each in texts:
             found = inner._extract_corpus_statistics([each.hypotheses[i] for i in there], None) if there else []
             rows: list[Row] = [[0.0] * (len(found[0]) + 1 if found else 1) for _ in each.hypotheses]
-            for i, row in zip(there, found):
+            for i, row in zip(there, found, strict=True):
                 rows[i] = [*row, 1.0]
             results.append(counted_result(rows, empty=[], unreferenced=missing))
         return results
@@ -100,7 +101,7 @@ class DerivedMetric(ContextMetric):
     def _aggregate_and_compute(self, stats: Sequence[Row]) -> Score:
         if isinstance(self.inner, ContextMetric):
             return super()._aggregate_and_compute(stats)
-        return self._compute_score_from_stats([sum(column) for column in zip(*stats)])
+        return self._compute_score_from_stats([sum(column) for column in zip(*stats, strict=True)])
 
     def _compute_score_from_stats(self, stats: Row) -> Score:
         if isinstance(self.inner, ContextMetric):
@@ -110,6 +111,15 @@ class DerivedMetric(ContextMetric):
         score = self.inner._compute_score_from_stats(stats[:-1])
         score.name, score.score = self.NAME, float(score.score)
         return score
+
+
+def with_references(metric: Metric, references: Sequence[Stream], segments: Sequence[int]) -> Metric:
+    """A copy of a metric of sacrebleu, which keeps these segments' references and their n-grams from system to system."""
+    metric = copy.copy(metric)
+    metric._ref_cache = metric._cache_references(
+        [[stream[i] for i in segments] for stream in references]  # type: ignore[misc]  # it takes None for a gap
+    )
+    return metric
 
 
 def inner_settings(inner: Metric) -> dict[str, Any]:

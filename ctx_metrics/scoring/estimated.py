@@ -1,5 +1,6 @@
 """What `comet`, `slide` and the learned metrics share: scoring with an estimator of quality."""
 
+import argparse
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -91,7 +92,7 @@ class EstimatorMetric(ContextMetric):
         return score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
 
 
-def add_reading_arguments(group, name: str) -> None:
+def add_reading_arguments(group: argparse._ArgumentGroup, name: str) -> None:
     """The flags --NAME-on-long and --NAME-multiref."""
     group.add_argument(
         f"--{name}-on-long",

@@ -44,6 +44,7 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     say_few_documents(len(ranges))
     if not isinstance(metric, ByDocument):
         metric.__class__ = _by_document(type(metric))
+    assert isinstance(metric, ByDocument)
     metric.document_ranges = ranges
     return metric
 
@@ -71,8 +72,8 @@ class Documents(list):
 class DocumentRows(list):
     """A statistics row for each document, the sum of its segments' rows; `segments` holds those."""
 
-    def __init__(self, rows: Sequence[Sequence[float]], ranges: Sequence[tuple[int, int]]):
-        super().__init__([_total(column) for column in zip(*rows[start:end])] for start, end in ranges)
+    def __init__(self, rows: list[list[float]], ranges: Sequence[tuple[int, int]]):
+        super().__init__([_total(column) for column in zip(*rows[start:end], strict=True)] for start, end in ranges)
         self.segments = rows
 
 
@@ -80,7 +81,7 @@ def _total(column: Sequence[float]) -> float:
     return sum(column) if all(isinstance(value, int) for value in column) else math.fsum(column)
 
 
-class ByDocument:
+class ByDocument(Metric):
     """Goes before a metric's class: a system given as Documents has a row for each document, any other as before.
 
     The score is still computed from the segments' rows, so it is the same to the last bit.
@@ -115,17 +116,18 @@ class ByDocument:
         rows = super()._extract_corpus_statistics(hypotheses.segments, references)
         return DocumentRows(rows, self.document_ranges)
 
-    def _aggregate_and_compute(self, stats: Sequence) -> Any:
-        return super()._aggregate_and_compute(stats.segments if isinstance(stats, DocumentRows) else stats)
+    def _aggregate_and_compute(self, stats: list[list[Any]]) -> Any:
+        rows = stats.segments if isinstance(stats, DocumentRows) else stats
+        return super()._aggregate_and_compute(rows)  # type: ignore[safe-super]  # the metric's own, which comes next
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         # this class is made on the fly, so pickle, which takes metrics to the workers of -j, must be told how
         own = type(self).__mro__[2]
         return _blank, (own,), self.__getstate__() if hasattr(self, "__getstate__") else self.__dict__
 
 
 @functools.cache
-def _by_document(cls: type) -> type:
+def _by_document(cls: type) -> type[Metric]:
     return types.new_class(
         cls.__name__, (ByDocument, cls), exec_body=lambda names: names.update(__module__=cls.__module__)
     )
@@ -149,8 +151,8 @@ class DocumentPairedTest(PairedTest):
         named_systems: list[tuple[str, Sequence[str]]],
         metrics: Mapping[str, Metric],
         references: Sequence[Sequence[str]] | None,
-        *args,
-        **options,
+        *args: Any,
+        **options: Any,
     ):
         found = [metric.document_ranges if isinstance(metric, ByDocument) else None for metric in metrics.values()]
         if any(ranges != found[0] for ranges in found):
@@ -165,5 +167,5 @@ class DocumentPairedTest(PairedTest):
         for name, results in scores.items():
             if any(isinstance(found, Result) and math.isnan(found.mean or 0) for found in results):
                 notice(f"{name}: some resamples hold no scored document, so there are no intervals and no p-values")
-                scores[name] = [Result(found.score) for found in results]
+                scores[name] = [Result(found.score) for found in results if isinstance(found, Result)]
         return signatures, scores

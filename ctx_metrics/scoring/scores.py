@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from sacrebleu.metrics.base import Metric
 
@@ -12,6 +12,12 @@ from ..run.finite import check_finite
 
 if TYPE_CHECKING:
     from .base import SystemResult
+
+
+class ByOrders(Protocol):
+    """A metric that can be told to take the n-gram orders that a text has, as BLEU can."""
+
+    effective_order: bool
 
 
 class Scores(NamedTuple):
@@ -63,7 +69,7 @@ def all_scores(
     return found
 
 
-def _of_rows(metric: Metric, rows: Sequence, documents: Sequence[tuple[int, int]]) -> Scores:
+def _of_rows(metric: Metric, rows: list[list[float]], documents: Sequence[tuple[int, int]]) -> Scores:
     part, whole = of_parts(metric), metric._aggregate_and_compute(rows)
     return Scores(
         [float(part._aggregate_and_compute([row]).score) for row in rows],
@@ -80,7 +86,7 @@ def of_parts(metric: Metric) -> Metric:
     if getattr(metric, "effective_order", True):
         return metric
     part = copy.copy(metric)
-    part.effective_order = True
+    cast(ByOrders, part).effective_order = True
     return part
 
 
@@ -95,4 +101,5 @@ def shown(score: float | None) -> str:
 
 def score_lines(systems: Sequence[str], of_systems: Sequence[Sequence[float]]) -> str:
     """The lines `system<TAB>score` of a score file of mt-metrics-eval, system after system."""
-    return "".join(f"{name}\t{shown(score)}\n" for name, of_system in zip(systems, of_systems) for score in of_system)
+    each = zip(systems, of_systems, strict=True)
+    return "".join(f"{name}\t{shown(score)}\n" for name, of_system in each for score in of_system)

@@ -1,6 +1,5 @@
 """The mean over segments of a sacrebleu metric's sentence scores, in place of its corpus score."""
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import Corpus
 from ..run.context import Stream
 from .base import ContextMetric, SystemResult
-from .derived import inner_settings
+from .derived import inner_settings, with_references
 from .segment_counts import counted_result
 
 
@@ -40,17 +39,16 @@ class SegmentMean(ContextMetric):
         results: list[SystemResult] = []
         metric: Metric | None = None
         for number, corpus in enumerate(corpora):
-            texts = [[text for text in of_segment if text is not None] for of_segment in zip(*corpus.references)]
+            texts = [
+                [text for text in of_segment if text is not None] for of_segment in zip(*corpus.references, strict=True)
+            ]
             texts = texts or [[] for _ in corpus.hypotheses]
             there = [i for i, of_segment in enumerate(texts) if of_segment]
             if metric is None or corpus.references != corpora[number - 1].references:
-                metric = copy.copy(self.metric)  # keeps the references' n-grams from one system to the next
-                metric._ref_cache = metric._cache_references(
-                    [[stream[i] for i in there] for stream in corpus.references]
-                )
+                metric = with_references(self.metric, corpus.references, there)
             rows, empty = [[0.0, 0.0] for _ in texts], []
             found = metric._extract_corpus_statistics([corpus.hypotheses[i] for i in there], None) if there else []
-            for i, statistics in zip(there, found):
+            for i, statistics in zip(there, found, strict=True):
                 if corpus.hypotheses[i].strip() and any(text.strip() for text in texts[i]):
                     rows[i] = [metric._aggregate_and_compute([statistics]).score / 100, 1.0]
                 else:

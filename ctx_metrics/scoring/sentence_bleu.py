@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sacrebleu.metrics import BLEU
@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..run.context import Stream
 from .base import ContextMetric, SystemResult
 from .segment_counts import counted_result
+from .tokenization import Words
 
 MAX_ORDER = 4
 
@@ -53,32 +54,16 @@ class SentenceBLEU(ContextMetric):
     ):
         super().__init__(references, systems=systems, **context)
         self.tokenize, self.lowercase = tokenize, lowercase
-        self._tokenizer = self._loaded_tokenizer()
+        if tokenize not in BLEU.TOKENIZERS:
+            names = ", ".join(BLEU.TOKENIZERS)
+            raise InputError(f"{self.NAME.lower()}: unknown tokenizer {tokenize!r}; take one of {names}")
+        self._tokens = Words(self.NAME.lower(), tokenize, lowercase)
         self.settings = {
             "case": "lc" if lowercase else "mixed",
             "eff": "no",
-            "tok": self._tokenizer.signature(),
+            "tok": self._tokens.signature(),
             "smooth": "moses",
         }
-
-    def __getstate__(self) -> dict:
-        # some tokenizers wrap what cannot be pickled
-        return {**super().__getstate__(), "_tokenizer": None}
-
-    def _loaded_tokenizer(self) -> Callable[[str], str]:
-        if self.tokenize not in BLEU.TOKENIZERS:
-            names = ", ".join(BLEU.TOKENIZERS)
-            raise InputError(f"{self.NAME.lower()}: unknown tokenizer {self.tokenize!r}; take one of {names}")
-        try:
-            return BLEU(tokenize=self.tokenize).tokenizer
-        except Exception as error:  # they raise anything where their library or their model cannot be had
-            why = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(f"{self.NAME.lower()}: the tokenizer {self.tokenize} cannot be loaded: {why}") from error
-
-    def _tokens(self, text: str) -> list[str]:
-        if self._tokenizer is None:
-            self._tokenizer = self._loaded_tokenizer()
-        return self._tokenizer((text.lower() if self.lowercase else text).rstrip()).split()
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         known: dict[tuple[str, ...], PooledReferences] = {}
@@ -88,7 +73,7 @@ class SentenceBLEU(ContextMetric):
         """Rows and counts of one system; `known` keeps the references' n-grams for the next one."""
         rows, empty, unreferenced = [], [], []
         for i, hypothesis in enumerate(corpus.hypotheses):
-            references = tuple(stream[i] for stream in corpus.references if stream[i] is not None)
+            references = tuple(text for stream in corpus.references if (text := stream[i]) is not None)
             if not references:
                 unreferenced.append(i)
                 rows.append([0.0, 0.0])
@@ -135,7 +120,7 @@ def pooled_references(references: Sequence[Sequence[str]]) -> PooledReferences:
     """
     most: list[dict[tuple[str, ...], int]] = [{} for _ in range(MAX_ORDER)]
     for reference in references:
-        for pooled, found in zip(most, _ngrams(reference)):
+        for pooled, found in zip(most, _ngrams(reference), strict=True):
             for ngram, count in found.items():
                 if count > pooled.get(ngram, 0):
                     pooled[ngram] = count
@@ -148,7 +133,7 @@ def _bleu(tokens: Sequence[str], references: PooledReferences) -> float:
     if not length:
         return 0.0 if closest else 1.0
     log = 0.0
-    for order, (found, most) in enumerate(zip(_ngrams(tokens), references.ngrams), 1):
+    for order, (found, most) in enumerate(zip(_ngrams(tokens), references.ngrams, strict=True), 1):
         matched = sum(min(count, most[ngram]) for ngram, count in found.items() if ngram in most)
         log += math.log((matched + 1) / (max(0, length - order + 1) + 1))
     return math.exp(log / MAX_ORDER + min(0.0, 1 - closest / length))
@@ -156,4 +141,6 @@ def _bleu(tokens: Sequence[str], references: PooledReferences) -> float:
 
 def _ngrams(tokens: Sequence[str]) -> list[Counter]:
     """Counts of the n-grams of each order."""
-    return [Counter(zip(*(tokens[start:] for start in range(order)))) for order in range(1, MAX_ORDER + 1)]
+    return [
+        Counter(zip(*(tokens[start:] for start in range(order)), strict=False)) for order in range(1, MAX_ORDER + 1)
+    ]

@@ -7,8 +7,8 @@ from ..corpus import Corpus
 from ..errors import InputError
 from ..language import guard_english
 from ..run.context import Capabilities, Stream
-from .base import ContextMetric, SystemResult, best_reference
-from .segment_counts import counted_result
+from .base import ContextMetric, SystemResult
+from .segment_counts import results_of_pairs
 
 
 class SentenceCosine(ContextMetric):
@@ -66,30 +66,9 @@ class SentenceCosine(ContextMetric):
         }
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        first, name = corpora[0], self.NAME.lower()
-        places = [
-            (system, i, stream[i])
-            for i in range(len(first))
-            for system, corpus in enumerate(corpora)
-            for stream in corpus.references
-            if stream[i] is not None
-        ]
-        pairs = [(corpora[system].hypotheses[i], reference) for system, i, reference in places]
-        found: list[list[list]] = [[[] for _ in corpus.hypotheses] for corpus in corpora]
-        for (system, i, _), result in zip(places, self.encoder.cosines(pairs, name)):
-            found[system][i].append(result)
-        return [self._system_result(segments) for segments in found]
-
-    def _system_result(self, segments: list[list]) -> SystemResult:
-        """Rows and counts of one system from the results of each segment against each of its references."""
-        rows = []
-        for results in segments:
-            value = best_reference([result.value or 0.0 for result in results], self.multiref)
-            rows.append([0.0, 0.0] if value is None else [value, 1.0])
-        return counted_result(
-            rows,
-            empty=[i for i, results in enumerate(segments) if results and all(any(r.empty) for r in results)],
-            unreferenced=[i for i, results in enumerate(segments) if not results],
-            truncated=[i for i, results in enumerate(segments) if any(any(r.cut) for r in results)],
-            max_length=self.encoder.max_tokens,
+        return results_of_pairs(
+            corpora,
+            lambda pairs: self.encoder.cosines(pairs, self.NAME.lower()),
+            self.multiref,
+            self.encoder.max_tokens,
         )

@@ -1,21 +1,24 @@
 """Metrics that match the tokens of two texts by the hidden states of an encoder."""
 
+import argparse
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from ..corpus import Corpus
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import notice
 from ..run.context import Capabilities, Stream
-from .base import ContextMetric, SystemResult, best_reference
-from .segment_counts import counted_result
+from .base import ContextMetric, SystemResult
+from .segment_counts import results_of_pairs
 
 if TYPE_CHECKING:
-    from ..engine.pairs import EncodedText
+    import torch
 
-Layers = Union[int, str, Sequence[int], None]
+    from ..engine.pairs import EncodedText, PairResult
+
+Layers = int | str | Sequence[int]
 Matching = Callable[["EncodedText", "EncodedText"], float]
 
 
@@ -42,7 +45,7 @@ class TokenMatchingMetric(ContextMetric):
         self,
         references: Sequence[Stream] | None,
         model: str | None,
-        layers: Layers,
+        layers: Layers | None,
         embedded_layers: str,
         max_length: int | None,
         multiref: str,
@@ -90,7 +93,7 @@ class TokenMatchingMetric(ContextMetric):
         """A text as the tokenizer is given it."""
         return text
 
-    def _states(self, text: "EncodedText"):
+    def _states(self, text: "EncodedText") -> "torch.Tensor":
         """The states of all tokens, also the special ones at both ends: [tokens, width of the mixes together]."""
         import torch
 
@@ -99,35 +102,13 @@ class TokenMatchingMetric(ContextMetric):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         from ..engine.pairs import map_pairs, one_by_one
 
-        first, name = corpora[0], self.NAME.lower()
-        places, pairs = [], []
-        for i in range(len(first)):
-            for references in first.references:
-                if references[i] is not None:
-                    for system, corpus in enumerate(corpora):
-                        places.append((system, i))
-                        pairs.append((self._as_read(corpus.hypotheses[i]), self._as_read(references[i])))
-        found: list[list[list]] = [[[] for _ in corpus.hypotheses] for corpus in corpora]
-        matching = one_by_one(self._matching(first.references))
-        for (system, i), result in zip(
-            places, map_pairs(self.encoder, pairs, self.mixes, matching, self.max_length, name)
-        ):
-            found[system][i].append(result)
-        return [self._system_result(segments) for segments in found]
+        matching, name = one_by_one(self._matching(corpora[0].references)), self.NAME.lower()
 
-    def _system_result(self, segments: list[list]) -> SystemResult:
-        """Rows and counts of one system from the results of each segment against each of its references."""
-        rows = []
-        for results in segments:
-            value = best_reference([result.value or 0.0 for result in results], self.multiref)
-            rows.append([0.0, 0.0] if value is None else [value, 1.0])
-        return counted_result(
-            rows,
-            truncated=[i for i, results in enumerate(segments) if any(any(r.cut) for r in results)],
-            empty=[i for i, results in enumerate(segments) if results and all(any(r.empty) for r in results)],
-            unreferenced=[i for i, results in enumerate(segments) if not results],
-            max_length=self.max_length,
-        )
+        def matched(pairs: Sequence[tuple[str, str]]) -> "list[PairResult[float]]":
+            read = [(self._as_read(hypothesis), self._as_read(reference)) for hypothesis, reference in pairs]
+            return map_pairs(self.encoder, read, self.mixes, matching, self.max_length, name)
+
+        return results_of_pairs(corpora, matched, self.multiref, self.max_length)
 
 
 def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[int, ...]]:
@@ -148,15 +129,9 @@ def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[i
         if depth < 3:
             raise InputError(f"{name}: concat_last4 needs four hidden layers, and this encoder has {depth + 1}")
         return [(number,) for number in range(depth - 3, depth + 1)]
+    given = [layers] if isinstance(layers, int) else layers
     try:
-        numbers = sorted(
-            {
-                int(n)
-                for n in (
-                    layers.split(",") if isinstance(layers, str) else [layers] if isinstance(layers, int) else layers
-                )
-            }
-        )
+        numbers = sorted({int(number) for number in (given.split(",") if isinstance(given, str) else given)})
     except ValueError:
         raise InputError(
             f"{name}: layers {layers!r} is no layer number, no list such as 3,4,5, and neither mean nor concat_last4"
@@ -177,7 +152,9 @@ def paper_language(target_lang: str | None, name: str, flag: str) -> str:
     return target_lang.lower().replace("_", "-").split("-")[0]
 
 
-def add_encoder_arguments(group, name: str, flag: str, paper: str, default_layers: str) -> None:
+def add_encoder_arguments(
+    group: argparse._ArgumentGroup, name: str, flag: str, paper: str, default_layers: str
+) -> None:
     """The flags FLAG-model and FLAG-layers, parsed into NAME_model and NAME_layers.
 
     paper             what the model "paper" is, in words
@@ -201,7 +178,7 @@ def add_encoder_arguments(group, name: str, flag: str, paper: str, default_layer
     )
 
 
-def add_text_arguments(group, name: str) -> None:
+def add_text_arguments(group: argparse._ArgumentGroup, name: str) -> None:
     """The flags --NAME-max-length and --NAME-multiref."""
     group.add_argument(
         f"--{name}-max-length",

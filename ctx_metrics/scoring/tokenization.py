@@ -1,5 +1,7 @@
 """The choice of a tokenizer, for metrics that are made of BLEU or take its tokenizers."""
 
+import argparse
+
 from sacrebleu.metrics import BLEU
 
 from ..errors import InputError
@@ -27,7 +29,7 @@ class Words:
             why = " ".join(str(error).split()) or type(error).__name__
             raise InputError(f"{metric}: the tokenizer {tokenizer} cannot be loaded: {why}") from error
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return Words, self._settings
 
     def __call__(self, text: str) -> list[str]:
@@ -51,7 +53,7 @@ def tokenizer_for(tokenize: str | None, language: str | None) -> str:
     return tokenize or BLEU._TOKENIZER_MAP.get((language or "").replace("_", "-").split("-")[0], BLEU.TOKENIZER_DEFAULT)
 
 
-def add_tokenize_argument(group, name: str, chosen_by: str) -> None:
+def add_tokenize_argument(group: argparse._ArgumentGroup, name: str, chosen_by: str) -> None:
     """The flag --NAME-tokenize."""
     group.add_argument(
         f"--{name}-tokenize",
@@ -61,13 +63,13 @@ def add_tokenize_argument(group, name: str, chosen_by: str) -> None:
     )
 
 
-def add_tokenization_arguments(group, name: str, chosen_by: str) -> None:
+def add_tokenization_arguments(group: argparse._ArgumentGroup, name: str, chosen_by: str) -> None:
     """The flags --NAME-tokenize and --NAME-lowercase."""
     add_tokenize_argument(group, name, chosen_by)
     group.add_argument(f"--{name}-lowercase", action="store_true", help="Ignore case.")
 
 
-def add_chrf_arguments(group, name: str) -> None:
+def add_chrf_arguments(group: argparse._ArgumentGroup, name: str) -> None:
     """The flags --NAME-char-order, --NAME-word-order and --NAME-beta."""
     for flag, default, words in (
         ("char-order", 6, "Longest character n-grams"),

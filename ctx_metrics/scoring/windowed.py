@@ -7,6 +7,7 @@ from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Estimate, Estimator, Example
 from ..notices import counted, place
+from ..run.context import Stream
 from ..windows import Window, credit
 from .base import ScoredWindow, SystemResult, best_reference
 
@@ -20,10 +21,10 @@ def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example
     The window's sentences are joined by one space on every side, whatever the language (paper, section 3).
     """
 
-    def joined(stream: Sequence[str] | None) -> str | None:
-        return None if stream is None else " ".join(stream[window.start : window.end])
+    def joined(stream: Stream) -> str:
+        return " ".join(line for line in stream[window.start : window.end] if line is not None)
 
-    source = joined(corpus.sources) if "src" in inputs else None
+    source = joined(corpus.sources) if corpus.sources is not None and "src" in inputs else None
     hypothesis = joined(corpus.hypotheses)
     if "ref" not in inputs:
         return [Example(hypothesis, None, source)]
@@ -56,7 +57,7 @@ def score_windows(
     found = estimate_windows(metric, estimator, corpora, windows, on_long, examples_of)
     return [
         system_result(estimator, len(corpus), of_system, estimates, multiref)
-        for corpus, of_system, estimates in zip(corpora, windows, found)
+        for corpus, of_system, estimates in zip(corpora, windows, found, strict=True)
     ]
 
 
@@ -87,14 +88,14 @@ def estimate_windows(
     unit = unit_of(windows)
     apart = not estimator.shares_texts and sum(map(len, windows)) > READ_TOGETHER
     found: list[list[Sequence[Estimate]]] = [[] for _ in windows]
-    for together in [[system] for system in systems] if apart else [systems]:
+    for together in [[system] for system in systems] if apart else [list(systems)]:
         owners, sizes, flat = [], [], []
         for system, _, own in examples(together):
             owners.append(system)
             sizes.append(len(own))
             flat += own
         estimates = iter(estimator.estimate(flat, metric, unit))
-        for system, size in zip(owners, sizes):
+        for system, size in zip(owners, sizes, strict=True):
             found[system].append(tuple(islice(estimates, size)))
     return found
 
@@ -145,12 +146,12 @@ def system_result(
     estimator: Estimator, length: int, windows: Sequence[Window], found: Sequence[Sequence[Estimate]], multiref: str
 ) -> SystemResult:
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
-    rated = [value is not None for value in values]
-    rows = credit(list(compress(windows, rated)), list(compress(values, rated)), length)
+    rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
+    rows = credit([window for window, _ in rated], [value for _, value in rated], length)
     unit = unit_of([windows])
-    scored = ("is scored as it is", "are scored as they are")
+    scored = ["is scored as it is", "are scored as they are"]
     if estimator.empty_value is not None:
-        scored = tuple(f"{verb} {100 * estimator.empty_value:.4g}" for verb in ("scores", "score"))
+        scored = [f"{verb} {100 * estimator.empty_value:.4g}" for verb in ("scores", "score")]
     empty = [f"{read_texts(estimator.inputs)} and {what}" for what in scored]
     kinds = {
         "truncated": [k for k, estimates in enumerate(found) if any(e.cut for e in estimates)],
@@ -171,5 +172,5 @@ def system_result(
             where = ("segment " if unit == "segment" else "from segment ") + place([windows[k].start for k in which])
             notices.append(f"{counted(len(which), *words[kind])} ({where})")
     best = [max(estimates, key=lambda e: e.value, default=None) for estimates in found]
-    seen = [ScoredWindow(*each) for each in zip(windows, values, best)]
+    seen = [ScoredWindow(*each) for each in zip(windows, values, best, strict=True)]
     return SystemResult(rows, {kind: len(which) for kind, which in kinds.items()}, notices, seen)

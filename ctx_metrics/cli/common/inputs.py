@@ -85,7 +85,7 @@ def read_inputs(args: Namespace) -> Inputs:
     if inputs.context.doc_ids is None and "document" in args.levels:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
     if not args.no_text_checks:
-        check_context(inputs.context)
+        check_streams(streams)
     return inputs
 
 
@@ -104,9 +104,9 @@ def _unescape(streams: dict[str, list[Segments]]) -> None:
         streams[role] = [next(unescaped) for _ in streams[role]]
 
 
-def check_context(context: Context) -> None:
-    """Print what looks odd in the texts of a context that inputs_of made."""
-    check_texts(context.systems, context.references, context.sources)
+def check_streams(streams: dict[str, list[Segments]]) -> None:
+    """Print what looks odd in texts, which are given by role as inputs_of takes them."""
+    check_texts(streams["mt"], streams.get("ref", []), *streams.get("src", []))
 
 
 def inputs_of(
@@ -195,12 +195,12 @@ def _add_test_set(streams: dict[str, list[Segments]], names: str, pair: str) -> 
         ) from error
     if len({len(paths) for paths in of_sets}) > 1:
         raise InputError(f"-d: the test sets {names} have different numbers of references")
-    for k, paths in enumerate(zip(*of_sets), 1):
+    for k, paths in enumerate(zip(*of_sets, strict=True), 1):
         lines = [line for path in paths for line in read_lines(path)]
         streams.setdefault("ref", []).append(named(lines, f"reference {k} of {names}"))
-    for role, lines in others.items():
-        if lines is not None:
-            streams[role] = [named(lines, f"{role} of {names}")]
+    for role, found in others.items():
+        if found is not None:
+            streams[role] = [named(found, f"{role} of {names}")]
 
 
 def _add_columns(streams: dict[str, list[Segments]], columns: list[Column] | None, encoding: str) -> list[str]:
@@ -226,7 +226,7 @@ def _add_columns(streams: dict[str, list[Segments]], columns: list[Column] | Non
             roles = ",".join(column.role for column in columns)
             raise InputError(f"{STDIN}, line {number}: {found}, but {len(columns)} are expected ({roles})")
     given = {role: of_role[0].name for role, of_role in streams.items()}
-    for number, (column, cells) in enumerate(zip(columns, zip(*rows)), 1):
+    for number, (column, cells) in enumerate(zip(columns, zip(*rows, strict=True), strict=True), 1):
         if column.role in given:
             raise InputError(
                 f"{STDIN} has a column {column.role}, but {given[column.role]} is given too; leave one out"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tabulate import tabulate
+from tabulate import tabulate  # type: ignore[import-untyped]
 
 from ...errors import InputError
 from ...writing import write_whole
@@ -102,7 +102,7 @@ def write(text: str, path: str | None) -> None:
 def _by_place(of_metrics: Sequence[list[Record]], level: str) -> list[Record]:
     """The records of a level, all metrics' scores of one segment, document or system side by side."""
     levels = [[record for record in records if record.level == level] for records in of_metrics]
-    return [record for records in zip(*levels) for record in records]
+    return [record for records in zip(*levels, strict=True) for record in records]
 
 
 def _tables(reports: dict[str, MetricReport], records: list[Record], scale: int, decimals: int | None) -> str:

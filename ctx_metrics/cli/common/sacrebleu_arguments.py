@@ -2,12 +2,13 @@
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
+from typing import Any
 
 from sacrebleu.metrics import BLEU
 
 YES = {"action": "store_true"}
 ORDER = {"type": int, "metavar": "N"}
-FLAGS = {
+FLAGS: dict[str, dict[str, dict[str, Any]]] = {
     "bleu": {
         "--tokenize": {
             "choices": [*BLEU.TOKENIZERS],

@@ -37,7 +37,7 @@ def run(args: Namespace) -> int:
         found = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
         reports = {
             name: scoring.report(name, metric, of_metric, read.names, context.doc_ids, args)
-            for (name, metric), of_metric in zip(metrics.items(), found)
+            for (name, metric), of_metric in zip(metrics.items(), found, strict=True)
         }
         text = output.render(reports, args.format, args.width, args.scale)
         signatures = [(report.title, report.signature) for report in reports.values()]

@@ -1,7 +1,7 @@
 """The flags of `ctx-metrics score`."""
 
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Sequence
 from os.path import expanduser
 
@@ -129,7 +129,7 @@ def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
                 setattr(args, dest, args.model)
 
 
-def _add_inputs(group) -> None:
+def _add_inputs(group: _ArgumentGroup) -> None:
     group.add_argument("-s", "--source", nargs=1, type=expanduser, metavar="FILE", help="Source segments, one a line.")
     group.add_argument(
         "-t",
@@ -199,7 +199,7 @@ def _add_inputs(group) -> None:
     group.add_argument("--sacrebleu_dataset", type=dataset, dest="dataset", default=SUPPRESS, help=SUPPRESS)
 
 
-def _add_metrics(group, table: MetricTable) -> None:
+def _add_metrics(group: _ArgumentGroup, table: MetricTable) -> None:
     names = [name.lower() for name in table]
     group.add_argument(
         "-m",
@@ -223,7 +223,7 @@ def _add_metrics(group, table: MetricTable) -> None:
     )
 
 
-def _add_output(group) -> None:
+def _add_output(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--format",
         choices=FORMATS,

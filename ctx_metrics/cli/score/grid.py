@@ -17,9 +17,10 @@ def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, s
     from ...metrics.slide_grid import slide_grid
 
     metric = build_metrics(inputs, args)["slide"]
+    assert isinstance(metric, SLIDE)
     if inputs.context.doc_ids is None:
         notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
-    grid = slide_grid(metric, inputs.context.systems, inputs.context.references, args.slide_grid)
+    grid = slide_grid(metric, inputs.context.systems, inputs.context.references or [], args.slide_grid)
     scores = {
         (name, window, stride): float(values[k]) * args.scale / 100
         for k, name in enumerate(inputs.names)
@@ -33,7 +34,7 @@ def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, s
         rows = [[*place, score] for place, score in scores.items()]
         return tsv(COLUMNS, rows, decimals_of("tsv", args.width, args.scale)), of_all
     objects = [
-        {**dict(zip(COLUMNS, (*place, score))), "signature": _signature(metric, args.scale, *place[1:])}
+        {**dict(zip(COLUMNS, (*place, score), strict=True)), "signature": _signature(metric, args.scale, *place[1:])}
         for place, score in scores.items()
     ]
     return as_json(objects, args.format, args.width), of_all

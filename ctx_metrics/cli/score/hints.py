@@ -14,8 +14,10 @@ COMET_SCORE = {
     "--print_cache_info": "--print_cache_info: not needed",
 }
 OF_BOTH = {"--ctx-names": "--names", "--ctx-no-text-checks": "--no-text-checks"}
-SACREBLEU = ("--paired-", "--confidence", "--ctx-seg-scores", "--slide-output", "--ctx-resample")  # how they begin
-SACREBLEU += ("--bleu-", "--chrf-", "--ter-", "--sentence-level", "--score-only", "--test-set")
+SACREBLEU = (  # how they begin
+    *("--paired-", "--confidence", "--ctx-seg-scores", "--slide-output", "--ctx-resample"),
+    *("--bleu-", "--chrf-", "--ter-", "--sentence-level", "--score-only", "--test-set"),
+)
 
 
 def hints(words: Sequence[str]) -> str:

@@ -55,10 +55,10 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
     """
     context = _with_round_trips(inputs.context, args)
     chosen = [(args.table[name.upper()], _settings(name, args)) for name in args.metrics]
-    for name, (cls, _) in zip(args.metrics, chosen):
+    for name, (cls, _) in zip(args.metrics, chosen, strict=True):
         if not context.references and not issubclass(cls, ContextMetric):
             raise InputError(f"{name}: needs a reference: give -r FILE")
-    metrics = dict(zip(args.metrics, build_all(chosen, context)))
+    metrics = dict(zip(args.metrics, build_all(chosen, context), strict=True))
     read = {name: capabilities(metric) for name, metric in metrics.items()}
     for name, can in read.items():
         if not context.references and can.references and not can.estimator:  # an estimator says so itself
@@ -91,16 +91,16 @@ def report(
     """One metric's scores of all systems, by name, on the levels that are asked for."""
     records = []
     signature = printed_signature(metric, args.scale)
-    starts = [start for start, _ in document_ranges(doc_ids or [])]
-    for system, of_system in zip(systems, found):
+    documents = [doc_ids[start] for start, _ in document_ranges(doc_ids)] if doc_ids else []
+    for system, of_system in zip(systems, found, strict=True):
         result = of_system.result
         if "segment" in args.levels:
-            details = _details(result, args.scale) if result else {}
+            of_segments = _details(result, args.scale) if result else {}
             for i, value in enumerate(of_system.segments):
                 document, value = doc_ids[i] if doc_ids else None, value * args.scale / 100
-                records.append(Record("segment", system, document, i + 1, name, value, details.get(i, {})))
-        for start, value in zip(starts, of_system.documents):
-            records.append(Record("document", system, doc_ids[start], None, name, value * args.scale / 100))
+                records.append(Record("segment", system, document, i + 1, name, value, of_segments.get(i, {})))
+        for document, value in zip(documents, of_system.documents, strict=False):  # there are none unless asked for
+            records.append(Record("document", system, document, None, name, value * args.scale / 100))
         if "system" in args.levels:
             details = {"signature": signature, **({"counts": result.counts} if result else {})}
             records.append(Record("system", system, None, None, name, of_system.system * args.scale / 100, details))

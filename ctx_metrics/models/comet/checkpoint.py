@@ -58,20 +58,21 @@ class CometCheckpoint:
         self.model, self.file, self.root = model, file, root
         self._hashing = _Hashing(file)
         loaded = load_file(file)
+        self._converted: dict | None = None
         if file.name == WEIGHTS_FILE:
-            described = read_comet_config(root)
+            self._converted = described = read_comet_config(root)
             self.hyperparameters = checked_hyperparameters(described["hyperparameters"], root / CONFIG_FILE)
             with opening(root / CONFIG_FILE, "describes no encoder; convert the checkpoint again"):
                 encoder = dict(described["encoder"])
             self.config, self.folder = checked_config(encoder, root), root
-            tensors, self._converted = loaded, described
+            tensors = loaded
         else:
             self.hyperparameters = lightning_hyperparameters(loaded, file, root)
             self.folder = _encoder_folder(root, self.hyperparameters)
             self.config = read_config(self.folder)
             if self.hyperparameters.encoder_model == "MiniLM" and not (self.folder / "tokenizer.json").exists():
                 self.folder = hub_folder("xlm-roberta-base", TOKENIZER)[1]  # whose tokenizer MiniLM shares
-            tensors, self._converted = loaded["state_dict"], None
+            tensors = loaded["state_dict"]
         self._side_hashes = self._hash_side_files()
         self._tensors: Mapping[str, torch.Tensor] | None = tensors
         _check_config(self.hyperparameters, self.config, self.folder)
@@ -103,29 +104,32 @@ class CometCheckpoint:
 
     def weights(self) -> EncoderTensors:
         """The encoder's tensors by their bare names, mapped from the file; read again after release()."""
-        if self.file.name == WEIGHTS_FILE:
-            tensors: Mapping = SafeTensors(self.file)
-        else:
-            tensors = load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
+        tensors = self._read()
         places = {
             name.removeprefix(_ENCODER): (tensors, name, self.file) for name in tensors if name.startswith(_ENCODER)
         }
         return EncoderTensors(places, self.config)
+
+    def _read(self) -> Mapping[str, torch.Tensor]:
+        if self.file.name == WEIGHTS_FILE:
+            return SafeTensors(self.file)
+        return load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
 
     def release(self) -> None:
         """Let go of the mapped file once the network holds what it needs."""
         self._tensors = None
 
     def all_tensors(self) -> dict[str, torch.Tensor]:
-        """Every tensor of the checkpoint, as it is there."""
-        return dict(self._tensors)
+        """Every tensor of the checkpoint, in the shape and dtype that it has there."""
+        return dict(self._read())
 
 
 class _Hashing:
     """A file's sha256, computed beside the loading."""
 
     def __init__(self, file: Path):
-        self._file, self._result = file, None
+        self._file = file
+        self._result: str | ModelError
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import torch
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from ...engine.opening import opening, shown
 from ...errors import ModelError
@@ -65,7 +65,7 @@ _LISTS = ("input_segments", "error_labels")
 class _PlainLoader(yaml.SafeLoader):
     """Plain YAML without merge keys, a few of which can stand for any amount of data."""
 
-    def flatten_mapping(self, node):
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
             raise yaml.constructor.ConstructorError(None, None, "it holds a merge key (<<)", node.start_mark)
 

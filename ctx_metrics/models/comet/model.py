@@ -20,13 +20,14 @@ import torch
 import torch.nn.functional as F
 
 from ...engine.encoder import TextEncoder
+from ...engine.forward import ReadoutKey
 from ...engine.loaded import LoadedModels
 from ...engine.options import EngineOptions
 from ...engine.readout import PooledMix, TokenLabels
 from ...engine.store import States
 from ...engine.tokenizer import TokenIds
 from ...errors import ModelError
-from ..estimator import Estimate, Estimator, Example
+from ..estimator import ErrorSpan, Estimate, Estimator, Example
 from .checkpoint import CometCheckpoint, open_comet, place_of
 from .hyperparameters import SEPARATORS, Hyperparameters, activation
 from .spans import decode_spans, mqm_score
@@ -43,6 +44,7 @@ class CometEstimator(Estimator):
 
     english_only = False
     empty_value = None
+    readouts: list[ReadoutKey]
 
     def __init__(self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str):
         self.hyperparameters: Hyperparameters = checkpoint.hyperparameters
@@ -72,10 +74,6 @@ class CometEstimator(Estimator):
         """Estimates from what was read of each example's sequences; `cut` and `empty` are set by the caller."""
 
     @abstractmethod
-    def _texts(self, example: Example) -> list[str]:
-        """The texts of an example that the model reads."""
-
-    @abstractmethod
     def _work(self, examples: Sequence[Example]) -> int:
         """How many sequences have to be encoded for distinct examples."""
 
@@ -87,20 +85,13 @@ class CometEstimator(Estimator):
                 flat = [sequence for of_example in sequences for sequence in of_example]
                 read = iter(self.encoder.encode(flat, self.readouts))
                 states = [[next(read) for _ in of_example] for of_example in sequences]
-                for example, of_example, estimate in zip(block, sequences, self._values(block, sequences, states)):
+                estimates = self._values(block, sequences, states)
+                for example, of_example, estimate in zip(block, sequences, estimates, strict=True):
                     found[example] = estimate._replace(
                         cut=any(sequence.cut > 0 for sequence in of_example),
-                        empty=any(not text.strip() for text in self._texts(example)),
+                        empty=any(not text.strip() for text in example.texts(self.inputs)),
                     )
         return [found[example] for example in examples]
-
-    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
-        return [any(sequence.cut for sequence in of_example) for of_example in self._sequences(examples)]
-
-    def token_counts(self, examples: Sequence[Example]) -> list[int]:
-        texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
-        counts = {text: ids.content + ids.cut for text, ids in zip(texts, self.encoder.tokenizer(texts))}
-        return [sum(counts[text] for text in self._texts(example)) for example in examples]
 
     def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], list[list[TokenIds]]]]:
         """Blocks of examples with their token sequences; the next block is tokenised while one is being encoded."""
@@ -115,10 +106,6 @@ class CometEstimator(Estimator):
                 if number + 1 < len(blocks):
                     pending = ahead.submit(self._sequences, blocks[number + 1])
                 yield block, sequences
-
-    def _tokenized(self, examples: Sequence[Example]) -> dict[str, TokenIds]:
-        texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
-        return dict(zip(texts, self.encoder.tokenizer(texts, self.max_content)))
 
 
 class RegressionEstimator(CometEstimator):
@@ -147,19 +134,14 @@ class RegressionEstimator(CometEstimator):
 
     @property
     def separator(self) -> str:
-        """The token that joins sentences of context, as it is written into a text."""
         return self.encoder.tokenizer.separator_token
 
-    def _texts(self, example: Example) -> list[str]:
-        texts = [example.hypothesis, example.source]
-        return texts if self.inputs == "mt+src" else [*texts, example.reference]
-
     def _work(self, examples: Sequence[Example]) -> int:
-        return len({text for example in examples for text in self._texts(example)})
+        return len({text for example in examples for text in example.texts(self.inputs)})
 
     def _sequences(self, examples: Sequence[Example]) -> list[list[TokenIds]]:
-        tokens = self._tokenized(examples)
-        return [[tokens[text] for text in self._texts(example)] for example in examples]
+        tokens = self._tokenized(examples, self.max_content)
+        return [[tokens[text] for text in example.texts(self.inputs)] for example in examples]
 
     def _values(
         self, examples: Sequence[Example], sequences: list[list[TokenIds]], states: list[list[States]]
@@ -216,22 +198,18 @@ class UnifiedEstimator(CometEstimator):
     def special_tokens(self) -> int:
         return 2 + self.separators * (len(self.inputs.split("+")) - 1)
 
-    def _texts(self, example: Example) -> list[str]:
-        texts = {"mt": example.hypothesis, "src": example.source, "ref": example.reference}
-        return [texts[name] for name in self.inputs.split("+")]
+    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
+        return [any(sequence.cut for sequence in of_example) for of_example in self._sequences(examples)]
 
     def _work(self, examples: Sequence[Example]) -> int:
         return len(examples) * len(self.combinations)
 
     def _sequences(self, examples: Sequence[Example]) -> list[list[TokenIds]]:
-        tokens = self._tokenized(examples)
-        sequences = []
-        for example in examples:
-            of = {"mt": example.hypothesis, "src": example.source, "ref": example.reference}
-            sequences.append(
-                [self._joined([tokens[of[name]] for name in names.split("+")]) for names in self.combinations]
-            )
-        return sequences
+        tokens = self._tokenized(examples, self.max_content)
+        return [
+            [self._joined([tokens[text] for text in example.texts(names)]) for names in self.combinations]
+            for example in examples
+        ]
 
     def _joined(self, texts: list[TokenIds]) -> TokenIds:
         """<s> mt </s></s> src </s></s> ref </s>, cut at the end to the encoder's positions; BERT has one separator.
@@ -258,26 +236,27 @@ class UnifiedEstimator(CometEstimator):
             flat = self.head(rows.to(self.encoder.device))
             step = len(self.combinations)
             values += [flat[i : i + step] for i in range(0, len(flat), step)]
-        spans = [None] * len(examples)
+        spans: Sequence[list[ErrorSpan] | None] = [None] * len(examples)
         if self.labels is not None:
             logits = [[read[self.labels] for read in of_example] for of_example in states]
             hypotheses = [example.hypothesis for example in examples]
             labels = self.hyperparameters.error_labels
             spans = decode_spans(hypotheses, logits, sequences, labels, self.encoder.tokenizer, self.max_content)
-        return [self._estimate(of_example, marked) for of_example, marked in zip(values, spans)]
+        return [self._estimate(of_example, marked) for of_example, marked in zip(values, spans, strict=True)]
 
-    def _estimate(self, values: list[float], spans: list | None) -> Estimate:
+    def _estimate(self, values: list[float], spans: list[ErrorSpan] | None) -> Estimate:
         """The estimate from the regression on each combination of inputs and the error spans."""
         names = [PARTS[combination] for combination in self.combinations]
-        if not self.xcomet:
-            parts = dict(zip(names, values)) if len(values) > 1 else {}
+        if spans is None or not self.xcomet:
+            parts = dict(zip(names, values, strict=True)) if len(values) > 1 else {}
             return Estimate(math.fsum(values) / len(values), False, False, parts, spans)
         mqm = mqm_score(spans)
         weights = XCOMET_WEIGHTS[:3] if len(values) > 1 else [sum(XCOMET_WEIGHTS[:3])]
-        value = math.fsum(weight * min(value, 1.0) for weight, value in zip(weights, values)) + XCOMET_WEIGHTS[3] * mqm
+        regressed = math.fsum(weight * min(value, 1.0) for weight, value in zip(weights, values, strict=True))
+        value = regressed + XCOMET_WEIGHTS[3] * mqm
         if len(values) == 1:  # unbabel-comet reports the lone regression as it enters the sum
             values = [min(values[0], 1.0)]
-        return Estimate(value, False, False, {**dict(zip(names, values)), "mqm": mqm}, spans)
+        return Estimate(value, False, False, {**dict(zip(names, values, strict=True)), "mqm": mqm}, spans)
 
 
 class FeedForward:
@@ -298,7 +277,7 @@ class FeedForward:
 
     def check(self, width: int) -> None:
         """Raise ModelError, naming the tensor, unless the layers fit one another, `width` inputs and one output."""
-        for number, (weight, bias) in zip(self.numbers, self.layers):
+        for number, (weight, bias) in zip(self.numbers, self.layers, strict=True):
             outputs = 1 if number == self.numbers[-1] else bias.numel()
             if tuple(weight.shape) != (outputs, width) or tuple(bias.shape) != (outputs,):
                 name = f"estimator.ff.{number}"
@@ -331,7 +310,7 @@ def pooled_mix(checkpoint: CometCheckpoint, pad: int | None, separator: int | No
 
 
 def sparsemax(scores: torch.Tensor) -> torch.Tensor:
-    """The point of the probability simplex nearest to scores [n]; many of its entries are exactly 0 (Martins 2016).
+    """The point of the probability simplex nearest to scores, fp32 [n]; many of its entries are exactly 0 (Martins 2016).
 
     >>> sparsemax(torch.tensor([1.0, 0.8, -1.0]))
     tensor([0.6000, 0.4000, 0.0000])
@@ -348,7 +327,13 @@ def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
     return f"{name} takes the inputs {' or '.join(choices)}, not {asked} (--comet-inputs, --slide-inputs)"
 
 
-_encoders: LoadedModels[TextEncoder] = LoadedModels()
+class CometEncoder(TextEncoder):
+    """The encoder of a COMET checkpoint, of which its estimators read more."""
+
+    checkpoint: CometCheckpoint
+
+
+_encoders: LoadedModels[CometEncoder] = LoadedModels()
 
 
 def load_comet(
@@ -359,8 +344,8 @@ def load_comet(
     Takes what open_comet takes, and inputs, spans (UnifiedEstimator) and context (RegressionEstimator).
     Raises ModelError for a checkpoint that cannot be used, or not in that way.
     """
-    encoder = _encoders.get((place_of(name), options), lambda: TextEncoder(open_comet(name), options))
-    checkpoint: CometCheckpoint = encoder.checkpoint
+    encoder = _encoders.get((place_of(name), options), lambda: CometEncoder(open_comet(name), options))
+    checkpoint = encoder.checkpoint
     if checkpoint.hyperparameters.unified:
         if context:
             raise ModelError(
@@ -369,7 +354,7 @@ def load_comet(
         estimator: CometEstimator = UnifiedEstimator(checkpoint, encoder, options.dtype, inputs, spans)
     else:
         estimator = RegressionEstimator(checkpoint, encoder, options.dtype, context)
-        if inputs not in (None, estimator.inputs):
+        if inputs is not None and inputs != estimator.inputs:
             raise ModelError(wrong_inputs(checkpoint.model.name, [estimator.inputs], inputs))
         if spans:
             raise ModelError(

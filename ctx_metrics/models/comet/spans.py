@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from ...engine.tokenizer import TextTokenizer, TokenIds
@@ -23,7 +24,7 @@ def decode_spans(
 ) -> list[list[ErrorSpan]]:
     """The error spans of each hypothesis.
 
-    logits       of each example's sequences, [tokens, 1 + labels] each; label 0 means no error
+    logits       of each example's sequences, fp32 [tokens, 1 + labels] each; label 0 means no error
     sequences    the token sequences, which begin with the hypothesis
     labels       severities, in the order of the logits from 1 on
 
@@ -34,17 +35,21 @@ def decode_spans(
     all_offsets = tokenizer.offsets(hypotheses, max_content)
     return [
         _spans(offsets, of_example, of_tokens[0].ids, labels, tokenizer)
-        for offsets, of_example, of_tokens in zip(all_offsets, logits, sequences)
+        for offsets, of_example, of_tokens in zip(all_offsets, logits, sequences, strict=True)
     ]
 
 
 def _spans(
-    offsets, logits: Sequence[torch.Tensor], ids, labels: Sequence[str], tokenizer: TextTokenizer
+    offsets: Sequence[tuple[int, int]],
+    logits: Sequence[torch.Tensor],
+    ids: np.ndarray,
+    labels: Sequence[str],
+    tokenizer: TextTokenizer,
 ) -> list[ErrorSpan]:
     length = min(len(offsets), *(len(of_sequence) for of_sequence in logits))
     each = [of_sequence[:length].softmax(1) for of_sequence in logits]
     if len(each) > 1:
-        each = [weight * probabilities for weight, probabilities in zip(LABEL_WEIGHTS, each)]
+        each = [weight * probabilities for weight, probabilities in zip(LABEL_WEIGHTS, each, strict=True)]
     confidence, label = torch.stack(each).sum(0).max(1)
     spans: list[ErrorSpan] = []
     begin = None

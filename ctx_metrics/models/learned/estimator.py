@@ -52,7 +52,7 @@ class BiLSTMStates(Readout):
         self.layers, self.network, self.sha256 = tuple(layers), network, sha256
         self.weights = network.mix.coefficients().tolist()
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, BiLSTMStates) and (other.sha256, other.layers) == (self.sha256, self.layers)
 
     def __hash__(self) -> int:
@@ -73,26 +73,27 @@ class BiLSTMStates(Readout):
 class _BiLSTMStates(Accumulator):
     def __init__(self, readout: BiLSTMStates, packed: PackedTokens):
         self.readout, self.packed = readout, packed
-        self.mixed: torch.Tensor | None = None
+        self.mixed: torch.Tensor  # from the first of the layers on
 
-    def add(self, number, hidden, first_only):
+    def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number in self.readout.layers:
             states = hidden[: self.packed.total].float()
             weight = self.readout.weights[self.readout.layers.index(number)]
-            self.mixed = states * weight if self.mixed is None else self.mixed.add_(states, alpha=weight)
+            first = number == min(self.readout.layers)
+            self.mixed = states * weight if first else self.mixed.add_(states, alpha=weight)
 
-    def result(self):
+    def result(self) -> list[torch.Tensor]:
         lengths = [length - 2 for length in self.packed.lengths]
         network = self.readout.network
         found = [self.mixed.new_zeros(0, 2 * network.shape.hidden).cpu()] * len(lengths)
         full = [i for i, length in enumerate(lengths) if length > 0]
         if full:
             content = np.zeros(self.packed.total, bool)
-            for start, length in zip(self.packed.starts.tolist(), lengths):
+            for start, length in zip(self.packed.starts.tolist(), lengths, strict=True):
                 content[start + 1 : start + 1 + length] = True
             mixed = self.mixed[torch.from_numpy(content).to(self.mixed.device)]
             states = network.contextual(mixed, [lengths[i] for i in full]).cpu()
-            for i, of_text in zip(full, states):
+            for i, of_text in zip(full, states, strict=True):
                 found[i] = of_text[: lengths[i]]
         return found
 
@@ -104,6 +105,8 @@ class LearnedEstimator(Estimator):
     tokens makes the value that of the worst judgement in training.
     """
 
+    empty_value: float
+
     def __init__(self, folder: Path, options: EngineOptions, name: str | None = None):
         config = read_config(folder)
         self.kind = kind_of(config)
@@ -114,7 +117,7 @@ class LearnedEstimator(Estimator):
             )
         check_fields(folder, config, FIELDS)
         check_values(folder, config)
-        network = make_network(folder, config)
+        network = make_network(folder, self.kind, config)
         sha256 = checked_weights(folder, config)
         load_weights(folder, network)
         encoder = encoder_of(folder, config)
@@ -132,26 +135,13 @@ class LearnedEstimator(Estimator):
         self.dtype, self.limit = options.dtype, f"{self.max_length} tokens a text"
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = SEGMENT) -> list[Estimate]:
-        pairs = [self._texts(example) for example in examples]
+        pairs = [(text, partner) for text, partner in (example.texts(self.inputs) for example in examples)]
         results = map_pairs(self.encoder, pairs, [self.readout], self._values, self.max_length, label, unit)
         return [Estimate(self.empty_value if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
-
-    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
-        texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
-        cut = {text: ids.cut > 0 for text, ids in zip(texts, self.encoder.tokenizer(texts, self.max_length))}
-        return [any(cut[text] for text in self._texts(example)) for example in examples]
-
-    def token_counts(self, examples: Sequence[Example]) -> list[int]:
-        texts = list(dict.fromkeys(text for example in examples for text in self._texts(example)))
-        counts = {text: ids.content + ids.cut for text, ids in zip(texts, self.encoder.tokenizer(texts))}
-        return [sum(counts[text] for text in self._texts(example)) for example in examples]
 
     @property
     def special_tokens(self) -> int:
         return 4  # two around each of the texts
-
-    def _texts(self, example: Example) -> tuple[str, str]:
-        return example.hypothesis, example.source if "src" in self.inputs else example.reference
 
     @torch.inference_mode()
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
@@ -162,10 +152,10 @@ class LearnedEstimator(Estimator):
         for begin in range(0, len(order), PAIRS_A_BATCH):
             batch = order[begin : begin + PAIRS_A_BATCH]
             sides = []
-            for of_side in zip(*(states[i] for i in batch)):
-                sides.append(pad_sequence(of_side, batch_first=True).to(self.encoder.device))
+            for of_side in zip(*(states[i] for i in batch), strict=True):
+                sides.append(pad_sequence(list(of_side), batch_first=True).to(self.encoder.device))
                 sides.append(token_mask([len(each) for each in of_side], self.encoder.device))
-            for i, value in zip(batch, self.network.compare(*sides).tolist()):
+            for i, value in zip(batch, self.network.compare(*sides).tolist(), strict=True):
                 values[i] = value
         return values
 
@@ -183,7 +173,7 @@ def check_values(folder: Path, config: dict) -> None:
             )
 
 
-def make_network(folder: Path, config: dict) -> LearnedNetwork:
+def make_network(folder: Path, kind: str, config: dict) -> LearnedNetwork:
     """The network that a config.json describes, without weights; raises ModelError for sizes that cannot be."""
     given, known = config["network"], [field.name for field in fields(Shape)]
     if problem := [name for name in known if name not in given] or [name for name in given if name not in known]:
@@ -193,7 +183,7 @@ def make_network(folder: Path, config: dict) -> LearnedNetwork:
         said = repr(given[bad[0]])[:40]
         raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {said}, no size; copy the folder again")
     with described(folder):
-        return NETWORKS[kind_of(config)](Shape(**given))
+        return NETWORKS[kind](Shape(**given))
 
 
 def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:
@@ -204,7 +194,7 @@ def load_learned(kind: str, name: str | None, options: EngineOptions) -> Learned
     """
     if name == "":
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
-    if name in (None, "embedded"):
+    if name is None or name == "embedded":
         return LearnedEstimator(EMBEDDED_FOLDER.parent / kind, options)
     folder, repo = Path(os.path.expanduser(name)), None
     if not folder.is_dir():

@@ -2,11 +2,13 @@
 
 They read frozen contextual embeddings of two texts, the hypothesis and its partner (the reference, or the source), each
 encoded by itself. The texts of a batch stand one after another, without padding; where padding is made, it is masked.
+States and scores are of the network's dtype, fp32 unless somebody changes it; masks are bool.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -88,12 +90,12 @@ class LearnedNetwork(nn.Module):
         states = self.contextual(mixed, [*hypothesis_lengths, *partner_lengths]).split(texts)
         sides = [
             (of_side[:, : max(lengths)], token_mask(lengths, of_side.device))
-            for of_side, lengths in zip(states, (hypothesis_lengths, partner_lengths))
+            for of_side, lengths in zip(states, (hypothesis_lengths, partner_lengths), strict=True)
         ]
         return self.compare(*sides[0], *sides[1])
 
-    def outputs(self, *inputs) -> list[torch.Tensor]:
-        """The predictions that training fits to human scores: the score alone."""
+    def outputs(self, *inputs: Any) -> list[torch.Tensor]:
+        """The predictions that training fits to human scores: of what `forward` takes the score alone, [texts]."""
         return [self(*inputs)]
 
     def contextual(self, mixed: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
@@ -137,7 +139,9 @@ class BiLSTM(LearnedNetwork):
     def __init__(self, shape: Shape):
         super().__init__(shape, 4 * pooled_width(shape))
 
-    def compare(self, hypothesis, hypothesis_mask, partner, partner_mask):
+    def compare(
+        self, hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
+    ) -> torch.Tensor:
         v_t, v_r = (
             torch.cat(self._pooled(states, mask)[::-1], 1)
             for states, mask in ((hypothesis, hypothesis_mask), (partner, partner_mask))
@@ -155,10 +159,13 @@ class BiLSTMAttention(LearnedNetwork):
     def __init__(self, shape: Shape):
         super().__init__(shape, 4 * pooled_width(shape))
 
-    def compare(self, hypothesis, hypothesis_mask, partner, partner_mask):
+    def compare(
+        self, hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
+    ) -> torch.Tensor:
         of_hypothesis, of_partner = attended(hypothesis, hypothesis_mask, partner, partner_mask)
         compared = []
-        for t, r in zip(self._pooled(of_hypothesis, hypothesis_mask), self._pooled(of_partner, partner_mask)):
+        sides = self._pooled(of_hypothesis, hypothesis_mask), self._pooled(of_partner, partner_mask)
+        for t, r in zip(*sides, strict=True):
             compared += [r, t, r - t, r * t]
         return self._regressed(compared)
 
@@ -175,7 +182,9 @@ class ESIM(LearnedNetwork):
         self.projection = linear(8 * shape.hidden, shape.projection)
         self.composer = bilstm(shape.projection, shape.hidden)
 
-    def compare(self, hypothesis, hypothesis_mask, partner, partner_mask):
+    def compare(
+        self, hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
+    ) -> torch.Tensor:
         of_hypothesis, of_partner = attended(hypothesis, hypothesis_mask, partner, partner_mask)
         compared = []
         for states, other, mask in (
@@ -189,7 +198,7 @@ class ESIM(LearnedNetwork):
         return self._regressed(compared)
 
 
-NETWORKS: dict[str, type[LearnedNetwork]] = {"bilstm": BiLSTM, "bilstmatt": BiLSTMAttention, "esim": ESIM}
+NETWORKS: dict[str, Callable[[Shape], LearnedNetwork]] = {"bilstm": BiLSTM, "bilstmatt": BiLSTMAttention, "esim": ESIM}
 
 
 def pooled_width(shape: Shape) -> int:
@@ -200,7 +209,8 @@ def pooled_width(shape: Shape) -> int:
 def attended(
     hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What each side's tokens attend to in the other, by dot products: tensors of the hypothesis's and the partner's shape.
+    """What each side's tokens attend to in the other, by dot products: the hypothesis's and the partner's, of the shapes of
+    their states [texts, tokens, width]; masks [texts, tokens].
 
     >>> t, r = torch.tensor([[[1.0], [0.0]]]), torch.tensor([[[2.0]]])
     >>> both = torch.ones(1, 2, dtype=torch.bool)
@@ -225,7 +235,7 @@ def token_mask(lengths: Sequence[int], device: torch.device | str = "cpu") -> to
 
 
 def run_bilstm(lstm: nn.LSTM, padded: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-    """A BiLSTM's states [texts, longest, 2 * hidden] over padded inputs, which it reads to each text's end only."""
+    """A BiLSTM's states [texts, longest, 2 * hidden] over padded inputs [texts, longest, width], read to each text's end."""
     packed = pack_padded_sequence(padded, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
     return pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
 

@@ -13,6 +13,7 @@ so that identical texts have the value 1, and 0 lies two standard deviations bel
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -45,17 +46,20 @@ HEAD_BATCH = 512
 class AlignmentBranch(nn.Module):
     """A: alignment features [n, features] to z [n]. Features are standardised by constants stored with the weights."""
 
+    mean: torch.Tensor
+    std: torch.Tensor
+
     def __init__(self, features: int, hidden: int, dropout: float = 0.0):
         super().__init__()
         self.register_buffer("mean", torch.zeros(features))
         self.register_buffer("std", torch.ones(features))
         self.linear = nn.Linear(features, 1)
         self.mlp = nn.Sequential(
-            nn.Linear(features, hidden), nn.Tanh(), nn.Dropout(dropout), nn.Linear(hidden, 1, bias=False)
+            nn.Linear(features, hidden), nn.Tanh(), nn.Dropout(dropout), last := nn.Linear(hidden, 1, bias=False)
         )
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
-        nn.init.normal_(self.mlp[-1].weight, 0, 0.01)
+        nn.init.normal_(last.weight, 0, 0.01)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         x = ((features - self.mean) / self.std).clamp(-6, 6)
@@ -73,10 +77,10 @@ class PooledBranch(nn.Module):
             nn.Linear(4 * width, hidden),
             nn.Tanh(),
             nn.Dropout(dropout),
-            nn.Linear(hidden, 1, bias=False),
+            last := nn.Linear(hidden, 1, bias=False),
         )
         self.bias = nn.Parameter(torch.ones(()))
-        nn.init.normal_(self.mlp[-1].weight, 0, 0.01)
+        nn.init.normal_(last.weight, 0, 0.01)
 
     def forward(self, hypothesis: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
         weights = self.mix.softmax(0)[:, None]
@@ -108,16 +112,16 @@ class RegressorNetwork(nn.Module):
         return (self.alignment(features) + self.pooled(hypothesis, reference)) / 2
 
     def standardise(self, features: torch.Tensor) -> None:
-        """Take the constants that standardise alignment features from those of the training rows, [n, features]."""
+        """Take the constants that standardise alignment features from those of the training rows, fp32 [n, features]."""
         self.alignment.mean.copy_(features.mean(0))
         self.alignment.std.copy_(features.std(0) + 1e-6)
 
     def outputs(self, features: torch.Tensor, hypothesis: torch.Tensor, reference: torch.Tensor) -> list[torch.Tensor]:
-        """The predictions that training fits to human scores: each branch's own, [n]."""
+        """The predictions that training fits to human scores: each branch's own, fp32 [n]."""
         return [self.alignment(features), self.pooled(hypothesis, reference)]
 
     def identical(self) -> torch.Tensor:
-        """z of two identical texts, whichever they are: every alignment feature is 1 there."""
+        """z, fp32 [], of two identical texts, whichever they are: every alignment feature is 1 there."""
         return (self.alignment(torch.ones_like(self.alignment.mean)[None])[0] + self.pooled.bias) / 2
 
 
@@ -145,7 +149,7 @@ def alignment_features(hypothesis: EncodedText, reference: EncodedText, layers: 
     cosine = F.cosine_similarity(hypothesis.states[last].mean(0), reference.states[last].mean(0), dim=0)
     of_layers = torch.stack([recall, precision, harmonic], 1).flatten().tolist()
     h_ids, r_ids = hypothesis.ids[1:-1].tolist(), reference.ids[1:-1].tolist()
-    h_pairs, r_pairs = (list(zip(ids, ids[1:])) or ids for ids in (h_ids, r_ids))
+    h_pairs, r_pairs = (list(pairwise(ids)) or ids for ids in (h_ids, r_ids))
     return [
         *of_layers,
         cosine.item(),
@@ -166,7 +170,7 @@ def overlap(items: Sequence, others: Sequence) -> float:
 
 
 def pooled_vectors(text: EncodedText, layers: Sequence[int]) -> torch.Tensor:
-    """Mean over all tokens, the specials included, of each layer, scaled to length sqrt(width): [layers, width]."""
+    """Mean over all tokens, the specials included, of each layer, scaled to length sqrt(width): fp32 [layers, width]."""
     means = torch.stack([text.states[layer,].mean(0) for layer in layers])
     return F.normalize(means, dim=1) * means.shape[1] ** 0.5
 
@@ -193,7 +197,7 @@ class PairFeatures:
 
 
 def network_inputs(pairs: Sequence[tuple]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Stack what PairFeatures gave for n pairs into the network's three tensors."""
+    """What PairFeatures gave for n pairs, stacked as the network reads it: see its forward."""
     return (
         torch.tensor([pair[0] for pair in pairs]),
         torch.stack([pair[1] for pair in pairs]),
@@ -230,20 +234,10 @@ class AlignmentRegressor(Estimator):
         self.limit = f"{self.max_length} tokens a text"
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
-        pairs = [(example.hypothesis, example.reference) for example in examples]
+        pairs = [(text, reference) for text, reference in (example.texts(self.inputs) for example in examples)]
         mixes = [(layer,) for layer in self.layers]
         results = map_pairs(self.encoder, pairs, mixes, self._values, label=label, unit=unit)
         return [Estimate(0.0 if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
-
-    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
-        texts = list(dict.fromkeys(text for example in examples for text in (example.hypothesis, example.reference)))
-        cut = {text: tokens.cut > 0 for text, tokens in zip(texts, self.encoder.tokenizer(texts))}
-        return [cut[example.hypothesis] or cut[example.reference] for example in examples]
-
-    def token_counts(self, examples: Sequence[Example]) -> list[int]:
-        texts = list(dict.fromkeys(text for example in examples for text in (example.hypothesis, example.reference)))
-        counts = {text: tokens.content + tokens.cut for text, tokens in zip(texts, self.encoder.tokenizer(texts))}
-        return [counts[example.hypothesis] + counts[example.reference] for example in examples]
 
     @property
     def special_tokens(self) -> int:

@@ -52,7 +52,7 @@ class Outputs:
     features: torch.Tensor
 
     def rows(self, rows: np.ndarray) -> "Outputs":
-        """Some of them, by their numbers."""
+        """Some of them, by their numbers: int64 [rows]."""
         return Outputs(self.terms[rows], self.features[rows])
 
 
@@ -85,7 +85,7 @@ class PairwiseNumbers(nn.Module):
             of_source
             if kept is None
             else project(of_source, self._number(f"mean_{k}"), self._number(f"components_{k}"))
-            for k, (of_source, (_, kept)) in enumerate(zip(vectors, self.sources))
+            for k, (of_source, (_, kept)) in enumerate(zip(vectors, self.sources, strict=True))
         ]
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
@@ -98,7 +98,7 @@ class PairwiseNumbers(nn.Module):
         return scale(features, self._number("feature_low"), self._number("feature_high"))
 
     def set(self, name: str, values: np.ndarray) -> None:
-        """Set a buffer, rounded to fp32 as the folder keeps it."""
+        """Set a buffer to values of its shape, rounded to fp32 as the folder keeps it."""
         getattr(self, name).copy_(torch.from_numpy(np.asarray(values, np.float32)))
 
     def _number(self, name: str) -> np.ndarray:
@@ -123,7 +123,7 @@ class PairwiseModel:
 
     def __init__(self, name: str | None = None, options: EngineOptions = EngineOptions()):
         revision, folder = None, EMBEDDED_FOLDER
-        if name not in (None, EMBEDDED):
+        if name is not None and name != EMBEDDED:
             folder = Path(os.path.expanduser(name))
             if not name or not folder.is_dir():
                 if "/" not in name:
@@ -150,7 +150,7 @@ class PairwiseModel:
         self.languages: list[str] | None = config["languages"]
         self.english_only = self.languages == ["en"]
         embedded = folder == EMBEDDED_FOLDER
-        shown = "embedded-pairwise" if embedded else folder.resolve().name if revision is None else name
+        shown = "embedded-pairwise" if embedded else name if name and revision else folder.resolve().name
         self.model = ResolvedModel(shown, folder, revision, sha256[:12])
         self.sentence_vectors: SentenceVectors | None = None
         if config["vectors"]:

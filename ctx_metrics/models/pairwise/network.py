@@ -91,7 +91,7 @@ class PairwiseNetwork(nn.Module):
         """
         if not self.shape.vectors:
             return vectors.new_zeros(len(vectors), 0)
-        weight = self.weight
+        weight: torch.Tensor = self.weight
         if self.has_groups:
             weight = (weight[TIED_PLACES,] if self.shape.tied else weight).reshape(-1, self.shape.vectors)
         return F.linear(vectors, weight)
@@ -119,7 +119,7 @@ class PairwiseNetwork(nn.Module):
         first_features: torch.Tensor,
         second_features: torch.Tensor,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """`logits` of (first, second) and those of (second, first), in each of which the text named first is to win."""
+        """`logits` [pairs] of (first, second), and of (second, first), in each of which the text named first is to win."""
         # The same shapes in both calls, so that a row is summed in the same order whichever text comes first.
         straight = self._scores(first_terms, second_terms, reference_terms, first_features, second_features)
         swapped = self._scores(second_terms, first_terms, reference_terms, second_features, first_features)
@@ -141,10 +141,17 @@ class PairwiseNetwork(nn.Module):
         terms = self.terms(first), self.terms(second), self.terms(reference)
         return self.logits(*terms, first_features, second_features)
 
-    def _scores(self, first, second, reference, first_features, second_features) -> torch.Tensor:
+    def _scores(
+        self,
+        first: torch.Tensor,
+        second: torch.Tensor,
+        reference: torch.Tensor,
+        first_features: torch.Tensor,
+        second_features: torch.Tensor,
+    ) -> torch.Tensor:
         """s(1, 2): what the network says before it is made antisymmetric."""
         if not self.has_groups:
-            total = self.output_bias
+            total: torch.Tensor = self.output_bias
             if self.shape.features:
                 total = torch.addmv(total, torch.cat((first_features, second_features), 1), self.output)
             if self.shape.vectors:
@@ -163,6 +170,8 @@ class PairwiseNetwork(nn.Module):
 def probability(logits: np.ndarray) -> np.ndarray:
     """1 / (1 + exp(-logits)) in float64, such that probability(-x) == 1 - probability(x) in every bit; NaN stays NaN.
 
+    logits    of any shape, which is the result's too
+
     For that, values are multiples of 2^-53: a probability below 1e-16 is 0.
 
     >>> probability(np.array([0.0, 2.0, -2.0])).round(4).tolist()
@@ -173,7 +182,7 @@ def probability(logits: np.ndarray) -> np.ndarray:
 
 
 def mean_probability(logits: np.ndarray, swapped: np.ndarray) -> np.ndarray:
-    """The mean of what both orders say of the first text's being better, (P(1, 2) + 1 - P(2, 1)) / 2, in float64.
+    """The mean of what both orders say of the first text's being better, (P(1, 2) + 1 - P(2, 1)) / 2: float64 [n].
 
     logits are of (first, second), swapped of (second, first). Exchanging the two gives 1 minus it in every bit.
 

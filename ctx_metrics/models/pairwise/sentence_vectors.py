@@ -6,7 +6,7 @@ What stands in for the syntactic and the averaged GloVe vectors of Guzman, Joty,
 import os
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from ...engine.options import EngineOptions
 from ...errors import InputError
 from .. import hub
 from ..word_vectors import VectorFile
+
+if TYPE_CHECKING:
+    from ...engine.encoder import TextEncoder
+    from ..sentence.encoder import SentenceVector
 
 FLAG = "--vectors"
 _ENCODER = re.compile(r"encoder(?:@(?P<layers>\d{1,9}(?:,\d{1,9})*))?(?::(?P<dimensions>\d{1,9}))?", re.ASCII)
@@ -61,9 +65,9 @@ def parse_source(text: str) -> VectorSource:
             raise InputError(f"{FLAG} {text}: it names a layer twice; name each once")
         return VectorSource("encoder", layers or None, None, _dimensions(text, match["dimensions"]))
     path, _colon, number = text.rpartition(":")
-    if os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number)):
-        path, number = text, None
-    source = VectorSource("words", None, path, _dimensions(text, number))
+    whole = os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number))
+    path = text if whole else path
+    source = VectorSource("words", None, path, _dimensions(text, None if whole else number))
     if not os.path.exists(path):
         raise InputError(f"{FLAG}: no file {path!r}; name {_FORMS}")
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
@@ -118,7 +122,7 @@ class SentenceVectors:
             self._encoder.require(self._readouts.values())
         self._files = {
             path: VectorFile(path, quiet or engine.quiet, unit=False, flag=FLAG)
-            for path in dict.fromkeys(source.path for source in self.sources if source.kind == "words")
+            for path in dict.fromkeys(source.path for source in self.sources if source.path is not None)
         }
 
     def signature(self) -> dict:
@@ -152,28 +156,21 @@ class SentenceVectors:
 
     def _encoded(self, texts: list[str], label: str, empty: np.ndarray) -> dict[tuple[int, ...] | None, np.ndarray]:
         """The vectors of each tuple of layers; sets `empty` where a text has no tokens."""
-        if self._encoder is None:
+        encoder = self._encoder
+        if encoder is None:
             return {}
-        vectors = {layers: np.zeros((len(texts), self._encoder.width), np.float32) for layers in self._readouts}
-        tokens = self._encoder.tokenizer(texts)
+        vectors = {layers: np.zeros((len(texts), encoder.width), np.float32) for layers in self._readouts}
+        tokens = encoder.tokenizer(texts)
         self.counts["truncated"] = sum(text.cut > 0 for text in tokens)
         full = np.array([text.content > 0 for text in tokens], bool)
         empty |= ~full
-        with self._encoder.progress(label, int(full.sum())):
-            for block in self._blocks(np.flatnonzero(full), [len(text.ids) for text in tokens]):
-                states = self._encoder.encode([tokens[row] for row in block], self._readouts.values())
-                for row, of_text in zip(block, states):
+        with encoder.progress(label, int(full.sum())):
+            for block in _blocks(encoder, np.flatnonzero(full), [len(text.ids) for text in tokens]):
+                states = encoder.encode([tokens[row] for row in block], self._readouts.values())
+                for row, of_text in zip(block, states, strict=True):
                     for layers, readout in self._readouts.items():
                         vectors[layers][row] = of_text[readout]
         return vectors
-
-    def _blocks(self, rows: np.ndarray, lengths: list[int]) -> list[np.ndarray]:
-        """Consecutive rows of texts of which all that metrics read takes at most the store's bound, or one text more."""
-        if not len(rows):
-            return []
-        bytes_a_token = 4 * self._encoder.width * self._encoder.required_mixes
-        used = np.cumsum(np.array(lengths, np.int64)[rows]) * bytes_a_token
-        return np.split(rows, np.flatnonzero(np.diff(used // max(1, self._encoder.store.limit))) + 1)
 
     def _of_words(self, file: VectorFile, texts: list[str], empty: np.ndarray) -> np.ndarray:
         """The vectors from a file; sets `empty` where a text has no tokens."""
@@ -188,7 +185,16 @@ class SentenceVectors:
         return vectors
 
 
-def _readout(layers: tuple[int, ...] | None, depth: int):
+def _blocks(encoder: "TextEncoder", rows: np.ndarray, lengths: list[int]) -> list[np.ndarray]:
+    """Consecutive rows of texts of which all that metrics read takes at most the store's bound, or one text more."""
+    if not len(rows):
+        return []
+    bytes_a_token = 4 * encoder.width * encoder.required_mixes
+    used = np.cumsum(np.array(lengths, np.int64)[rows]) * bytes_a_token
+    return np.split(rows, np.flatnonzero(np.diff(used // max(1, encoder.store.limit))) + 1)
+
+
+def _readout(layers: tuple[int, ...] | None, depth: int) -> "SentenceVector":
     """The mean over tokens of the mean of some layers (None: the last) of an encoder with `depth` layers."""
     from ..sentence.encoder import SentenceVector
 

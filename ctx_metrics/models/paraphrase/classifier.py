@@ -76,7 +76,7 @@ class ParaphraseClassifier:
         self._network: Network | None = None
         self._known: dict[Pair, float] = {}
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_network": None}
 
     def is_current(self) -> bool:
@@ -122,7 +122,7 @@ class ParaphraseClassifier:
         ) as bar:
             for batch in batches:
                 found = self._batch(network, [encodings[i] for i in batch])
-                self._known.update(zip((pairs[i] for i in batch), found))
+                self._known.update(zip((pairs[i] for i in batch), found, strict=True))
                 bar.update(len(batch))
 
     def _batch(self, network: Network, encodings: list[dict]) -> list[float]:
@@ -151,6 +151,7 @@ class ParaphraseClassifier:
     def _loaded(self) -> Network:
         if self._network is None:
             folder = self.resolved.folder
+            model: PreTrainedModel | PairClassifier
             if is_adapted(folder):
                 model, encoder = load_adapted(folder)
                 tokenizer = load_tokenizer(encoder)
@@ -160,7 +161,8 @@ class ParaphraseClassifier:
                 raise ModelError(f"{folder} has changed since it was opened; make the metric anew")
             limit = token_limit(tokenizer, model.config, self.max_length)
             say_label(self.resolved.name, model.config)
-            self._network = Network(tokenizer, model.to(self.device, self.dtype).eval(), limit)
+            model.to(self.device, self.dtype)  # type: ignore[arg-type]  # transformers' wrapper loses who `self` is
+            self._network = Network(tokenizer, model.eval(), limit)
         return self._network
 
 

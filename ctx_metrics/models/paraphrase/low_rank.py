@@ -34,7 +34,8 @@ def adapt(encoder: nn.Module, rank: int) -> int:
 
     Its pooler is left as it is. Returns the number of layers changed, 0 for an encoder without linear layers.
     """
-    pooler = set(encoder.pooler.parameters()) if getattr(encoder, "pooler", None) is not None else set()
+    found = getattr(encoder, "pooler", None)
+    pooler = set() if found is None else set(found.parameters())
     for parameter in encoder.parameters():
         parameter.requires_grad = parameter.dim() == 1 and parameter not in pooler
     changed = 0

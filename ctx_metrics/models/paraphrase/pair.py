@@ -42,7 +42,7 @@ class PairClassifier(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor
     ) -> "SequenceClassifierOutput":
-        """Logits [n, 2] of padded inputs [n, tokens]."""
+        """Logits [n, 2], of the head's dtype, of padded inputs, int64 [n, tokens]."""
         from transformers.modeling_outputs import SequenceClassifierOutput
 
         types = torch.zeros_like(token_type_ids)
@@ -58,7 +58,7 @@ class PairClassifier(nn.Module):
 
 
 def mean_direction(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The mean [n, d] of the states [n, tokens, d] where the mask [n, tokens] is 1, scaled to length 1.
+    """The mean [n, d] of fp32 states [n, tokens, d] where the mask [n, tokens] is 1, scaled to length 1.
 
     >>> mean_direction(torch.tensor([[[3.0, 0.0], [3.0, 8.0], [9.0, 9.0]]]), torch.tensor([[1, 1, 0]]))
     tensor([[0.6000, 0.8000]])

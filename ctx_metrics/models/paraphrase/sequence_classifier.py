@@ -15,7 +15,8 @@ from ...errors import ModelError
 from ...notices import notice
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import BatchEncoding, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
 Pair = tuple[str, str]
 _PARAPHRASE = re.compile(r"paraphras|equivalent|duplicate", re.IGNORECASE)
@@ -47,7 +48,9 @@ def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel
     return model.float()
 
 
-def load_with(auto_class: type, folder: Path, what: str, **more: Any) -> "tuple[PreTrainedModel, list[str]]":
+def load_with(
+    auto_class: "type[_BaseAutoModelClass]", folder: Path, what: str, **more: Any
+) -> "tuple[PreTrainedModel, list[str]]":
     """A checkpoint as one of transformers' automatic classes has it, and the names of the weights that it lacks.
 
     No code of it is run: PyTorch files are read under weights_only. Raises ModelError for what cannot be loaded.
@@ -91,8 +94,8 @@ def encode_pairs(
 
 def batch_of(
     tokenizer: "PreTrainedTokenizerBase", encodings: Sequence[dict[str, list[int]]], device: torch.device
-) -> dict[str, torch.Tensor]:
-    """The inputs of several pairs, padded to the longest, on a device."""
+) -> "BatchEncoding":
+    """The inputs of several pairs by their names, padded to the longest, on a device: each int64 [pairs, tokens]."""
     with silent():
         return tokenizer.pad(list(encodings), return_tensors="pt").to(device)
 
@@ -114,21 +117,25 @@ def paraphrase_label(config: "PretrainedConfig") -> int:
     >>> paraphrase_label(BertConfig(id2label={0: "is_duplicate", 1: "not_duplicate"})), paraphrase_label(BertConfig())
     (0, 1)
     """
-    names = {int(label): str(name) for label, name in config.id2label.items()}
+    names = _names(config)
     said = [label for label, name in names.items() if _PARAPHRASE.search(name) and not _NEGATED.search(name)]
     return said[0] if len(said) == 1 else 1
 
 
+def _names(config: "PretrainedConfig") -> dict[int, str]:
+    return {int(label): str(name) for label, name in (config.id2label or {}).items()}
+
+
 def say_label(name: str, config: "PretrainedConfig") -> None:
     """Say which label is taken for paraphrase, where neither name tells and both are more than numbers."""
-    labels = [str(config.id2label[label]) for label in sorted(config.id2label)]
+    labels = [name for _, name in sorted(_names(config).items())]
     telling = any(_PARAPHRASE.search(label) for label in labels) or all(map(_NUMBERED.fullmatch, labels))
     if config.num_labels == 2 and not telling:
         notice(f"{name}: its labels are {labels[0]!r} and {labels[1]!r}; {labels[1]!r} is taken for paraphrase")
 
 
 def probabilities(logits: torch.Tensor, config: "PretrainedConfig") -> torch.Tensor:
-    """P(paraphrase) [n] of logits [n, 1] by the sigmoid, or [n, 2] by the softmax.
+    """P(paraphrase), fp32 [n], of logits [n, 1] by the sigmoid, or [n, 2] by the softmax.
 
     >>> from transformers import BertConfig
     >>> probabilities(torch.tensor([[0.0, 0.0], [1.0, 4.0]]), BertConfig()).tolist()

@@ -70,7 +70,7 @@ class SentenceEncoder(ABC):
         return same_hashes(self._hashes, lambda: module_hashes(self.folder))
 
     @abstractmethod
-    def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult]:
+    def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
         """The cosine of each pair's two embeddings, a float in [-1, 1]; None where a side has no tokens.
 
         Every distinct text is encoded once. Raises ResourceError when the device has too little memory.
@@ -79,6 +79,8 @@ class SentenceEncoder(ABC):
 
 class PackedSentenceEncoder(SentenceEncoder):
     """A model that the packed engine computes; other metrics on the same encoder share its pass over the texts."""
+
+    max_tokens: int
 
     def __init__(self, folder: Path, layout: SentenceLayout, options: EngineOptions):
         super().__init__(folder)
@@ -96,12 +98,12 @@ class PackedSentenceEncoder(SentenceEncoder):
         check_widths(self.encoder.width, [layer for layer in self.head if isinstance(layer, Dense)])
         self.pooling = "+".join([layout.pooling, *(module.kind.lower() for module in layout.head)])
 
-    def cosines(self, pairs, label="encoding"):
+    def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
         return map_pairs(self.encoder, pairs, [self.readout], self._cosines, self.max_tokens - 2, label)
 
     @torch.inference_mode()
     def _cosines(self, pairs: Sequence[EncodedPair]) -> list[float]:
-        sides = [torch.stack([text.states[self.readout] for text in side]) for side in zip(*pairs)]
+        sides = [torch.stack([text.states[self.readout] for text in side]) for side in zip(*pairs, strict=True)]
         for layer in self.head:
             sides = [layer(side) for side in sides]
         return cosines(*sides).tolist()
@@ -156,22 +158,22 @@ class LibrarySentenceEncoder(SentenceEncoder):
             raise ModelError(f"{self.folder} has changed since it was opened; make the metric anew")
         return model.to(self.dtype).eval()
 
-    def cosines(self, pairs, label="encoding"):
+    def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
         if self.model is None:
             self.model = self._loaded()
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         empty, cut = self._odd(texts)
         kept = [text for text in texts if not empty[text]]
-        embedded = dict(zip(kept, self._embeddings(kept))) if kept else {}
+        embedded = dict(zip(kept, self._embeddings(kept), strict=True)) if kept else {}
         values: dict[tuple[str, str], float] = {}
         distinct = list(dict.fromkeys(pair for pair in pairs if not any(empty[text] for text in pair)))
         for start in range(0, len(distinct), 1024):
             some = distinct[start : start + 1024]
-            sides = [torch.stack([embedded[text] for text in side]) for side in zip(*some)]
-            values.update(zip(some, cosines(*sides).tolist()))
+            sides = [torch.stack([embedded[text] for text in side]) for side in zip(*some, strict=True)]
+            values.update(zip(some, cosines(*sides).tolist(), strict=True))
         return [
-            PairResult(values.get(pair), tuple(cut[text] for text in pair), tuple(empty[text] for text in pair))
-            for pair in pairs
+            PairResult(values.get((left, right)), (cut[left], cut[right]), (empty[left], empty[right]))
+            for left, right in pairs
         ]
 
     def _embeddings(self, texts: list[str]) -> torch.Tensor:
@@ -195,7 +197,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
             return {text: not text.strip() for text in texts}, dict.fromkeys(texts, False)
         ids = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
         most = (self.max_tokens or sys.maxsize) - tokenizer.num_special_tokens_to_add()
-        lengths = dict(zip(texts, map(len, ids)))
+        lengths = dict(zip(texts, map(len, ids), strict=True))
         return {text: not n for text, n in lengths.items()}, {text: n > most for text, n in lengths.items()}
 
 

@@ -23,7 +23,7 @@ _FLAGS = {
 }
 _PLAIN_TEXT = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
 # Settings of a Transformer module with the values that ask for nothing beyond the encoder's last layer.
-_USUAL = {
+_USUAL: dict[str, list[Any]] = {
     "do_lower_case": [False],
     "transformer_task": ["feature-extraction"],
     "module_output_name": ["token_embeddings"],
