@@ -12,7 +12,7 @@ from ctx_metrics.training.curve import pairwise_curve
 from ctx_metrics.training.pairwise.card import best_check, card, use
 from ctx_metrics.training.pairwise.learn import Architecture, Trained
 from ctx_metrics.training.pairwise.recipe import PairwiseRecipe
-from ctx_metrics.training.pairwise.trainer import Check
+from ctx_metrics.training.pairwise.task import Check
 
 CHECKS = [
     Check("logistic", 1, 0.7, 0.1),

@@ -7,7 +7,7 @@ from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.meta.plots import save
 from ctx_metrics.training.card import Source, card, table, use
 from ctx_metrics.training.curve import learning_curve
-from ctx_metrics.training.quality.trainer import Check
+from ctx_metrics.training.quality.task import Check
 
 CHECKS = [Check(10 * k, k, 300 * k, 1 / k, [0.1, 0.4, 0.35][k - 1], 0.5 ** (k // 3)) for k in (1, 2, 3)]
 CONFIG = {

@@ -19,7 +19,7 @@ from ..writing import check_writable, leftovers, remove_leftovers, write_whole
 
 if TYPE_CHECKING:
     from ..training.paraphrase.data import LabelledPairs
-    from ..training.paraphrase.learn import ParaphraseRecipe
+    from ..training.paraphrase.recipe import ParaphraseRecipe
 
 EPILOG = """\
 examples:
@@ -148,7 +148,7 @@ def recipe_of(args: Namespace) -> "ParaphraseRecipe":
     """The usual recipe for the rank, with what the command line says in its place."""
     from dataclasses import fields, replace
 
-    from ..training.paraphrase.learn import ADAPTED, WHOLE, ParaphraseRecipe
+    from ..training.paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe
 
     names = [field.name for field in fields(ParaphraseRecipe)]
     given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
@@ -176,7 +176,7 @@ def _learn(args: Namespace) -> int:
     from ..training.paraphrase.folder import CARD, card, write_model
     from ..training.paraphrase.learn import learn
     from ..training.quality.data import data_sha256
-    from ..training.quality.learn import STATE
+    from ..training.state import STATE
     from .common import output
     from .common.trainings import name_of
 
@@ -226,7 +226,7 @@ def _learn(args: Namespace) -> int:
 
 def _check_out(out: Path, overwrite: bool) -> None:
     """Raise InputError, before anything is read, where --out holds something else than a stopped training; makes nothing."""
-    from ..training.quality.learn import STATE
+    from ..training.state import STATE
 
     check_writable(str(out), folder=True)
     there = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
@@ -257,7 +257,7 @@ def _score(args: Namespace) -> int:
     found = classifier.probabilities(pairs)
     output.write("".join(f"{value:.{args.width}f}\n" for value in found), args.output)
     if labelled is not None:
-        from ..training.paraphrase.learn import figures
+        from ..training.paraphrase.task import figures
 
         values = figures(found, labelled.labels).items()
         said = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from ..judgements.readers.rows import language_pair
-from .quality.trainer import Check
+from .quality.task import Check
 
 TITLES = {"bilstm": "BiLSTM", "bilstmatt": "BiLSTM with attention", "esim": "ESIM", "comet": "alignment regressor"}
 METRICS = {"pearson": "Pearson's r", "darr": "tau (DARR)"}

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..meta.plots.figure import BLACK, BLUE, COLUMN, VERMILION, label, new_figure, style, title
-from .quality.trainer import Check
+from .quality.task import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .pairwise.trainer import Check as PairwiseCheck
+    from .pairwise.task import Check as PairwiseCheck
 
 MARKED = 100  # most steps that have a dot each
 NAMES = {"pearson": "Pearson's r", "darr": "tau (DARR)"}

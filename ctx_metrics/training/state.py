@@ -12,6 +12,8 @@ from ..errors import InputError
 from ..notices import notice
 from ..writing import checksum, write_tensors
 
+# The file's name in the model's folder.
+STATE = "training-state.safetensors"
 PARTS = ("network", "best", "optimizer")
 
 

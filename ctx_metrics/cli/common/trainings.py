@@ -33,7 +33,7 @@ def say_stopped(out: str) -> int:
 def _is_begun(out: Path) -> bool:
     """Whether a folder holds the state of a training, or what was kept of its texts."""
     from ...training.kept.token_states import FINISHED
-    from ...training.quality.learn import STATE
+    from ...training.state import STATE
 
     kept = (out / EMBEDDINGS).rglob("*")
     return (out / STATE).exists() or any(path.name == FINISHED or path.suffix == ".npy" for path in kept)
@@ -41,7 +41,7 @@ def _is_begun(out: Path) -> bool:
 
 def check_out(out: Path, overwrite: bool) -> None:
     """Raise InputError where no model can be written to `out`, or one is there already; makes nothing."""
-    from ...training.quality.learn import STATE
+    from ...training.state import STATE
 
     check_writable(str(out), folder=True)
     # weights without config.json are of a training that was stopped in its last moment, and goes on from its state

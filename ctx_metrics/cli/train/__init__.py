@@ -8,7 +8,7 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from ...notices import counted, notice
 from ...writing import check_writable, write_whole
@@ -63,7 +63,8 @@ def _train(args: Namespace) -> int:
     from ...training.quality.data import data_sha256, split_weight
     from ...training.quality.development import read_development
     from ...training.quality.examples import read_training_set
-    from ...training.quality.learn import STATE, Architecture, learn
+    from ...training.quality.learn import Architecture, learn
+    from ...training.state import STATE
     from ..common.output import as_json
     from .arguments import recipe_of
 

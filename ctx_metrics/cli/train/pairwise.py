@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...judgements.judged import JudgedSet
     from ...training.card import Source
     from ...training.pairwise.learn import Trained
-    from ...training.pairwise.trainer import Check
+    from ...training.pairwise.task import Check
 
 
 class Data(NamedTuple):
@@ -55,7 +55,7 @@ def _train(args: Namespace) -> int:
     from ...training.pairwise.card import best_check, card
     from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
     from ...training.quality.data import data_sha256
-    from ...training.quality.learn import STATE
+    from ...training.state import STATE
     from ..common.output import as_json
     from .pairwise_arguments import recipe_of, specs
 

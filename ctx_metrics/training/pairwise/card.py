@@ -13,7 +13,7 @@ from ..card import CHECKS_SHOWN, Source, command, sources, table
 if TYPE_CHECKING:
     from .learn import Architecture, Trained
     from .recipe import PairwiseRecipe
-    from .trainer import Check
+    from .task import Check
 
 NETWORK = """\
 The network of Guzmán, Joty, Màrquez and Nakov (2015), "Pairwise Neural Machine Translation Evaluation" (ACL 2015): the

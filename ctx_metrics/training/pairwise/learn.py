@@ -25,15 +25,15 @@ from ...models.pairwise.sentence_vectors import SentenceVectors, VectorSource, p
 from ...notices import counted, notice
 from ...writing import make_folder, remove_leftovers
 from ..kept.columns import FeatureCache, texts_key
+from ..loop import Loop
 from ..quality.learn import encoder_name
-from ..state import read_state
+from ..state import STATE, read_state
 from .comparisons import Comparisons, strict_tau
 from .recipe import PairwiseRecipe
-from .trainer import Check, PairwiseTrainer
+from .task import Check, PairwiseTask
 
 # What numbers of the same settings may depend on.
 VERSIONS = {name: version(name) for name in ("ctx-metrics", "sacrebleu", "nltk", "torch", "tokenizers")}
-STATE = "training-state.safetensors"
 # For the paper's 25 syntactic dimensions the middle layer's, for its 50 of averaged word vectors the token embeddings'.
 DEFAULT_VECTORS = ("encoder@3:25", "encoder@0:50")
 DEFAULT_FEATURES = ("4metrics",)
@@ -158,10 +158,10 @@ def learn(
         read_state(out / STATE, fingerprint)
     make_folder(str(out))
     remove_leftovers(out)
-    trainer = PairwiseTrainer(numbers.network, recipe, *comparisons, out / STATE, fingerprint, engine.quiet)
+    loop = Loop(PairwiseTask(numbers.network, recipe, *comparisons), out / STATE, fingerprint, engine.quiet)
     with one_thread():
-        checks = trainer.train()
-    best = checks[trainer.progress.best]
+        checks = loop.train()
+    best = checks[loop.progress.best]
     taus = {column: tau for column, tau in zip(columns, feature_taus(readings[1])) if tau is not None}
     config["training"] = {**asdict(recipe), "pairs": len(readings[0].pairs)}
     config["development"] = {

@@ -15,7 +15,8 @@ from ...models.paraphrase.sequence_classifier import silent
 from ...writing import make_folder, os_errors, replacing
 from ..card import Source, command, sources, table
 from ..quality.learn import encoder_name
-from .learn import ParaphraseRecipe, TrainedClassifier
+from .learn import TrainedClassifier
+from .recipe import ParaphraseRecipe
 
 CARD = "README.md"
 

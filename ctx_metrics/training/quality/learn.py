@@ -21,15 +21,15 @@ from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_n
 from ...notices import counted, notice
 from ...writing import make_folder, remove_leftovers
 from ..kept.token_states import EmbeddingCache
-from ..state import read_state
+from ..loop import Loop
+from ..state import STATE, read_state
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .inputs import FeatureInputs, TokenInputs
 from .recipe import Recipe
-from .trainer import Check, Trainer
+from .task import Check, QualityTask
 
 KINDS = (*NETWORKS, "comet")
-STATE = "training-state.safetensors"
 
 
 @dataclass(frozen=True)
@@ -135,21 +135,11 @@ def learn(
             sets, cut = _token_inputs(embeddings, training, development)
         if cut:
             notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
-        trainer = Trainer(
-            network,
-            recipe,
-            training,
-            sets[0],
-            development,
-            sets[1],
-            out / STATE,
-            fingerprint,
-            engine.quiet,
-            encoder.device,
-        )
-        checks = trainer.train()
-        scores = development.scores(trainer.values(sets[1]))
-    best = checks[trainer.progress.best]
+        task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
+        loop = Loop(task, out / STATE, fingerprint, engine.quiet)
+        checks = loop.train()
+        scores = development.scores(task.values(sets[1]))
+    best = checks[loop.progress.best]
     config["training"] = {**asdict(recipe), "rows": len(training), "init": None if init is None else init.name}
     config["development"] = {
         "metric": development.metric,
