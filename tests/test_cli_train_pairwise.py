@@ -90,7 +90,7 @@ def learned(monkeypatch):
         }
         (out / "config.json").write_text(json.dumps(config))
         (out / "model.safetensors").write_bytes(b"")
-        return Trained(config, CHECKS, {"bleu": 0.75, "ter": 0.125})
+        return Trained(config, CHECKS, 0, {"bleu": 0.75, "ter": 0.125})
 
     monkeypatch.setattr(pairwise, "learn", learn)
     return calls

@@ -408,7 +408,7 @@ def test_something_is_learned(tmp_path):
 
 
 def test_the_best_epoch_need_not_be_the_last(tmp_path):
-    config, checks, _ = learned(tmp_path / "out", recipe=replace(RECIPE, learning_rate=1.0, seed=2))
+    config, checks, _, _ = learned(tmp_path / "out", recipe=replace(RECIPE, learning_rate=1.0, seed=2))
     assert checks[0].tau > checks[-1].tau == checks[1].tau  # this data and this seed are chosen so
     found = {"metric": "strict tau", "score": checks[0].tau, "phase": "logistic", "epoch": 1}
     assert found.items() <= config["development"].items()

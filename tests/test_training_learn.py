@@ -20,7 +20,7 @@ from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import learn as learn_module
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
-from ctx_metrics.training.quality.learn import STATE, Architecture, digest, learn
+from ctx_metrics.training.quality.learn import STATE, Architecture, digest_of, learn
 from ctx_metrics.training.quality.recipe import COMET, Recipe
 from ctx_metrics.training.quality.teacher import taught
 
@@ -165,11 +165,11 @@ def test_a_state_of_another_training_is_refused_before_anything_is_encoded(tmp_p
 
 def test_the_digest_is_of_every_text_and_number(data):
     training, development = data
-    whole = digest(training, training.targets)
-    assert len({whole, digest(training), digest(development), digest(training, training.targets + 1e-12)}) == 4
+    whole = digest_of(training, training.targets)
+    assert len({whole, digest_of(training), digest_of(development), digest_of(training, training.targets + 1e-12)}) == 4
     moved = type(development)(["ab", "c"], ["x", "y"], "pearson", {}, [])
     other = type(development)(["a", "bc"], ["x", "y"], "pearson", {}, [])
-    assert digest(moved) != digest(other)
+    assert digest_of(moved) != digest_of(other)
 
 
 def test_settings_that_do_not_fit(tmp_path, tiny_bert, data):

@@ -6,6 +6,7 @@ pseudo-references that it calls paraphrases of the reference.
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isnan
 from os.path import expanduser
 from pathlib import Path
@@ -16,6 +17,7 @@ from ..notices import notice
 from ..run.flag_types import above_0, at_least_0, file_or_share, output_file, patience, positive, rank, seed
 from ..run.flags import add_engine_arguments
 from ..writing import check_writable, leftovers, remove_leftovers, write_whole
+from .common import trainings
 
 if TYPE_CHECKING:
     from ..training.paraphrase.data import LabelledPairs
@@ -146,27 +148,15 @@ def _engine(args: Namespace):
 
 def recipe_of(args: Namespace) -> "ParaphraseRecipe":
     """The usual recipe for the rank, with what the command line says in its place."""
-    from dataclasses import fields, replace
+    from ..training.paraphrase.recipe import ADAPTED, WHOLE
 
-    from ..training.paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe
-
-    names = [field.name for field in fields(ParaphraseRecipe)]
-    given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
-    if "patience" in given:
-        given["patience"] = given["patience"] or None
-    if "swap" in given:
-        given["swap"] = given["swap"] == "yes"
-    return replace(WHOLE if args.rank == 0 else ADAPTED, **given)
+    recipe = trainings.recipe_of(args, WHOLE if args.rank == 0 else ADAPTED)
+    return recipe if args.swap is None else replace(recipe, swap=args.swap == "yes")
 
 
 def _train(args: Namespace) -> int:
-    from .common.trainings import say_stopped
-
     _check_out(Path(args.out), args.overwrite)
-    try:
-        return _learn(args)
-    except KeyboardInterrupt:
-        return say_stopped(args.out)
+    return trainings.run_resumable(args, _learn)
 
 
 def _learn(args: Namespace) -> int:
@@ -178,7 +168,6 @@ def _learn(args: Namespace) -> int:
     from ..training.quality.data import data_sha256
     from ..training.state import STATE
     from .common import output
-    from .common.trainings import name_of
 
     out, recipe = Path(args.out), recipe_of(args)
     read = {path: read_labelled(path) for path in args.train}
@@ -201,13 +190,14 @@ def _learn(args: Namespace) -> int:
     trained = learn(args.encoder, recipe, training, development, _engine(args), out / STATE)
     sources = {
         "train": [
-            Source(name_of(p), data_sha256(p), None, {"rows": len(of), "kept": len(of)}) for p, of in read.items()
+            Source(trainings.name_of(p), data_sha256(p), None, {"rows": len(of), "kept": len(of)})
+            for p, of in read.items()
         ],
         "development": [],
     }
     if not drawn:
         counts = {"rows": len(development), "kept": len(development)}
-        sources["development"] = [Source(name_of(args.dev), data_sha256(args.dev), None, counts)]
+        sources["development"] = [Source(trainings.name_of(args.dev), data_sha256(args.dev), None, counts)]
     notes = {
         "languages": ["en"] if args.encoder == "embedded" else None,
         "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},
@@ -215,7 +205,9 @@ def _learn(args: Namespace) -> int:
     }
     write_model(trained, recipe, out, args.encoder, notes)
     (out / STATE).unlink(missing_ok=True)
-    text = card(name_of(args.out), trained, recipe, sources["train"], sources["development"], drawn, args.argv)
+    text = card(
+        trainings.name_of(args.out), trained, recipe, sources["train"], sources["development"], drawn, args.argv
+    )
     write_whole(str(out / CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
     print(output.table([f"Development pairs ({len(development):,})", ""], rows))

@@ -1,33 +1,66 @@
 """What every training's command does: the folder that it writes to, how it is stopped and begun again, its languages."""
 
 import os
+import shutil
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import CtxMetricsError, InputError
 from ...notices import notice
-from ...writing import check_writable, leftovers
+from ...writing import check_writable, leftovers, write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
 INTERRUPTED = 130
 Languages = dict[str, tuple[str | None, str | None]]
+Recipe = TypeVar("Recipe")
 
 
 def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
-    """What `train` gives, where --out can take a model; a Ctrl-C ends it with what to do next."""
-    check_out(Path(args.out), args.overwrite)
+    """What `train` gives; a Ctrl-C ends it with what to do next."""
     try:
         return train(args)
     except KeyboardInterrupt:
-        return say_stopped(args.out)
+        goes_on = f"; the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
+        notice("stopped" + goes_on * _is_begun(Path(args.out)))
+        return INTERRUPTED
 
 
-def say_stopped(out: str) -> int:
-    """Say what a Ctrl-C leaves of a training in --out; returns the exit code."""
-    goes_on = f"; the same command goes on where it was, by what {out} holds, and --restart begins anew"
-    notice("stopped" + goes_on * _is_begun(Path(out)))
-    return INTERRUPTED
+def recipe_of(args: Namespace, usual: Recipe) -> Recipe:
+    """A recipe with what the command line says in its place; --patience none is 0 there."""
+    names = [field.name for field in fields(usual)]  # type: ignore[arg-type]  # no type says "any dataclass"
+    given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
+    if "patience" in given:
+        given["patience"] = given["patience"] or None
+    return replace(usual, **given)  # type: ignore[type-var]
+
+
+def begin(out: Path, restart: bool) -> None:
+    """Throw away what a training that was stopped has left in `out`, where it is to begin anew."""
+    from ...training.state import STATE
+
+    if restart:
+        (out / STATE).unlink(missing_ok=True)
+        shutil.rmtree(out / EMBEDDINGS, ignore_errors=True)
+
+
+def end(out: Path, checks: Sequence[Any], card: str, draw: "Callable[[], Figure] | None") -> None:
+    """Put checks, card and learning curve beside a model that is trained, and throw away what was kept for that."""
+    from .output import as_json
+
+    shutil.rmtree(out / EMBEDDINGS, ignore_errors=True)
+    write_whole(str(out / CHECKS), as_json([vars(check) for check in checks], "jsonl", None))
+    write_whole(str(out / CARD), card)
+    (out / CURVE).unlink(missing_ok=True)
+    if draw is not None:
+        from ...meta import plots
+
+        plots.save(draw(), str(out / CURVE))
 
 
 def _is_begun(out: Path) -> bool:

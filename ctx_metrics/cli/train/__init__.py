@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...notices import counted, notice
-from ...writing import check_writable, write_whole
+from ...writing import check_writable
 from ..common.trainings import (
     CARD,
     CHECKS,
     CURVE,
     EMBEDDINGS,
     Languages,
+    begin,
     can_plot,
+    check_out,
+    end,
     known_languages,
     name_of,
     run_resumable,
@@ -52,20 +55,18 @@ def run(args: Namespace) -> int:
     from . import arguments as train_arguments
 
     train_arguments.check(args)
+    check_out(Path(args.out), args.overwrite)
     return run_resumable(args, _train)
 
 
 def _train(args: Namespace) -> int:
-    import shutil
-
     from ...engine.options import EngineOptions
     from ...training.card import Source, card
+    from ...training.curve import learning_curve
     from ...training.quality.data import data_sha256, split_weight
     from ...training.quality.development import read_development
     from ...training.quality.examples import read_training_set
     from ...training.quality.learn import Architecture, learn
-    from ...training.state import STATE
-    from ..common.output import as_json
     from .arguments import recipe_of
 
     if args.teacher_scores and not os.path.exists(args.teacher_scores):
@@ -110,38 +111,28 @@ def _train(args: Namespace) -> int:
         args.pooling or "both",
         args.dropout,
     )
-    embeddings = out / EMBEDDINGS
-    if args.restart:
-        (out / STATE).unlink(missing_ok=True)
-        shutil.rmtree(embeddings, ignore_errors=True)
+    begin(out, args.restart)
     trained = learn(
         architecture,
         recipe,
         training,
         development,
         out,
-        Path(args.cache) if args.cache else embeddings,
+        Path(args.cache) if args.cache else out / EMBEDDINGS,
         args.cache_mb,
         _first_weights(args),
         engine,
         args.languages or target_languages(args.encoder, known),
         notes,
     )
-    shutil.rmtree(embeddings, ignore_errors=True)
-    write_whole(str(out / CHECKS), as_json([vars(check) for check in trained.checks], "jsonl", None))
-    text = card(
-        name_of(args.out),
-        args.network,
-        trained.config,
+    name, metric = name_of(args.out), trained.config["development"]["metric"]
+    text = card(name, args.network, trained, sources, args.argv)
+    end(
+        out,
         trained.checks,
-        sources["train"],
-        sources["development"],
-        args.argv,
+        text,
+        (lambda: learning_curve(trained.checks, trained.best, metric, name)) if plot else None,
     )
-    write_whole(str(out / CARD), text)
-    (out / CURVE).unlink(missing_ok=True)
-    if plot:
-        _draw(trained, out)
     print(summary(args, trained, plot, learned_from(training, development)))
     if trained.config["development"]["score"] <= 0:
         notice("the best check agrees with people no better than chance: this model has learned nothing of use")
@@ -197,8 +188,7 @@ def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
     from ..common.output import table
 
     development = trained.config["development"]
-    number = next(k for k, check in enumerate(trained.checks) if check.step == development["step"])
-    best = trained.checks[number]
+    best = trained.checks[trained.best]
     rows = [[name, f"{score:.4f}"] for name, score in development["sets"].items()]
     if len(rows) > 1:
         rows.append(["mean", f"{best.score:.4f}"])
@@ -207,7 +197,7 @@ def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
         [
             table(["Development set", METRICS[development["metric"]]], rows),
             read,
-            f"Best check: {number + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
+            f"Best check: {trained.best + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
             f"Model: {args.out} ({', '.join(files)})",
             *(f"Use: {line}" for line in use(args.network, args.out, args.inputs)),
         ]
@@ -231,15 +221,6 @@ def _first_weights(args: Namespace) -> Path | None:
     if args.init == "embedded":
         return EMBEDDED_FOLDER if args.network == "comet" else EMBEDDED_FOLDER.parent / args.network
     return Path(args.init) if args.init else None
-
-
-def _draw(trained: "Trained", out: Path) -> None:
-    from ...meta import plots
-    from ...training.curve import learning_curve
-
-    development = trained.config["development"]
-    best = next(k for k, check in enumerate(trained.checks) if check.step == development["step"])
-    plots.save(learning_curve(trained.checks, best, development["metric"], name_of(out)), str(out / CURVE))
 
 
 def _taught(

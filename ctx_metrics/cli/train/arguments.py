@@ -3,7 +3,6 @@
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from os.path import expanduser
 
 from ...run.flag_types import (
@@ -20,6 +19,7 @@ from ...run.flag_types import (
 from ...run.flags import add_engine_arguments, add_metric_arguments
 from ...run.registry import MetricTable
 from ...training.quality.recipe import COMET, LOSSES, PAPER, SCHEDULES, Recipe
+from ..common import trainings
 from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments
 
 KINDS = ("bilstm", "bilstmatt", "esim", "comet")  # training.learn has them too, and takes torch
@@ -127,12 +127,7 @@ def check(args: Namespace) -> None:
 
 def recipe_of(args: Namespace) -> Recipe:
     """The network's usual recipe, with what the command line says in its place."""
-    recipe = COMET if args.network == "comet" else PAPER
-    names = [field.name for field in fields(Recipe)]
-    given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
-    if "patience" in given:
-        given["patience"] = given["patience"] or None
-    return replace(recipe, **given)
+    return trainings.recipe_of(args, COMET if args.network == "comet" else PAPER)
 
 
 def _add_data(group, table: MetricTable) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import CtxMetricsError
 from ...notices import counted, notice
-from ...writing import write_whole
 from ..common import trainings
 
 if TYPE_CHECKING:
@@ -47,16 +46,16 @@ def run(args: Namespace) -> int:
     from . import pairwise_arguments as train_pairwise_arguments
 
     train_pairwise_arguments.check(args)
+    trainings.check_out(Path(args.out), args.overwrite)
     return trainings.run_resumable(args, _train)
 
 
 def _train(args: Namespace) -> int:
     from ...engine.options import EngineOptions
-    from ...training.pairwise.card import best_check, card
+    from ...training.card import pairwise_card
+    from ...training.curve import pairwise_curve
     from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
     from ...training.quality.data import data_sha256
-    from ...training.state import STATE
-    from ..common.output import as_json
     from .pairwise_arguments import recipe_of, specs
 
     out, plot = Path(args.out), not args.no_plot and trainings.can_plot()
@@ -79,9 +78,7 @@ def _train(args: Namespace) -> int:
         }
         notes["data"] |= {n: {"name": trainings.name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
     features = out / trainings.EMBEDDINGS
-    if args.restart:
-        (out / STATE).unlink(missing_ok=True)
-        shutil.rmtree(features, ignore_errors=True)
+    trainings.begin(out, args.restart)
     cache = Path(args.cache) if args.cache else features
     with _taken_back([features, out, *out.parents]):
         trained = learn(
@@ -95,28 +92,12 @@ def _train(args: Namespace) -> int:
             engine=engine,
             notes=notes,
         )
-    shutil.rmtree(features, ignore_errors=True)
-    write_whole(str(out / trainings.CHECKS), as_json([vars(check) for check in trained.checks], "jsonl", None))
-    text = card(
-        trainings.name_of(args.out),
-        architecture,
-        recipe,
-        trained,
-        data.sources["train"],
-        data.sources["development"],
-        data.drawn,
-        args.argv,
-    )
-    write_whole(str(out / trainings.CARD), text)
-    (out / trainings.CURVE).unlink(missing_ok=True)
-    best = best_check(trained.checks)
-    if plot:
-        from ...meta import plots
-        from ...training.curve import pairwise_curve
-
-        plots.save(pairwise_curve(trained.checks, best, trainings.name_of(args.out)), str(out / trainings.CURVE))
+    name = trainings.name_of(args.out)
+    text = pairwise_card(name, architecture, recipe, trained, data.sources, data.drawn, args.argv)
+    draw = (lambda: pairwise_curve(trained.checks, trained.best, name)) if plot else None
+    trainings.end(out, trained.checks, text, draw)
     print(summary(args, trained, data, plot))
-    say_poor(trained.checks[best].tau, trained.feature_taus)
+    say_poor(trained.checks[trained.best].tau, trained.feature_taus)
     say_unfinished(trained.checks, recipe.epochs)
     return 0
 
@@ -155,11 +136,11 @@ def say_unfinished(checks: "Sequence[Check]", epochs: int) -> None:
 
 def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
     """What the command prints in the end: the tau of the model and of each feature alone, and where the model is."""
-    from ...training.pairwise.card import best_check, use
+    from ...training.card import use
     from ...training.pairwise.data import count_pairs
     from ..common.output import number, table
 
-    best = trained.checks[number_of_best := best_check(trained.checks)]
+    best = trained.checks[trained.best]
     taus = {"pairwise": best.tau, **trained.feature_taus}
     learned, chosen = (
         f"{counted(pairs, 'pair', 'pairs')} of {counted(segments, 'segment', 'segments')}"
@@ -171,9 +152,9 @@ def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
             table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),
             "Tau counts a pair that is not told apart as wrong.",
             f"Learned from {learned}; chosen on {chosen}",
-            f"Best epoch: {number_of_best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
+            f"Best epoch: {trained.best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
             f"Model: {args.out} ({', '.join(files)})",
-            *(f"Use: {line}" for line in use(args.out)),
+            *(f"Use: {line}" for line in use("pairwise", args.out)),
         ]
     )
 

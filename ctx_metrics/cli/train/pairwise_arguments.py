@@ -1,12 +1,12 @@
 """The flags of `ctx-metrics train pairwise`."""
 
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
-from dataclasses import fields, replace
 from os.path import expanduser
 
 from ...run.flag_types import above_0, at_least_0, file_or_share, patience, positive, seed
 from ...run.flags import add_engine_arguments
 from ...training.pairwise.recipe import COSTS, MODERN, OPTIMISERS, PAPER, RECIPES, PairwiseRecipe
+from ..common import trainings
 from .arguments import add_language_pairs, add_layout_arguments, add_running_arguments
 
 NONE = ["none"]
@@ -82,11 +82,7 @@ def reads_encoder(args: Namespace) -> bool:
 
 def recipe_of(args: Namespace) -> PairwiseRecipe:
     """The recipe that --recipe names, with what the command line says in its place."""
-    names = [field.name for field in fields(PairwiseRecipe)]
-    given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
-    if "patience" in given:
-        given["patience"] = given["patience"] or None
-    return replace(RECIPES[args.recipe], **given)
+    return trainings.recipe_of(args, RECIPES[args.recipe])
 
 
 def units(text: str) -> int:

@@ -64,12 +64,14 @@ class Trained(NamedTuple):
 
     config        its folder's config.json
     checks        on the development data, epoch after epoch
+    best          number of the best one, the first of equals, whose weights the model has
     feature_taus  the strict tau of each feature alone on the development data, the better sign of the two; without those
                   that are equal for both outputs of every pair
     """
 
     config: dict[str, Any]
     checks: list[Check]
+    best: int
     feature_taus: dict[str, float]
 
 
@@ -175,7 +177,7 @@ def learn(
     config.update(notes or {})
     write_model(out, config, numbers.state_dict())
     (out / STATE).unlink(missing_ok=True)
-    return Trained(read_config(out), checks, taus)
+    return Trained(read_config(out), checks, loop.progress.best, taus)
 
 
 class Reader:

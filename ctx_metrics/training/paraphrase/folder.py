@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from ...models.paraphrase.low_rank import learned
 from ...models.paraphrase.pair import LABELS
 from ...models.paraphrase.sequence_classifier import silent
 from ...writing import make_folder, os_errors, replacing
-from ..card import Source, command, sources, table
+from ..card import Source, command, recipe_table, source_table, table, versions
 from ..quality.learn import encoder_name
 from .learn import TrainedClassifier
 from .recipe import ParaphraseRecipe
@@ -82,7 +81,6 @@ def card(
         )
         for number, check in enumerate(trained.checks)
     ]
-    packages = ("ctx-metrics", "torch", "transformers", "tokenizers", "safetensors")
     return (
         "\n\n".join(
             [
@@ -91,10 +89,10 @@ def card(
                 f"{what} {encoder.name} (sha256 {encoder.ckpt}...), which reads both as one sequence.",
                 f"    ctx-metrics paraphrase score PAIRS --model {name}",
                 "## What it learned from",
-                sources([*training, *development]),
+                source_table([*training, *development]),
                 *([drawn] if drawn else []),
                 "## Recipe",
-                table(("setting", "value"), [(key, str(value)) for key, value in vars(recipe).items()]),
+                recipe_table({key: str(value) for key, value in vars(recipe).items()}),
                 f"    ctx-metrics paraphrase {command(argv).removeprefix('ctx-metrics train ')}",
                 "## Development pairs",
                 "They chose the epoch, which makes the figures a little optimistic.",
@@ -103,7 +101,7 @@ def card(
                 "It knows the language of its training pairs, single sentences, and what their makers called a paraphrase. "
                 f"Pairs are cut at {recipe.max_length} tokens.",
                 "## Made with",
-                ", ".join(f"{package} {version(package)}" for package in packages),
+                versions(("ctx-metrics", "torch", "transformers", "tokenizers", "safetensors")),
             ]
         )
         + "\n"

@@ -1,12 +1,12 @@
 """From judged texts to a trained model in a folder: what `ctx-metrics train` runs."""
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -20,6 +20,7 @@ from ...models.learned.networks import NETWORKS, Shape
 from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...notices import counted, notice
 from ...writing import make_folder, remove_leftovers
+from ..digest import digest
 from ..kept.token_states import EmbeddingCache
 from ..loop import Loop
 from ..state import STATE, read_state
@@ -60,10 +61,11 @@ class Architecture:
 
 
 class Trained(NamedTuple):
-    """A model that was written: its folder's config.json, and the checks on the development data."""
+    """A model that was written: its folder's config.json, the checks on the development data, and the best one's number."""
 
     config: dict[str, Any]
     checks: list[Check]
+    best: int
 
 
 def learn(
@@ -114,8 +116,8 @@ def learn(
     fingerprint = {
         "network, encoder or languages": {key: value for key, value in config.items() if key != "empty_value"},
         "recipe": asdict(recipe),
-        "training data": digest(training, training.targets, training.weights),
-        "development data": digest(development),
+        "training data": digest_of(training, training.targets, training.weights),
+        "development data": digest_of(development),
         "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
     if (out / STATE).exists():  # a state of another training is refused before anything is encoded
@@ -150,7 +152,7 @@ def learn(
     config.update(notes or {})
     write_model(out, config, network.state_dict())
     (out / STATE).unlink(missing_ok=True)
-    return Trained(read_config(out), checks)
+    return Trained(read_config(out), checks, loop.progress.best)
 
 
 def _feature_inputs(
@@ -226,15 +228,9 @@ def encoder_name(name: str) -> str:
     return str(folder.resolve()) if name != hub.EMBEDDED and folder.is_dir() else name
 
 
-def digest(texts: Any, *columns: Any) -> str:
-    """sha256 of all hypotheses and partners, and of columns of numbers."""
-    found = hashlib.sha256()
-    for text in (*texts.hypotheses, *texts.partners):
-        data = text.encode("utf-8", "surrogatepass")
-        found.update(len(data).to_bytes(8, "little") + data)
-    for column in columns:
-        found.update(column.tobytes())
-    return found.hexdigest()
+def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
+    """A digest of all hypotheses and partners, and of columns of numbers."""
+    return digest([*texts.hypotheses, *texts.partners], after=b"".join(column.tobytes() for column in columns))
 
 
 def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
