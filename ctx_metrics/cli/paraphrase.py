@@ -273,7 +273,7 @@ def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs |
             raise InputError(
                 f"{paths[0]} has {len(first)} lines, and {paths[1]} {len(second)}: a line each makes a pair"
             )
-        return list(zip(first, second)), None
+        return list(zip(first, second, strict=True)), None
     header, parted = header_of(paths[0])
     if {"sentence1", "sentence2"} <= set(header) and "label" not in header and parted == "\t":
         _, rows = read_rows(paths[0], ["sentence1", "sentence2"])

@@ -87,6 +87,27 @@ class JudgedSet:
             raise InputError(f"{self.name}: no human judgement of any kind")
 
     @property
+    def texts(self) -> Sequence[Sequence[str | None]]:
+        """The hypotheses; raises InputError where there are none."""
+        if self.hypotheses is None:
+            raise InputError(f"{self.name}: there are no texts")
+        return self.hypotheses
+
+    @property
+    def human_segments(self) -> np.ndarray:
+        """The segment scores; raises InputError where there are none."""
+        if self.segment_scores is None:
+            raise InputError(f"{self.name}: no human scores of segments")
+        return self.segment_scores
+
+    @property
+    def human_systems(self) -> np.ndarray:
+        """The system scores; raises InputError where there are none."""
+        if self.system_scores is None:
+            raise InputError(f"{self.name}: no human scores of systems")
+        return self.system_scores
+
+    @property
     def complete(self) -> bool:
         """Whether every system has an output for every segment, so that whole systems and documents can be scored."""
         return self.hypotheses is not None and all(text is not None for texts in self.hypotheses for text in texts)
@@ -120,9 +141,10 @@ class JudgedSet:
     def _streams(self) -> list[Segments]:
         """The texts of systems, references and sources, in this order, with their names."""
         numbers = [f" {k}" if len(self.references) > 1 else "" for k in range(1, len(self.references) + 1)]
+        references = zip(numbers, self.references, strict=True)
         return [
-            *(named(texts, f"{self.name}/{system}") for system, texts in zip(self.systems, self.hypotheses)),
-            *(named(each, f"{self.name}/reference{number}") for number, each in zip(numbers, self.references)),
+            *(named(texts, f"{self.name}/{system}") for system, texts in zip(self.systems, self.texts, strict=True)),
+            *(named(each, f"{self.name}/reference{number}") for number, each in references),
             *([] if self.sources is None else [named(self.sources, f"{self.name}/source")]),
         ]
 
@@ -161,6 +183,13 @@ class MetricScores:
     system_scores: np.ndarray | None
     signature: str = ""
     segment_signature: str = ""
+
+    @property
+    def of_segments(self) -> np.ndarray:
+        """The scores of segments; raises InputError where there are none."""
+        if self.segment_scores is None:
+            raise InputError(f"{self.name}: no scores of segments")
+        return self.segment_scores
 
 
 def row_means(scores: np.ndarray) -> np.ndarray:

@@ -90,7 +90,8 @@ def card(name: str, kind: str, trained: "Trained", sources: Mapping[str, Sequenc
         sources=sources,
         recipe={key: value for key, value in learned.items() if key not in ("rows", "init")},
         argv=argv,
-        agreement=f"{metric}, on data that was not trained on but chose the weights, which makes it a little optimistic.",
+        agreement=f"{metric}, on data that was not trained on but chose the weights, which makes it a little "
+        "optimistic.",
         scores=table(("set", metric), [*sets, ("mean", f"{config['development']['score']:.4f}")]),
         checks=_checks(("rows read", "epoch", "loss", metric, "learning rate"), checks, trained.best, "checks"),
         limits=_limits(kind, config),
@@ -137,8 +138,8 @@ def pairwise_card(
         agreement=f"{TAU_SAYS} There are {config['development']['pairs']:,} pairs.",
         scores=table(("", TAU), [(each, "-" if math.isnan(tau) else f"{tau:.4f}") for each, tau in taus.items()]),
         checks=_checks(("cost of", "epoch", "mean cost", TAU), checks, trained.best, "epochs"),
-        limits="It compares outputs for the same segment and says nothing of how good either is: a system's score depends on "
-        "whom it is compared with. Outputs that people found equally good were not learned from, and it never calls two "
+        limits="It compares outputs for the same segment and says nothing of how good either is: a system's score depends "
+        "on whom it is compared with. Outputs that people found equally good were not learned from, and it never calls two "
         f"outputs equal but where it reads the same of both. It is for {languages}, and learned from single segments.",
         packages=(
             *("ctx-metrics", "torch", "safetensors", "numpy", *read),

@@ -71,7 +71,7 @@ class Task(ABC):
     score: str
     quick: bool = False
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027  # most have nothing to prepare
         """What comes before the first step."""
 
     @abstractmethod

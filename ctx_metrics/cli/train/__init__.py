@@ -145,7 +145,7 @@ def guard(args: Namespace, training: "TrainingSet", known: Languages) -> None:
 
     asked = args.encoder is not None
     sides = {"mt+ref": [1], "mt+src": [0, 1]}[args.inputs]
-    languages = {pair[side] for pair in known.values() for side in sides} - {None}
+    languages = {language for pair in known.values() for side in sides if (language := pair[side])}
     for language in sorted(languages):
         guard_english(f"train {args.network}", "--encoder", asked, language, ())
     for name, pair in known.items():
@@ -165,17 +165,21 @@ def some_rows(training: "TrainingSet", rows: int, seed: int) -> "TrainingSet":
         notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are taken")
         return training
     chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
-    columns = {
-        name: [getattr(training, name)[row] for row in chosen]
-        for name in ("hypotheses", "partners", "groups", "datasets")
-    }
-    return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **columns)
+    return replace(
+        training,
+        hypotheses=[training.hypotheses[row] for row in chosen],
+        partners=[training.partners[row] for row in chosen],
+        groups=[training.groups[row] for row in chosen],
+        datasets=[training.datasets[row] for row in chosen],
+        targets=training.targets[chosen],
+        weights=training.weights[chosen],
+    )
 
 
 def say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
     """Say if pairs of texts are in both sets: the development score then tells what was learned by heart."""
-    trained = set(zip(training.hypotheses, training.partners))
-    pairs = list(zip(development.hypotheses, development.partners))
+    trained = set(zip(training.hypotheses, training.partners, strict=True))
+    pairs = list(zip(development.hypotheses, development.partners, strict=True))
     if shared := sum(pair in trained for pair in pairs):
         notice(
             f"{shared} of {len(pairs)} development outputs are in the training data too: their score flatters the model"

@@ -3,6 +3,7 @@
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from itertools import pairwise
 from os.path import expanduser
 
 from ...run.flag_types import (
@@ -94,7 +95,7 @@ def teacher_of(argv: Sequence[str]) -> str | None:
     >>> teacher_of(["esim", "--teacher", "COMET"]), teacher_of(["--teacher=bleu"]), teacher_of(["comet"])
     ('comet', 'bleu', None)
     """
-    for word, following in zip(argv, [*argv[1:], ""]):
+    for word, following in pairwise([*argv, ""]):
         flag, equals, value = word.partition("=")
         if len(flag) > 3 and "--teacher".startswith(flag):
             return (value if equals else following).lower()

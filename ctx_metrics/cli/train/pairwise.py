@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import CtxMetricsError
 from ...notices import counted, notice
@@ -71,12 +71,12 @@ def _train(args: Namespace) -> int:
     )
     data = _read(args, recipe.seed)
     languages = _languages(args, data)
-    notes = {"data": {side: [each.as_json() for each in of_side] for side, of_side in data.sources.items()}}
+    sources: dict[str, Any] = {side: [each.as_json() for each in of_side] for side, of_side in data.sources.items()}
     if args.outputs:  # what rankings say nothing of
         texts = {
             name: path for name in ("outputs", "reference") if (path := getattr(args, name)) and os.path.exists(path)
         }
-        notes["data"] |= {n: {"name": trainings.name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
+        sources |= {n: {"name": trainings.name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
     features = out / trainings.EMBEDDINGS
     trainings.begin(out, args.restart)
     cache = Path(args.cache) if args.cache else features
@@ -90,7 +90,7 @@ def _train(args: Namespace) -> int:
             cache,
             languages=languages,
             engine=engine,
-            notes=notes,
+            notes={"data": sources},
         )
     name = trainings.name_of(args.out)
     text = pairwise_card(name, architecture, recipe, trained, data.sources, data.drawn, args.argv)

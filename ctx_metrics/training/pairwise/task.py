@@ -45,6 +45,7 @@ class PairwiseTask(Task):
     """
 
     kind, score, quick = Check, "tau", True
+    network: PairwiseNetwork
 
     def __init__(
         self, network: PairwiseNetwork, recipe: PairwiseRecipe, training: Comparisons, development: Comparisons

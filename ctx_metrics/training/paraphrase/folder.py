@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...models.paraphrase.adapted import write_adapted
 from ...models.paraphrase.low_rank import learned
@@ -16,6 +16,9 @@ from ..card import Source, command, recipe_table, source_table, table, versions
 from ..quality.learn import encoder_name
 from .learn import TrainedClassifier
 from .recipe import ParaphraseRecipe
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 CARD = "README.md"
 
@@ -45,12 +48,13 @@ def write_model(
 
 def _write_checkpoint(trained: TrainedClassifier, out: Path) -> None:
     """A checkpoint folder as transformers writes it: safetensors, config and tokenizer, each whole or not at all."""
-    trained.network.config.id2label = LABELS
-    trained.network.config.label2id = {name: label for label, name in LABELS.items()}
-    trained.network.config._name_or_path = trained.encoder.name  # not the folder, which is of this machine
+    network = cast("PreTrainedModel", trained.network)  # what is trained whole
+    network.config.id2label = LABELS
+    network.config.label2id = {name: label for label, name in LABELS.items()}
+    network.config._name_or_path = trained.encoder.name  # not the folder, which is of this machine
     make_folder(str(out))
     with os_errors(f"cannot write into {out}"), tempfile.TemporaryDirectory(".tmp", ".", out) as own, silent():
-        trained.network.save_pretrained(own, safe_serialization=True)
+        network.save_pretrained(own, safe_serialization=True)
         trained.tokenizer.save_pretrained(own)
         for name in sorted(os.listdir(own), key=lambda name: name == "config.json"):  # config.json last
             with replacing(str(out / name)) as beside:

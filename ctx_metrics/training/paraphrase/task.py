@@ -59,12 +59,13 @@ def figures(values: ArrayLike, labels: np.ndarray) -> dict[str, float]:
 
 
 class ParaphraseTask(Task):
-    """Minimises the cross entropy of labels, by which pairs are checked too: how many are right. A batch is tokens and labels.
+    """Minimises the cross entropy of labels; how many are right checks it. A batch is tokens and labels.
 
     limit    tokens of a pair;  dtype    of the training's matrix products
     """
 
     kind, score = PairCheck, "accuracy"
+    network: "PreTrainedModel | PairClassifier"
 
     def __init__(
         self,

@@ -71,10 +71,10 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
     """
     chosen = [i for i, system in enumerate(judged.systems) if humans or not is_human(system)]
     return [
-        _judgement(judged, segment, i, float(judged.segment_scores[i, segment]), segment)
+        _judgement(judged, segment, i, float(judged.human_segments[i, segment]), segment)
         for segment in range(judged.segments)
         for i in chosen
-        if judged.hypotheses[i][segment] is not None
+        if judged.texts[i][segment] is not None
     ]
 
 
@@ -116,7 +116,8 @@ def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple
     and how many others there are: {"of human systems": 3, "without a score": 5, ...}, each counted once, for the first of
     its lacks."""
     partner = PARTNERS[inputs]
-    kept, left = [], Counter()
+    kept: list[Judgement] = []
+    left: Counter[str] = Counter()
     human = {system for system in {row.system for row in rows} if is_human(system)}
     for row in rows:
         if row.system in human:
@@ -263,8 +264,9 @@ def _check_texts(of_set: JudgementSet) -> None:
 
 
 def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequence[str] | None) -> None:
-    if pairs is not None and None not in languages and "-".join(languages) not in pairs:
-        raise InputError(f"{path}: its language pair is {'-'.join(languages)}, not {' or '.join(pairs)}")
+    source, target = languages
+    if pairs is not None and source is not None and target is not None and f"{source}-{target}" not in pairs:
+        raise InputError(f"{path}: its language pair is {source}-{target}, not {' or '.join(pairs)}")
 
 
 def _of_table(path: str, score: str | None, reference: str | None) -> JudgementSet:
@@ -294,15 +296,16 @@ def _of_table(path: str, score: str | None, reference: str | None) -> JudgementS
 def _of_judged(path: str, judged: JudgedSet, scored: bool) -> JudgementSet:
     if judged.segment_scores is None and judged.preferences is None and not scored:
         judged = replace(judged, segment_scores=np.full((len(judged.systems), judged.segments), np.nan))
-    if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
+    scores, preferences = judged.segment_scores, judged.preferences
+    if judged.hypotheses is None or (scores is None and preferences is None):
         raise InputError(f"{judged.name}: has scores of systems alone; learning wants scores of segments")
     if len(judged.references) > 1:
         raise InputError(f"{judged.name}: has {len(judged.references)} references; name one")
-    if judged.segment_scores is not None:
+    if scores is not None or preferences is None:
         return JudgementSet(path, judged.name, judgements(judged, humans=True), False)
     rows = [
         _judgement(judged, segment, system, value, pair)
-        for pair, (segment, better, worse) in enumerate(judged.preferences.tolist())
+        for pair, (segment, better, worse) in enumerate(preferences.tolist())
         for system, value in ((better, 1.0), (worse, 0.0))
     ]
     return JudgementSet(path, judged.name, rows, True)
@@ -310,7 +313,7 @@ def _of_judged(path: str, judged: JudgedSet, scored: bool) -> JudgementSet:
 
 def _judgement(judged: JudgedSet, segment: int, system: int, score: float, number: int) -> Judgement:
     return Judgement(
-        judged.hypotheses[system][segment],
+        judged.texts[system][segment] or "",
         judged.references[0][segment] if judged.references else None,
         score,
         judged.name,

@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...models import hub
 from ...models.folder import check_fields, checked_weights, load_weights, read_config, write_model
 from ...models.learned.estimator import PREFIX
-from ...models.learned.networks import NETWORKS, Shape
+from ...models.learned.networks import NETWORKS, LearnedNetwork, Shape
 from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...notices import counted, notice
 from ...writing import make_folder, remove_leftovers
@@ -26,7 +26,7 @@ from ..loop import Loop
 from ..state import STATE, read_state
 from .development import DevelopmentSet
 from .examples import TrainingSet
-from .inputs import FeatureInputs, TokenInputs
+from .inputs import FeatureInputs, PairInputs, TokenInputs
 from .recipe import Recipe
 from .task import Check, QualityTask
 
@@ -130,9 +130,10 @@ def learn(
         embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
     with nullcontext() if embeddings is None else closing(embeddings):
         if embeddings is None:
-            sets, cut = _feature_inputs(encoder, training, development, layers, max_length)
-            if init is None:
-                network.standardise(sets[0].features())
+            features, cut = _feature_inputs(encoder, training, development, layers, max_length)
+            if init is None and isinstance(network, RegressorNetwork):
+                network.standardise(features[0].features())
+            sets: Sequence[PairInputs] = features
         else:
             sets, cut = _token_inputs(embeddings, training, development)
         if cut:
@@ -178,7 +179,9 @@ def check_tokens(encoder: TextEncoder, training: TrainingSet, development: Devel
     """Raise InputError where a text has nothing that the encoder's tokenizer knows, such as a zero-width space alone."""
     for each, what in ((training, "training"), (development, "development")):
         texts = list(dict.fromkeys([*each.hypotheses, *each.partners]))
-        tokenless = [text for text, ids in zip(texts, encoder.tokenizer(texts, max_length)) if not ids.content]
+        tokenless = [
+            text for text, ids in zip(texts, encoder.tokenizer(texts, max_length), strict=True) if not ids.content
+        ]
         if tokenless:
             raise InputError(
                 f"{counted(len(tokenless), f'{what} text has', f'{what} texts have')} no tokens for this encoder, such as "
@@ -214,7 +217,7 @@ def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]
     return asdict(Shape(layers, width, pooling=architecture.pooling, **chosen))
 
 
-def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> nn.Module:
+def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> LearnedNetwork | RegressorNetwork:
     """The network of these sizes with random weights."""
     if kind == "comet":
         rate = 0.1 if dropout is None else dropout

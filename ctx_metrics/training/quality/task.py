@@ -18,6 +18,7 @@ from .losses import pairwise_hinge, squared_error
 from .recipe import Recipe
 
 DEVELOPMENT_BATCH = 64
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class QualityTask(Task):
     """
 
     kind, score = Check, "score"
+    network: LearnedNetwork | RegressorNetwork
 
     def __init__(
         self,
@@ -50,7 +52,7 @@ class QualityTask(Task):
         inputs: PairInputs,
         development: DevelopmentSet,
         development_inputs: PairInputs,
-        device: torch.device = torch.device("cpu"),
+        device: torch.device = CPU,
     ):
         self.network, self.recipe, self.device = network.to(device), recipe, device
         self.rows, self.check_rows = len(training), recipe.check_rows

@@ -47,8 +47,11 @@ def taught(
     scores = None if kept is None or not kept.exists() else _read(kept, key)
     if scores is None:
         scores = np.zeros(len(training))
-        for judged, rows in zip(sets, _rows(training).values()):
-            scores[rows] = score_set(judged, [teacher], engine)[0].segment_scores[0]
+        for judged, rows in zip(sets, _rows(training).values(), strict=True):
+            [found] = score_set(judged, [teacher], engine)
+            if found is None or found.segment_scores is None:
+                raise InputError(f"teacher {teacher.name}: gives no scores of segments")
+            scores[rows] = found.segment_scores[0]
         scores = np.round(scores, DECIMALS)
         if kept is not None:
             _write(kept, key, scores)
