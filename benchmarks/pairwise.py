@@ -29,11 +29,12 @@ from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.judgements.readers.rankings import read_rankings
 from ctx_metrics.models.pairwise.network import Shape, mean_probability
 from ctx_metrics.models.pairwise.sentence_vectors import parse_source
+from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.pairwise.comparisons import Comparisons, strict_tau
 from ctx_metrics.training.pairwise.data import read_pair_sets
 from ctx_metrics.training.pairwise.learn import Reader, Readings, fitted, prepared
 from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
-from ctx_metrics.training.pairwise.trainer import PairwiseTrainer
+from ctx_metrics.training.pairwise.task import PairwiseTask
 
 FOLDS = 5
 FEATURES = ("4metrics", "bleucomp", "chrf", "bertr", "esim", "comet")
@@ -154,7 +155,7 @@ def trained(job: tuple) -> np.ndarray:
     )
     numbers = fitted(shape, widths, training, row.recipe.seed)
     data = [prepared(numbers, each) for each in (training, development)]
-    PairwiseTrainer(numbers.network, row.recipe, *data, None, {}, True).train()
+    Loop(PairwiseTask(numbers.network, row.recipe, *data), quiet=True).train()
     return decisions(numbers.network, prepared(numbers, test))
 
 

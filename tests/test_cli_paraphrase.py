@@ -12,9 +12,10 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.hub import checkpoint_hash, file_sha256
 from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.training.paraphrase import learn as paraphrase
-from ctx_metrics.training.quality.data import data_sha256
-from ctx_metrics.training.quality.learn import STATE
+from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.loop import Loop
+from ctx_metrics.training.paraphrase import task as paraphrase
+from ctx_metrics.training.state import STATE
 
 QUIET = EngineOptions(quiet=True)
 WORDS = "cat dog rain river city bird".split()
@@ -112,17 +113,17 @@ def test_several_files_and_a_model_that_is_replaced(train, tmp_path):
 @pytest.mark.parametrize("rank", [4, 0])
 def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch, rank):
     """In the first epoch, and after it, each time with the steps that are left; the bytes are those of a run in one go."""
-    more, step = ["--rank", rank, "--learning-rate", "3e-3", "--seed", 2], paraphrase._Trainer._step
+    more, step = ["--rank", rank, "--learning-rate", "3e-3", "--seed", 2], Loop._step
     assert train(*more, out=tmp_path / "unstopped").code == 0
     steps, out = [], tmp_path / "out"
 
-    def interrupted(trainer, *given):
-        steps.append(trainer.progress.step)
+    def interrupted(loop, batch):
+        steps.append(loop.progress.step)
         if steps in ([0, 1], [0, 1, 2, 3]):
             os.kill(os.getpid(), signal.SIGINT)
-        return step(trainer, *given)
+        return step(loop, batch)
 
-    monkeypatch.setattr(paraphrase._Trainer, "_step", interrupted)
+    monkeypatch.setattr(Loop, "_step", interrupted)
     for _ in range(2):
         done = train(*more)
         assert done == (

@@ -18,8 +18,9 @@ from toy_judgements import write_judgements
 from ctx_metrics.cli.common.trainings import known_languages, target_languages
 from ctx_metrics.cli.train import some_rows
 from ctx_metrics.cli.train.arguments import KINDS, recipe_of
-from ctx_metrics.training.quality import learn, trainer
-from ctx_metrics.training.quality.data import data_sha256
+from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.loop import Loop
+from ctx_metrics.training.quality import learn
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.recipe import COMET, PAPER
 
@@ -119,11 +120,9 @@ def test_a_training_killed_by_the_system_goes_on_to_the_same_weights(train, fold
     process.stderr.close()
     assert not (out / "config.json").exists() and state.exists()
     steps = []
-    step = trainer.Trainer._step
+    step = Loop._step
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            trainer.Trainer, "_step", lambda self, rows: (steps.append(self.progress.step), step(self, rows))
-        )
+        patched.setattr(Loop, "_step", lambda self, batch: (steps.append(self.progress.step), step(self, batch)))
         assert train("esim", *more).code == 0
     assert 20 <= steps[0] < 300 and steps[-1] == 299
     assert (out / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
@@ -133,14 +132,14 @@ def test_a_training_killed_by_the_system_goes_on_to_the_same_weights(train, fold
 
 def stop(monkeypatch, at: int):
     """Ctrl-C in the middle of a step."""
-    step = trainer.Trainer._step
+    step = Loop._step
 
-    def stopping(self, rows):
+    def stopping(self, batch):
         if self.progress.step == at:
             os.kill(os.getpid(), signal.SIGINT)
-        step(self, rows)
+        step(self, batch)
 
-    monkeypatch.setattr(trainer.Trainer, "_step", stopping)
+    monkeypatch.setattr(Loop, "_step", stopping)
 
 
 def test_ctrl_c_and_what_may_follow(train, tmp_path, monkeypatch):

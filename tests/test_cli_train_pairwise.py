@@ -13,13 +13,12 @@ from conftest import WORDS
 from ctx_metrics.cli.train.pairwise import say_poor, say_unfinished
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.pairwise.model import MODEL_TYPE
+from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.pairwise import learn as pairwise
-from ctx_metrics.training.pairwise import trainer as pairwise_trainer
 from ctx_metrics.training.pairwise.data import read_pair_sets, split_by_segment
 from ctx_metrics.training.pairwise.learn import Architecture, Trained
 from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
-from ctx_metrics.training.pairwise.trainer import Check
-from ctx_metrics.training.quality.data import data_sha256
+from ctx_metrics.training.pairwise.task import Check, PairwiseTask
 
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
 CHECKS = [Check("logistic", 1, 0.7, 0.5), Check("kendall", 1, 0.6, 0.25)]
@@ -91,7 +90,7 @@ def learned(monkeypatch):
         }
         (out / "config.json").write_text(json.dumps(config))
         (out / "model.safetensors").write_bytes(b"")
-        return Trained(config, CHECKS, {"bleu": 0.75, "ter": 0.125})
+        return Trained(config, CHECKS, 0, {"bleu": 0.75, "ter": 0.125})
 
     monkeypatch.setattr(pairwise, "learn", learn)
     return calls
@@ -146,16 +145,16 @@ def test_a_model_of_vectors_goes_on_where_it_was_stopped(train, folder, tiny_ber
     more += ["--epochs", 6, "--batch", 8, "-q"]
     assert train(*more, out=folder / "whole").code == 0
     assert names(folder / "whole") == [name for name in FILES if name != "learning-curve.png"]
-    check, seen = pairwise_trainer.Check, []
+    check, seen = PairwiseTask.check, []
 
-    def stopping(*given, **named):
+    def stopping(*given):
         seen.append(1)
         if len(seen) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return check(*given, **named)
+        return check(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(pairwise_trainer, "Check", stopping)
+        patched.setattr(PairwiseTask, "check", stopping)
         done = train(*more)
     out = folder / "out"
     assert done.code == 130 and done.out == "" and "the same command goes on where it was" in done.err

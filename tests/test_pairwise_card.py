@@ -7,12 +7,11 @@ import pytest
 
 from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.meta.plots import save
-from ctx_metrics.training.card import Source
+from ctx_metrics.training.card import Source, pairwise_card, use
 from ctx_metrics.training.curve import pairwise_curve
-from ctx_metrics.training.pairwise.card import best_check, card, use
 from ctx_metrics.training.pairwise.learn import Architecture, Trained
 from ctx_metrics.training.pairwise.recipe import PairwiseRecipe
-from ctx_metrics.training.pairwise.trainer import Check
+from ctx_metrics.training.pairwise.task import Check
 
 CHECKS = [
     Check("logistic", 1, 0.7, 0.1),
@@ -40,9 +39,11 @@ TAUS = {"chrf": 0.25, "meteor": float("nan")}
 
 
 def made(checks=CHECKS, architecture=ARCHITECTURE, development=DEVELOPMENT, drawn="", argv=("pairwise",), **changes):
-    trained = Trained({**CONFIG, **changes}, list(checks), TAUS)
+    best = max(range(len(checks)), key=lambda k: checks[k].tau)
+    trained = Trained({**CONFIG, **changes}, list(checks), best, TAUS)
     recipe = PairwiseRecipe(patience=None, seed=4)
-    return card("my-model", architecture, recipe, trained, TRAINING, development, drawn, argv)
+    sources = {"train": TRAINING, "development": development}
+    return pairwise_card("my-model", architecture, recipe, trained, sources, drawn, argv)
 
 
 def test_what_the_card_says():
@@ -88,12 +89,6 @@ def test_what_differs():
     assert "| sentence vectors | none |" in made(architecture=Architecture(("bleu",), ()))
 
 
-def test_the_best_check_is_the_first_of_the_highest():
-    assert best_check(CHECKS) == 1 and best_check(CHECKS[:2]) == 1 and best_check(CHECKS[:1]) == 0
-    with pytest.raises(ValueError):
-        best_check([])
-
-
 def test_of_many_checks_the_best_is_among_those_shown():
     checks = [Check("logistic", k, 1.0, 0.9 if k == 60 else 0.1) for k in range(1, 101)]
     text = made(checks=checks)
@@ -103,7 +98,7 @@ def test_of_many_checks_the_best_is_among_those_shown():
 
 
 def test_use_quotes_the_folder():
-    assert [shlex.split(line)[-1] for line in use("it's mine")] == ["it's mine"] * 2
+    assert [shlex.split(line)[-1] for line in use("pairwise", "it's mine")] == ["it's mine"] * 2
 
 
 def test_the_curve(tmp_path):

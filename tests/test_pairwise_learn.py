@@ -21,7 +21,6 @@ from ctx_metrics.models.pairwise.model import PairwiseModel
 from ctx_metrics.models.pairwise.network import Shape
 from ctx_metrics.models.pairwise.sentence_vectors import SentenceVectors, parse_source
 from ctx_metrics.training.pairwise import learn as pairwise
-from ctx_metrics.training.pairwise import trainer as pairwise_trainer
 from ctx_metrics.training.pairwise.comparisons import strict_tau
 from ctx_metrics.training.pairwise.learn import (
     STATE,
@@ -37,6 +36,7 @@ from ctx_metrics.training.pairwise.learn import (
     prepared,
 )
 from ctx_metrics.training.pairwise.recipe import MODERN, PairwiseRecipe
+from ctx_metrics.training.pairwise.task import PairwiseTask
 
 NAN = float("nan")
 RECIPE = replace(MODERN, epochs=4, batch=8, learning_rate=0.05)
@@ -408,7 +408,7 @@ def test_something_is_learned(tmp_path):
 
 
 def test_the_best_epoch_need_not_be_the_last(tmp_path):
-    config, checks, _ = learned(tmp_path / "out", recipe=replace(RECIPE, learning_rate=1.0, seed=2))
+    config, checks, _, _ = learned(tmp_path / "out", recipe=replace(RECIPE, learning_rate=1.0, seed=2))
     assert checks[0].tau > checks[-1].tau == checks[1].tau  # this data and this seed are chosen so
     found = {"metric": "strict tau", "score": checks[0].tau, "phase": "logistic", "epoch": 1}
     assert found.items() <= config["development"].items()
@@ -461,15 +461,15 @@ def test_the_same_twice_and_the_cache(tmp_path, computed, tiny_bert):
 
 def stop(monkeypatch, after: int):
     """Send Ctrl-C in the epoch of this number."""
-    check, seen = pairwise_trainer.Check, []
+    check, seen = PairwiseTask.check, []
 
-    def counting(*given, **named):
+    def counting(*given):
         seen.append(1)
         if len(seen) == after:
             os.kill(os.getpid(), signal.SIGINT)
-        return check(*given, **named)
+        return check(*given)
 
-    monkeypatch.setattr(pairwise_trainer, "Check", counting)
+    monkeypatch.setattr(PairwiseTask, "check", counting)
 
 
 def test_stopped_it_goes_on_bit_for_bit(tmp_path, monkeypatch, words):

@@ -11,11 +11,13 @@ import torch
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.pairwise.network import PairwiseNetwork, Shape, mean_probability
-from ctx_metrics.training.pairwise import trainer as pairwise_trainer
+from ctx_metrics.training import loop as loop_module
+from ctx_metrics.training.loop import Loop
+from ctx_metrics.training.pairwise import task as pairwise_task
 from ctx_metrics.training.pairwise.comparisons import Comparisons
 from ctx_metrics.training.pairwise.costs import kendall_cost, logistic_cost
 from ctx_metrics.training.pairwise.recipe import PairwiseRecipe
-from ctx_metrics.training.pairwise.trainer import Check, PairwiseTrainer, margins
+from ctx_metrics.training.pairwise.task import Check, PairwiseTask, margins
 
 SMALL = PairwiseRecipe(batch=10, epochs=3)
 SHAPE = Shape(vectors=6, features=2, hidden=3)
@@ -48,11 +50,10 @@ def same(one, other):
 
 
 def trained(recipe=SMALL, shape=SHAPE, training=TRAINING, development=DEVELOPMENT, state=None, fingerprint=None):
-    """A trainer that went to the end, and its checks."""
-    trainer = PairwiseTrainer(
-        PairwiseNetwork(shape, recipe.seed), recipe, training, development, state, fingerprint, quiet=True
-    )
-    return trainer, trainer.train()
+    """A loop that went to the end, and its checks."""
+    task = PairwiseTask(PairwiseNetwork(shape, recipe.seed), recipe, training, development)
+    loop = Loop(task, state, fingerprint, quiet=True)
+    return loop, loop.train()
 
 
 def scripted(monkeypatch, *taus):
@@ -63,8 +64,8 @@ def scripted(monkeypatch, *taus):
         seen.append(weights(network))
         return np.zeros(1)
 
-    monkeypatch.setattr(pairwise_trainer, "margins", found)
-    monkeypatch.setattr(pairwise_trainer, "strict_tau", lambda margins: next(left))
+    monkeypatch.setattr(pairwise_task, "margins", found)
+    monkeypatch.setattr(pairwise_task, "strict_tau", lambda margins: next(left))
     return seen
 
 
@@ -81,11 +82,11 @@ def scripted(monkeypatch, *taus):
     ids=str,
 )
 def test_a_planted_rule_is_learnt(shape, recipe):
-    trainer, checks = trained(replace(recipe, epochs=20, learning_rate=0.1), shape, planted(300, 3), planted(300, 4))
+    loop, checks = trained(replace(recipe, epochs=20, learning_rate=0.1), shape, planted(300, 3), planted(300, 4))
     assert max(check.tau for check in checks) > 0.85
     assert checks[-1].cost < checks[0].cost or recipe.cost == "logistic+kendall"
     # the network holds the best weights, whose tau is found again
-    tau = pairwise_trainer.strict_tau(margins(trainer.network, planted(300, 4)))
+    tau = pairwise_task.strict_tau(margins(loop.task.network, planted(300, 4)))
     assert tau == max(check.tau for check in checks)
 
 
@@ -115,8 +116,8 @@ def test_the_optimisers_by_hand(monkeypatch, optimiser):
     training = planted(31, 5, vectors=0, features=3)
     scripted(monkeypatch, 1.0, 2.0, 3.0, 4.0)
     recipe = PairwiseRecipe(optimiser=optimiser, learning_rate=0.1, weight_decay=0.2, batch=31, epochs=4, seed=6)
-    trainer, _ = trained(recipe, Shape(0, 3), training, planted(5, 1, 0, 3))
-    got = torch.cat([trainer.network.output, trainer.network.output_bias]).detach().numpy()
+    loop, _ = trained(recipe, Shape(0, 3), training, planted(5, 1, 0, 3))
+    got = torch.cat([loop.task.network.output, loop.task.network.output_bias]).detach().numpy()
     np.testing.assert_allclose(got, by_hand(optimiser, 4, 0.1, 0.2, training, 6), rtol=2e-4, atol=1e-6)
     assert not np.allclose(got, by_hand(optimiser, 4, 0.1, 0.0, training, 6), rtol=2e-3)
 
@@ -125,30 +126,32 @@ def test_the_optimisers_by_hand(monkeypatch, optimiser):
 def test_the_cost_of_a_check_is_the_mean_over_all_pairs(cost):
     """The last batch has 7 pairs of 47, and counts for 7."""
     recipe = replace(SMALL, cost=cost, learning_rate=0.0, weight_decay=0.0, epochs=1, beta=3.0, gamma=2.0)
-    trainer, (check,) = trained(recipe)
+    loop, (check,) = trained(recipe)
     network = PairwiseNetwork(SHAPE, recipe.seed)
     texts, features = (torch.from_numpy(table) for table in (TRAINING.texts, TRAINING.outputs))
-    inputs = [texts[row] for row in trainer.rows] + [features[row] for row in trainer.output_rows]
+    rows, output_rows, y = loop.task.pairs
+    inputs = [texts[row] for row in rows] + [features[row] for row in output_rows]
     logits = network(*inputs)
     if cost == "logistic":
-        wanted = logistic_cost(logits, trainer.y)
+        wanted = logistic_cost(logits, y)
     else:
         swapped = network(inputs[1], inputs[0], inputs[2], inputs[4], inputs[3])
-        wanted = kendall_cost(logits.sigmoid(), swapped.sigmoid(), trainer.y, 3.0, 2.0)
+        wanted = kendall_cost(logits.sigmoid(), swapped.sigmoid(), y, 3.0, 2.0)
     assert check.cost == pytest.approx(wanted.item(), rel=1e-5)
     assert (check.phase, check.epoch) == (cost, 1)
 
 
 def test_which_text_is_shown_first_is_a_coin_a_pair():
     def coins(pairs, seed):
-        one = PairwiseTrainer(PairwiseNetwork(SHAPE), replace(SMALL, seed=seed), planted(pairs, 1), DEVELOPMENT)
+        one = PairwiseTask(PairwiseNetwork(SHAPE), replace(SMALL, seed=seed), planted(pairs, 1), DEVELOPMENT)
+        rows, output_rows, y = one.pairs
         better, worse, reference, better_output, worse_output = planted(pairs, 1).pairs.T
-        first = one.y.numpy().astype(bool)
+        first = y.numpy().astype(bool)
         for i in range(pairs):
             texts, outputs = (better[i], worse[i]), (better_output[i], worse_output[i])
             ways = (texts, outputs) if first[i] else (texts[::-1], outputs[::-1])
-            assert (*one.rows[:2, i].tolist(),) == ways[0] and (*one.output_rows[:, i].tolist(),) == ways[1]
-        assert (one.rows[2].numpy() == reference).all()
+            assert (*rows[:2, i].tolist(),) == ways[0] and (*output_rows[:, i].tolist(),) == ways[1]
+        assert (rows[2].numpy() == reference).all()
         return first
 
     many = coins(400, 1)
@@ -158,17 +161,19 @@ def test_which_text_is_shown_first_is_a_coin_a_pair():
 
 def test_every_epoch_takes_each_pair_once_in_an_order_of_its_own(monkeypatch):
     taken = []
-    step = PairwiseTrainer._step
+    step = Loop._step
 
-    def noted(trainer, rows, output_rows, y):
+    def noted(loop, batch):
+        rows, output_rows, y = batch
         taken.append((torch.cat([rows, output_rows]).T.tolist(), y.tolist()))
-        step(trainer, rows, output_rows, y)
+        step(loop, batch)
 
-    monkeypatch.setattr(PairwiseTrainer, "_step", noted)
+    monkeypatch.setattr(Loop, "_step", noted)
     recipe = replace(SMALL, cost="logistic+kendall", epochs=2)
-    trainer, _ = trained(recipe)
+    loop, _ = trained(recipe)
     assert [len(y) for _, y in taken] == [10, 10, 10, 10, 7] * 4
-    whole = sorted(map(tuple, torch.cat([trainer.rows, trainer.output_rows, trainer.y[None].long()]).T.tolist()))
+    rows, output_rows, y = loop.task.pairs
+    whole = sorted(map(tuple, torch.cat([rows, output_rows, y[None].long()]).T.tolist()))
     orders = []
     for epoch in range(4):
         of_epoch = [(*row, int(y)) for rows, ys in taken[5 * epoch : 5 * epoch + 5] for row, y in zip(rows, ys)]
@@ -185,46 +190,46 @@ def test_every_epoch_takes_each_pair_once_in_an_order_of_its_own(monkeypatch):
 
 def test_the_best_weights_are_kept_and_the_first_of_equals(monkeypatch):
     seen = scripted(monkeypatch, 0.1, 0.5, 0.3, 0.5, 0.2)
-    trainer, checks = trained(replace(SMALL, epochs=5))
+    loop, checks = trained(replace(SMALL, epochs=5))
     assert [check.tau for check in checks] == [0.1, 0.5, 0.3, 0.5, 0.2]
-    assert same(weights(trainer.network), seen[1]) and not same(seen[3], seen[1])
-    assert trainer.progress.best == 1
+    assert same(weights(loop.task.network), seen[1]) and not same(seen[3], seen[1])
+    assert loop.progress.best == 1
 
 
 def test_patience_counts_from_the_first_of_equals(monkeypatch):
     seen = scripted(monkeypatch, 0.1, 0.5, 0.5, 0.4, 0.5, 0.6)
-    trainer, checks = trained(replace(SMALL, epochs=9, patience=3))
-    assert len(checks) == 5 and same(weights(trainer.network), seen[1])
+    loop, checks = trained(replace(SMALL, epochs=9, patience=3))
+    assert len(checks) == 5 and same(weights(loop.task.network), seen[1])
 
 
 def test_the_second_phase_starts_from_the_best_of_the_first(monkeypatch):
     begun = []
-    step = PairwiseTrainer._step
+    step = Loop._step
 
-    def noted(trainer, *batch):
-        if trainer.progress.taken == 0:
-            moments = trainer.optimiser.state[trainer.weights]["sum"]
-            begun.append((weights(trainer.network), bool(moments.any())))
-        step(trainer, *batch)
+    def noted(loop, batch):
+        if loop.progress.taken == 0:
+            moments = loop.optimizer.state[loop.task.weights]["sum"]
+            begun.append((weights(loop.task.network), bool(moments.any())))
+        step(loop, batch)
 
-    monkeypatch.setattr(PairwiseTrainer, "_step", noted)
+    monkeypatch.setattr(Loop, "_step", noted)
     # patience ends the first phase 2 epochs after the first of the two best, and the second after 2
     seen = scripted(monkeypatch, 0.1, 0.5, 0.5, 0.2, 0.3, 0.4)
-    trainer, checks = trained(replace(SMALL, cost="logistic+kendall", epochs=9, patience=2))
+    loop, checks = trained(replace(SMALL, cost="logistic+kendall", epochs=9, patience=2))
     assert [(check.phase, check.epoch) for check in checks] == [
         *(("logistic", epoch) for epoch in (1, 2, 3, 4)),
         *(("kendall", epoch) for epoch in (1, 2)),
     ]
     assert same(begun[4][0], seen[1]) and not same(seen[1], seen[3])
     assert [moments for _, moments in begun] == [False, True, True, True, False, True]
-    assert same(weights(trainer.network), seen[1])  # no epoch of the second phase was better
+    assert same(weights(loop.task.network), seen[1])  # no epoch of the second phase was better
 
 
 def test_the_best_of_the_second_phase_wins(monkeypatch):
     seen = scripted(monkeypatch, 0.5, 0.2, 0.4, 0.6)
-    trainer, checks = trained(replace(SMALL, cost="logistic+kendall", epochs=2))
+    loop, checks = trained(replace(SMALL, cost="logistic+kendall", epochs=2))
     assert [check.phase for check in checks] == ["logistic"] * 2 + ["kendall"] * 2
-    assert same(weights(trainer.network), seen[3])
+    assert same(weights(loop.task.network), seen[3])
 
 
 @pytest.mark.parametrize("shape", [SHAPE, Shape(6, 2, 3, tied=True), Shape(6, 0, 0), Shape(0, 2)], ids=str)
@@ -242,7 +247,7 @@ def test_margins_are_of_both_orders(monkeypatch, shape, antisymmetric):
         swapped = network(inputs[1], inputs[0], inputs[2], inputs[4], inputs[3]).double().numpy()
     np.testing.assert_allclose(whole, (straight - swapped) / 2, atol=1e-6)
     assert whole.dtype == np.float64 and ((whole > 0) == (mean_probability(straight, swapped) > 0.5)).all()
-    monkeypatch.setattr(pairwise_trainer, "MARGIN_PAIRS", 4)
+    monkeypatch.setattr(pairwise_task, "MARGIN_PAIRS", 4)
     np.testing.assert_allclose(margins(network, data), whole, atol=1e-6)
     assert margins(network, Comparisons(data.texts, data.outputs, data.pairs[:0])).shape == (0,)
 
@@ -264,7 +269,7 @@ def stopped_after(monkeypatch, steps):
     def at_once():
         yield lambda: next(left)
 
-    monkeypatch.setattr(pairwise_trainer, "deferred", at_once)
+    monkeypatch.setattr(loop_module, "deferred", at_once)
 
 
 @pytest.mark.parametrize("optimiser", ["adagrad", "adamw"])
@@ -278,37 +283,37 @@ def test_stopped_and_gone_on_with_is_the_same_in_every_bit(monkeypatch, tmp_path
         with pytest.raises(KeyboardInterrupt):
             trained(recipe, state=path, fingerprint={"data": "a"})
     again, gone_on = trained(recipe, state=path, fingerprint={"data": "a"})
-    assert gone_on == checks and same(weights(again.network), weights(whole.network))
+    assert gone_on == checks and same(weights(again.task.network), weights(whole.task.network))
     assert same(again.best, whole.best) and again.progress == whole.progress
 
 
 def test_killed_in_the_middle_it_goes_on_from_the_last_writing(monkeypatch, tmp_path):
     whole, checks = trained(LONG)
-    path, step, taken = tmp_path / "state", PairwiseTrainer._step, itertools.count(1)
+    path, step, taken = tmp_path / "state", Loop._step, itertools.count(1)
 
-    def killed(trainer, *batch):
+    def killed(loop, batch):
         if next(taken) == 18:
             raise MemoryError
-        step(trainer, *batch)
+        step(loop, batch)
 
     with monkeypatch.context() as patch:
-        patch.setattr(PairwiseTrainer, "_step", killed)
-        patch.setattr(pairwise_trainer, "STATE_SECONDS", 0.0)
+        patch.setattr(Loop, "_step", killed)
+        patch.setattr(loop_module, "STATE_SECONDS", 0.0)
         with pytest.raises(MemoryError):
             trained(LONG, state=path)
     steps = []
     with monkeypatch.context() as patch:
-        patch.setattr(PairwiseTrainer, "_step", lambda *given: (steps.append(1), step(*given)))
+        patch.setattr(Loop, "_step", lambda *given: (steps.append(1), step(*given)))
         again, gone_on = trained(LONG, state=path)
     assert len(steps) == 30 - 17
-    assert gone_on == checks and same(weights(again.network), weights(whole.network))
+    assert gone_on == checks and same(weights(again.task.network), weights(whole.task.network))
 
 
 def test_a_training_that_is_done_takes_no_step(monkeypatch, tmp_path):
     whole, checks = trained(LONG, state=tmp_path / "state")
-    monkeypatch.setattr(PairwiseTrainer, "_step", lambda *given: pytest.fail("a step"))
+    monkeypatch.setattr(Loop, "_step", lambda *given: pytest.fail("a step"))
     again, same_checks = trained(LONG, state=tmp_path / "state")
-    assert same_checks == checks and same(weights(again.network), weights(whole.network))
+    assert same_checks == checks and same(weights(again.task.network), weights(whole.task.network))
 
 
 def test_patience_goes_on_where_it_was(monkeypatch, tmp_path):
@@ -319,8 +324,8 @@ def test_patience_goes_on_where_it_was(monkeypatch, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             trained(recipe, state=tmp_path / "state")
     scripted(monkeypatch, *taus[3:])
-    trainer, checks = trained(recipe, state=tmp_path / "state")
-    assert [check.tau for check in checks] == taus[:6] and trainer.progress.best == 1
+    loop, checks = trained(recipe, state=tmp_path / "state")
+    assert [check.tau for check in checks] == taus[:6] and loop.progress.best == 1
 
 
 def test_the_state_of_another_training_is_refused(monkeypatch, tmp_path):
@@ -331,7 +336,7 @@ def test_the_state_of_another_training_is_refused(monkeypatch, tmp_path):
 
 def test_without_a_path_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pairwise_trainer, "STATE_SECONDS", 0.0)
+    monkeypatch.setattr(loop_module, "STATE_SECONDS", 0.0)
     trained()
     assert not list(tmp_path.iterdir())
 
@@ -347,19 +352,20 @@ def test_sets_that_cannot_be_are_refused():
     none = Comparisons(TRAINING.texts, TRAINING.outputs, TRAINING.pairs[:0])
     for sets in ((none, DEVELOPMENT), (TRAINING, none)):
         with pytest.raises(InputError, match="no pairs"):
-            PairwiseTrainer(PairwiseNetwork(SHAPE), SMALL, *sets)
+            PairwiseTask(PairwiseNetwork(SHAPE), SMALL, *sets)
         wide = planted(9, 1, 6, 3)
         with pytest.raises(ValueError, match="widths"):
-            PairwiseTrainer(PairwiseNetwork(SHAPE), SMALL, *(wide if each is none else each for each in sets))
+            PairwiseTask(PairwiseNetwork(SHAPE), SMALL, *(wide if each is none else each for each in sets))
 
 
 def test_flattened_weights_are_the_networks_own():
     network = PairwiseNetwork(SHAPE)
     before, batch = weights(network), [torch.ones(2, 6)] * 3 + [torch.ones(2, 2)] * 2
-    flat = pairwise_trainer.flattened(network)
+    flat, gradient = pairwise_task.flattened(network)
     assert same(weights(network), before) and flat.numel() == sum(p.numel() for p in network.parameters())
     network(*batch).sum().backward()
-    assert torch.equal(flat.grad, torch.cat([p.grad.flatten() for p in network.parameters()])) and flat.grad.any()
+    assert flat.grad is gradient and gradient.any()
+    assert torch.equal(gradient, torch.cat([p.grad.flatten() for p in network.parameters()]))
     with torch.no_grad():
         flat += 1
     assert all(torch.equal(after, before[name] + 1) for name, after in network.state_dict().items())

@@ -7,7 +7,8 @@ from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.meta.plots import save
 from ctx_metrics.training.card import Source, card, table, use
 from ctx_metrics.training.curve import learning_curve
-from ctx_metrics.training.quality.trainer import Check
+from ctx_metrics.training.quality.learn import Trained
+from ctx_metrics.training.quality.task import Check
 
 CHECKS = [Check(10 * k, k, 300 * k, 1 / k, [0.1, 0.4, 0.35][k - 1], 0.5 ** (k // 3)) for k in (1, 2, 3)]
 CONFIG = {
@@ -31,7 +32,8 @@ DEVELOPMENT = [Source("dev.tsv", "ef" * 32, None, {"rows": 5, "kept": 5})]
 
 
 def made(kind="esim", checks=CHECKS, argv=("esim",), **changes) -> str:
-    return card("my-model", kind, {**CONFIG, **changes}, checks, TRAINING, DEVELOPMENT, argv)
+    trained = Trained({**CONFIG, **changes}, list(checks), max(range(len(checks)), key=lambda k: checks[k].score))
+    return card("my-model", kind, trained, {"train": TRAINING, "development": DEVELOPMENT}, argv)
 
 
 def test_what_the_card_says():
@@ -84,14 +86,14 @@ def test_what_differs():
 
 def test_of_many_checks_the_best_is_among_those_shown():
     checks = [Check(k, 1, 10 * k, 1.0, 0.9 if k == 59 else 0.1, 1.0) for k in range(1, 101)]
-    text = made(checks=checks, development={**CONFIG["development"], "step": 59})
+    text = made(checks=checks)
     shown = text.split("| rows read |")[1].split("\n\n")[0].split("\n")[2:]
     assert len(shown) == 35 and "| 590 | 1 | 1.0000 | **0.9000** | 1 |" in shown  # every third of 100, and the best
     assert "35 of 100 checks; checks.jsonl has all." in text
 
 
 def test_use():
-    assert use("comet", "m", "mt+ref") == [
+    assert use("comet", "m") == [
         "sacrebleu REF -i HYP -m comet --comet-model m",
         "sacrebleu REF -i HYP -m slide --slide-model m",
     ]

@@ -16,13 +16,13 @@ from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.learned.estimator import LearnedEstimator
 from ctx_metrics.models.learned.regressor import AlignmentRegressor
 from ctx_metrics.training.kept.token_states import EmbeddingCache
+from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import learn as learn_module
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
-from ctx_metrics.training.quality.learn import STATE, Architecture, digest, learn
+from ctx_metrics.training.quality.learn import STATE, Architecture, digest_of, learn
 from ctx_metrics.training.quality.recipe import COMET, Recipe
 from ctx_metrics.training.quality.teacher import taught
-from ctx_metrics.training.quality.trainer import Trainer
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 RECIPE = Recipe(learning_rate=5e-3, epochs=2, batch=8, patience=None)
@@ -94,7 +94,7 @@ def test_a_cache_serves_one_training_after_another(tmp_path, tiny_bert, data, mo
 
 def test_a_failed_training_gives_the_cache_back(tmp_path, tiny_bert, data, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyError) as kept:
-        patched.setattr(Trainer, "train", lambda self: {}["stop"])
+        patched.setattr(Loop, "train", lambda self: {}["stop"])
         learn(small("bilstm", tiny_bert), RECIPE, *data, tmp_path / "a", tmp_path / "cache", engine=QUIET)
     learn(small("bilstm", tiny_bert), RECIPE, *data, tmp_path / "a", tmp_path / "cache", engine=QUIET)
     assert kept.traceback  # which keeps what was in use, so that it is no garbage collector that gave it back
@@ -106,11 +106,11 @@ def test_first_weights_from_another_model(tmp_path, tiny_bert, data, kind, monke
     first = {}
 
     def keep(self):
-        first.update(self._weights())
+        first.update(self._copy())
         return train(self)
 
-    train = Trainer.train
-    monkeypatch.setattr(Trainer, "train", keep)
+    train = Loop.train
+    monkeypatch.setattr(Loop, "train", keep)
     fewer = some_rows(data[0], 15, 1)
     trained = learn(
         small(kind, tiny_bert, dropout=0.2), RECIPE, fewer, data[1], tmp_path / "b", init=tmp_path / "a", engine=QUIET
@@ -139,13 +139,13 @@ def test_first_weights_must_fit(tmp_path, tiny_bert, tiny_roberta, data):
 def test_a_state_of_another_training_is_refused_before_anything_is_encoded(tmp_path, tiny_bert, data, monkeypatch):
     training, development = data
     with monkeypatch.context() as patched, pytest.raises(InputError, match="no number|stop"):
-        save = Trainer._save
+        save = Loop._save
 
         def save_and_stop(self):
             save(self)
             raise InputError("stop")
 
-        patched.setattr(Trainer, "_save", save_and_stop)
+        patched.setattr(Loop, "_save", save_and_stop)
         learn(small("esim", tiny_bert), RECIPE, training, development, tmp_path, engine=QUIET)
     assert [path.name for path in tmp_path.iterdir()] == [STATE]
     monkeypatch.setattr(learn_module, "EmbeddingCache", lambda *_: pytest.fail("it is encoded"))
@@ -165,11 +165,11 @@ def test_a_state_of_another_training_is_refused_before_anything_is_encoded(tmp_p
 
 def test_the_digest_is_of_every_text_and_number(data):
     training, development = data
-    whole = digest(training, training.targets)
-    assert len({whole, digest(training), digest(development), digest(training, training.targets + 1e-12)}) == 4
+    whole = digest_of(training, training.targets)
+    assert len({whole, digest_of(training), digest_of(development), digest_of(training, training.targets + 1e-12)}) == 4
     moved = type(development)(["ab", "c"], ["x", "y"], "pearson", {}, [])
     other = type(development)(["a", "bc"], ["x", "y"], "pearson", {}, [])
-    assert digest(moved) != digest(other)
+    assert digest_of(moved) != digest_of(other)
 
 
 def test_settings_that_do_not_fit(tmp_path, tiny_bert, data):

@@ -1,4 +1,6 @@
 import dataclasses
+import itertools
+import json
 import os
 import random
 import signal
@@ -14,14 +16,16 @@ from torch import nn
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.learned.networks import NETWORKS, Shape
+from ctx_metrics.training import loop as loop_module
 from ctx_metrics.training.batches import epoch_batches
 from ctx_metrics.training.interruption import deferred
-from ctx_metrics.training.quality import trainer as trainer_module
+from ctx_metrics.training.loop import Loop, Progress
 from ctx_metrics.training.quality.examples import TrainingSet
 from ctx_metrics.training.quality.inputs import PairInputs
 from ctx_metrics.training.quality.losses import pairwise_hinge, squared_error
 from ctx_metrics.training.quality.recipe import Recipe
-from ctx_metrics.training.quality.trainer import Trainer
+from ctx_metrics.training.quality.task import QualityTask
+from ctx_metrics.training.state import read_state, write_state
 
 ROWS, WIDTH = 26, 6
 
@@ -89,41 +93,32 @@ def training_set(targets, weights=None, groups=None) -> TrainingSet:
     return TrainingSet([""] * n, [""] * n, np.asarray(targets, float), weights, groups, ["toy"] * n, {}, [])
 
 
-def line_trainer(scores, recipe, targets=None, **more) -> Trainer:
+def line_task(scores, recipe, targets=None, **more) -> QualityTask:
     targets = np.linspace(1, 2, 8) if targets is None else targets
-    return Trainer(
-        Line(),
-        recipe,
-        training_set(targets, **more),
-        Numbers(len(targets)),
-        Scripted(scores),
-        Numbers(3),
-        quiet=True,
+    return QualityTask(
+        Line(), recipe, training_set(targets, **more), Numbers(len(targets)), Scripted(scores), Numbers(3)
     )
 
 
-def esim_trainer(path, recipe, fingerprint=None) -> Trainer:
+def line_loop(scores, recipe, targets=None) -> Loop:
+    return Loop(line_task(scores, recipe, targets), quiet=True)
+
+
+def esim_loop(path, recipe, fingerprint=None) -> Loop:
     torch.manual_seed(5)
     network = NETWORKS["esim"](Shape(2, WIDTH, 3, 4, 5, dropout=0.4))
     draw = np.random.default_rng(1)
     targets, weights = draw.normal(size=ROWS), draw.choice([0.5, 1.0], ROWS)
     judged = draw.normal(size=9)
     development = SimpleNamespace(score=lambda values: float(np.corrcoef(values, judged)[0, 1]))
-    return Trainer(
-        network,
-        recipe,
-        training_set(targets, weights, [str(k // 2) for k in range(ROWS)]),
-        States(ROWS, 2),
-        development,
-        States(9, 3),
-        path,
-        fingerprint or {"data": "x"},
-        quiet=True,
-    )
+    training = training_set(targets, weights, [str(k // 2) for k in range(ROWS)])
+    task = QualityTask(network, recipe, training, States(ROWS, 2), development, States(9, 3))
+    return Loop(task, path, fingerprint if fingerprint is not None else {"data": "x"}, quiet=True)
 
 
-def same_weights(one: nn.Module, other: nn.Module) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+def same_weights(one: Loop, other: Loop) -> bool:
+    states = [each.task.network.state_dict().values() for each in (one, other)]
+    return all(torch.equal(a, b) for a, b in zip(*states, strict=True))
 
 
 PLATEAU = Recipe(learning_rate=0.01, batch=4, epochs=4, patience=None, check_rows=12, loss="mse+hinge", seed=3)
@@ -133,56 +128,57 @@ STOPPING = dataclasses.replace(PLATEAU, learning_rate=0.003, epochs=40, patience
 
 @pytest.mark.parametrize("recipe", [PLATEAU, LINEAR, STOPPING])
 def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path, monkeypatch, recipe):
-    monkeypatch.setattr(trainer_module, "STATE_STEPS", 3)
-    whole = esim_trainer(None, recipe)
+    monkeypatch.setattr(loop_module, "STATE_SECONDS", 3)
+    monkeypatch.setattr(loop_module, "time", SimpleNamespace(monotonic=itertools.count().__next__))  # a step a second
+    whole = esim_loop(None, recipe)
     checks = whole.train()
-    assert len(checks) >= 4 and not same_weights(whole.network, esim_trainer(None, recipe).network)
+    assert len(checks) >= 4 and not same_weights(whole, esim_loop(None, recipe))
     path, draw, stops = tmp_path / "state.safetensors", random.Random(9), 0
-    step = Trainer._step
+    step = Loop._step
     while True:
         left = draw.randint(0, 9)
 
-        def dying(self, rows):
+        def dying(self, batch):
             nonlocal left
             left -= 1
             if left < 0:
                 raise RuntimeError("killed")
-            step(self, rows)
+            step(self, batch)
 
-        monkeypatch.setattr(Trainer, "_step", dying)
-        part = esim_trainer(path, recipe)
+        monkeypatch.setattr(Loop, "_step", dying)
+        part = esim_loop(path, recipe)
         try:
             assert part.train() == checks
             break
         except RuntimeError:
             stops += 1
-    assert stops >= 3 and same_weights(part.network, whole.network)
-    assert part.values(part.inputs).tolist() == whole.values(whole.inputs).tolist()
+    assert stops >= 3 and same_weights(part, whole)
+    assert part.task.values(part.task.inputs).tolist() == whole.task.values(whole.task.inputs).tolist()
 
 
 def test_ctrl_c_ends_it_after_the_step_with_its_state_saved(tmp_path, monkeypatch):
     """State is otherwise saved at the checks alone, after steps 3, 6, 7, ...: the signal comes in step 5."""
-    whole = esim_trainer(None, PLATEAU)
+    whole = esim_loop(None, PLATEAU)
     whole.train()
-    path, step = tmp_path / "state.safetensors", Trainer._step
+    path, step = tmp_path / "state.safetensors", Loop._step
 
-    def interrupting(self, rows):
+    def interrupting(self, batch):
         if self.progress.step == 4:
             os.kill(os.getpid(), signal.SIGINT)
-        step(self, rows)
+        step(self, batch)
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(Trainer, "_step", interrupting)
-    stopped = esim_trainer(path, PLATEAU)
+    monkeypatch.setattr(Loop, "_step", interrupting)
+    stopped = esim_loop(path, PLATEAU)
     with pytest.raises(KeyboardInterrupt):
         stopped.train()
     assert signal.getsignal(signal.SIGINT) is before and stopped.progress.step == 5
     monkeypatch.undo()
-    again = esim_trainer(path, PLATEAU)
+    again = esim_loop(path, PLATEAU)
     taken = []
-    monkeypatch.setattr(Trainer, "_step", lambda self, rows: (taken.append(self.progress.step), step(self, rows))[1])
+    monkeypatch.setattr(Loop, "_step", lambda self, batch: (taken.append(self.progress.step), step(self, batch))[1])
     again.train()
-    assert taken[0] == 5 and same_weights(again.network, whole.network)
+    assert taken[0] == 5 and same_weights(again, whole)
 
 
 def test_the_second_ctrl_c_does_not_wait():
@@ -213,50 +209,66 @@ def test_other_threads_get_no_signals():
 
 def test_a_state_of_another_training_is_refused(tmp_path):
     path = tmp_path / "state.safetensors"
-    esim_trainer(path, LINEAR, {"recipe": 1, "training data": "a"}).train()
+    esim_loop(path, LINEAR, {"recipe": 1, "training data": "a"}).train()
     with pytest.raises(InputError, match="with other training data; ") as error:
-        esim_trainer(path, LINEAR, {"recipe": 1, "training data": "b"}).train()
+        esim_loop(path, LINEAR, {"recipe": 1, "training data": "b"}).train()
     assert "--restart" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_damaged_state_is_refused(tmp_path):
     path = tmp_path / "state.safetensors"
-    esim_trainer(path, LINEAR).train()
+    esim_loop(path, LINEAR).train()
     whole = path.read_bytes()
     path.write_bytes(whole[:-100])
     with pytest.raises(InputError, match="no state of a training; delete it"):
-        esim_trainer(path, LINEAR).train()
+        esim_loop(path, LINEAR).train()
     path.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])  # one bit of a number
     with pytest.raises(InputError, match="state.safetensors is damaged; delete it to train from the start"):
-        esim_trainer(path, LINEAR).train()
+        esim_loop(path, LINEAR).train()
+
+
+def test_states_of_older_versions(tmp_path):
+    """Those of these networks go on where they were; others, which count otherwise, are refused."""
+    path = tmp_path / "state.safetensors"
+    whole = esim_loop(path, LINEAR, {})
+    whole.train()
+    state = read_state(path, {})
+    progress = json.loads(state.progress)
+    older = {name: value for name, value in progress.items() if name not in ("phase", "begun")} | {"done": False}
+    write_state(path, state._replace(progress=json.dumps(older)), {})
+    again = esim_loop(path, LINEAR, {})
+    assert again.train() == whole.progress.checks and same_weights(again, whole)
+    write_state(path, state._replace(progress=json.dumps({"step": 3, "losses": [0.5], "checks": []})), {})
+    with pytest.raises(InputError, match="is of an older version; delete it to train from the start"):
+        esim_loop(path, LINEAR, {}).train()
 
 
 def test_plateau_and_patience():
     """Of the scores, the 1st, 2nd and 5th are better than all before. The rate is halved after the others; an equal score
     is no better. The third check in a row without a better one, the 8th, is the last."""
     scores = [0.1, 0.3, 0.3, 0.2, 0.4, 0.1, 0.1, 0.1, 9.0]
-    trainer = line_trainer(scores, Recipe(learning_rate=0.08, batch=4, epochs=30, patience=3))
-    checks = trainer.train()
+    loop = line_loop(scores, Recipe(learning_rate=0.08, batch=4, epochs=30, patience=3))
+    checks = loop.train()
     assert [check.score for check in checks] == scores[:8]
     assert [check.learning_rate for check in checks] == [0.08, 0.08, 0.08, 0.04, 0.02, 0.02, 0.01, 0.005]
     assert [check.rows for check in checks] == [8 * k for k in range(1, 9)]
     assert [check.epoch for check in checks] == list(range(1, 9)) and [check.step for check in checks][-1] == 16
-    assert trainer.progress.best == 4
+    assert loop.progress.best == 4
     # the best check's weights are there in the end, not the last one's
-    asked = trainer.development.values
-    assert trainer.values(trainer.development_inputs).tolist() == asked[4].tolist() != asked[7].tolist()
+    asked = loop.task.development.values
+    assert loop.task.values(loop.task.development_inputs).tolist() == asked[4].tolist() != asked[7].tolist()
 
 
 def test_without_patience_it_goes_on_to_the_last_epoch():
-    trainer = line_trainer([0.5, *[0.1] * 9], Recipe(learning_rate=0.08, batch=4, epochs=10, patience=None))
-    checks = trainer.train()
+    loop = line_loop([0.5, *[0.1] * 9], Recipe(learning_rate=0.08, batch=4, epochs=10, patience=None))
+    checks = loop.train()
     assert len(checks) == 10 and checks[-1].learning_rate == 0.08 / 2**8
 
 
 def test_checks_between_and_at_the_ends_of_epochs():
     """8 rows in batches of 3, 3 and 2; a check is due after 6 rows and at the end of an epoch."""
     recipe = Recipe(batch=3, epochs=2, patience=None, check_rows=6)
-    checks = line_trainer([0.1, 0.2, 0.3, 0.4], recipe).train()
+    checks = line_loop([0.1, 0.2, 0.3, 0.4], recipe).train()
     assert [(check.step, check.epoch) for check in checks] == [(2, 1), (3, 1), (5, 2), (6, 2)]
     assert checks[1].rows == 8 and checks[3].rows == 16
 
@@ -264,38 +276,38 @@ def test_checks_between_and_at_the_ends_of_epochs():
 def test_the_linear_schedule_whatever_the_checks_say():
     """10 steps: the first one is the tenth that warms up; then (10 - step) / 9."""
     recipe = Recipe(learning_rate=0.9, schedule="linear", batch=4, epochs=5, patience=None)
-    trainer = line_trainer([0.5, 0.1, 0.1, 0.1, 0.1], recipe)
-    rates, step = [], trainer.optimizer.step
-    trainer.optimizer.step = lambda: (rates.append(trainer.optimizer.param_groups[0]["lr"]), step())
-    trainer.train()
+    loop = line_loop([0.5, 0.1, 0.1, 0.1, 0.1], recipe)
+    rates, step = [], loop.optimizer.step
+    loop.optimizer.step = lambda: (rates.append(loop.optimizer.param_groups[0]["lr"]), step())
+    loop.train()
     assert rates == pytest.approx([0.9, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
 
 
 def test_the_loss_of_a_check_is_the_mean_since_the_one_before():
     """A rate of nearly nothing: values stay 0, targets are 1 and 3, so each batch of both has the loss 5."""
     recipe = Recipe(learning_rate=1e-12, batch=2, epochs=2, patience=None)
-    checks = line_trainer([0.1, 0.2], recipe, targets=[1.0, 3.0]).train()
+    checks = line_loop([0.1, 0.2], recipe, targets=[1.0, 3.0]).train()
     assert [check.loss for check in checks] == pytest.approx([5, 5])
 
 
 def test_a_loss_that_is_no_number_is_one_line():
     with pytest.raises(InputError, match=r"the loss of step 1 is inf; lower the learning rate") as error:
-        line_trainer([0.1], Recipe(batch=8), targets=np.array([1e30] + [0.0] * 7)).train()
+        line_loop([0.1], Recipe(batch=8), targets=np.array([1e30] + [0.0] * 7)).train()
     assert "\n" not in str(error.value)
 
 
 def test_gradients_are_clipped():
     """Adam hides the gradient's length in its first step, not in its moments: exp_avg = .1 gradient."""
-    trainer = line_trainer([0.1], Recipe(batch=8, epochs=1, clip=0.25), targets=np.full(8, 100.0))
-    trainer.train()
-    moments = [state["exp_avg"].flatten() for state in trainer.optimizer.state.values()]
+    loop = line_loop([0.1], Recipe(batch=8, epochs=1, clip=0.25), targets=np.full(8, 100.0))
+    loop.train()
+    moments = [state["exp_avg"].flatten() for state in loop.optimizer.state.values()]
     assert torch.cat(moments).norm().item() == pytest.approx(0.025, rel=1e-3)
 
 
 def test_a_row_of_weight_2_counts_as_two_rows():
     """The mean is over rows: 2 a + b over 2 rows is 3/2 of a + a + b over 3."""
     recipe = Recipe(batch=8)
-    two = line_trainer([], recipe, targets=[1.0, 4.0], weights=[2, 1])._loss([0, 1]).item()
+    two = line_task([], recipe, targets=[1.0, 4.0], weights=[2, 1]).loss([0, 1], Progress()).item()
     values, targets = torch.zeros(3), torch.tensor([1.0, 1.0, 4.0])
     assert two == pytest.approx(1.5 * squared_error(values, targets, torch.ones(3)).item()) == 9.0
 
@@ -319,11 +331,9 @@ def test_hinge_by_brute_force(seed):
 def test_hinge_is_added_for_rows_of_a_segment_alone():
     """Values are 0: each of the 2 pairs misses the margin .5 whole; squared errors are 1, 0, 4, 0."""
     for loss, expected in (("mse", 1.25), ("hinge", 0.5), ("mse+hinge", 1.75)):
-        trainer = line_trainer(
-            [], Recipe(batch=8, loss=loss), targets=[1.0, 0.0, 2.0, 0.0], groups=["a", "a", "b", "b"]
-        )
-        assert trainer._loss([0, 1, 2, 3]).item() == pytest.approx(expected)
-        assert trainer._loss([0, 2]).item() == pytest.approx({"mse": 2.5, "hinge": 0.0, "mse+hinge": 2.5}[loss])
+        task = line_task([], Recipe(batch=8, loss=loss), targets=[1.0, 0.0, 2.0, 0.0], groups=["a", "a", "b", "b"])
+        assert task.loss([0, 1, 2, 3], Progress()).item() == pytest.approx(expected)
+        assert task.loss([0, 2], Progress()).item() == pytest.approx({"mse": 2.5, "hinge": 0.0, "mse+hinge": 2.5}[loss])
 
 
 @given(

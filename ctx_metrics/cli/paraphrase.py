@@ -6,6 +6,7 @@ pseudo-references that it calls paraphrases of the reference.
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isnan
 from os.path import expanduser
 from pathlib import Path
@@ -16,10 +17,11 @@ from ..notices import notice
 from ..run.flag_types import above_0, at_least_0, file_or_share, output_file, patience, positive, rank, seed
 from ..run.flags import add_engine_arguments
 from ..writing import check_writable, leftovers, remove_leftovers, write_whole
+from .common import trainings
 
 if TYPE_CHECKING:
     from ..training.paraphrase.data import LabelledPairs
-    from ..training.paraphrase.learn import ParaphraseRecipe
+    from ..training.paraphrase.recipe import ParaphraseRecipe
 
 EPILOG = """\
 examples:
@@ -146,39 +148,24 @@ def _engine(args: Namespace):
 
 def recipe_of(args: Namespace) -> "ParaphraseRecipe":
     """The usual recipe for the rank, with what the command line says in its place."""
-    from dataclasses import fields, replace
+    from ..training.paraphrase.recipe import ADAPTED, WHOLE
 
-    from ..training.paraphrase.learn import ADAPTED, WHOLE, ParaphraseRecipe
-
-    names = [field.name for field in fields(ParaphraseRecipe)]
-    given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
-    if "patience" in given:
-        given["patience"] = given["patience"] or None
-    if "swap" in given:
-        given["swap"] = given["swap"] == "yes"
-    return replace(WHOLE if args.rank == 0 else ADAPTED, **given)
+    recipe = trainings.recipe_of(args, WHOLE if args.rank == 0 else ADAPTED)
+    return recipe if args.swap is None else replace(recipe, swap=args.swap == "yes")
 
 
 def _train(args: Namespace) -> int:
-    from .common.trainings import say_stopped
-
     _check_out(Path(args.out), args.overwrite)
-    try:
-        return _learn(args)
-    except KeyboardInterrupt:
-        return say_stopped(args.out)
+    return trainings.run_resumable(args, _learn)
 
 
 def _learn(args: Namespace) -> int:
     from ..language import guard_english
-    from ..training.card import Source
     from ..training.paraphrase.data import joined, read_labelled, split
     from ..training.paraphrase.folder import CARD, card, write_model
     from ..training.paraphrase.learn import learn
-    from ..training.quality.data import data_sha256
-    from ..training.quality.learn import STATE
+    from ..training.state import STATE
     from .common import output
-    from .common.trainings import name_of
 
     out, recipe = Path(args.out), recipe_of(args)
     read = {path: read_labelled(path) for path in args.train}
@@ -199,15 +186,11 @@ def _learn(args: Namespace) -> int:
     if args.restart:
         (out / STATE).unlink(missing_ok=True)
     trained = learn(args.encoder, recipe, training, development, _engine(args), out / STATE)
-    sources = {
-        "train": [
-            Source(name_of(p), data_sha256(p), None, {"rows": len(of), "kept": len(of)}) for p, of in read.items()
-        ],
-        "development": [],
-    }
+    counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
+    sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
     if not drawn:
-        counts = {"rows": len(development), "kept": len(development)}
-        sources["development"] = [Source(name_of(args.dev), data_sha256(args.dev), None, counts)]
+        number = len(development)
+        sources["development"] = [trainings.source(args.dev, {"rows": number, "kept": number})]
     notes = {
         "languages": ["en"] if args.encoder == "embedded" else None,
         "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},
@@ -215,7 +198,9 @@ def _learn(args: Namespace) -> int:
     }
     write_model(trained, recipe, out, args.encoder, notes)
     (out / STATE).unlink(missing_ok=True)
-    text = card(name_of(args.out), trained, recipe, sources["train"], sources["development"], drawn, args.argv)
+    text = card(
+        trainings.name_of(args.out), trained, recipe, sources["train"], sources["development"], drawn, args.argv
+    )
     write_whole(str(out / CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
     print(output.table([f"Development pairs ({len(development):,})", ""], rows))
@@ -226,7 +211,7 @@ def _learn(args: Namespace) -> int:
 
 def _check_out(out: Path, overwrite: bool) -> None:
     """Raise InputError, before anything is read, where --out holds something else than a stopped training; makes nothing."""
-    from ..training.quality.learn import STATE
+    from ..training.state import STATE
 
     check_writable(str(out), folder=True)
     there = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
@@ -257,7 +242,7 @@ def _score(args: Namespace) -> int:
     found = classifier.probabilities(pairs)
     output.write("".join(f"{value:.{args.width}f}\n" for value in found), args.output)
     if labelled is not None:
-        from ..training.paraphrase.learn import figures
+        from ..training.paraphrase.task import figures
 
         values = figures(found, labelled.labels).items()
         said = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
@@ -281,7 +266,7 @@ def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs |
             raise InputError(
                 f"{paths[0]} has {len(first)} lines, and {paths[1]} {len(second)}: a line each makes a pair"
             )
-        return list(zip(first, second)), None
+        return list(zip(first, second, strict=True)), None
     header, parted = header_of(paths[0])
     if {"sentence1", "sentence2"} <= set(header) and "label" not in header and parted == "\t":
         _, rows = read_rows(paths[0], ["sentence1", "sentence2"])

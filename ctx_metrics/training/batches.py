@@ -23,9 +23,8 @@ def epoch_batches(
     [[0, 2], [1, 3]]
     """
     random = np.random.default_rng([seed, epoch])
-    groups = np.asarray(groups)
     partner, hypothesis = np.array(lengths, float).T
-    noise = random.uniform(1 - NOISE, 1 + NOISE, groups.max() + 1)
-    order = np.lexsort((hypothesis, noise[groups], partner * noise[groups]))
+    noise = random.uniform(1 - NOISE, 1 + NOISE, max(groups) + 1)[np.asarray(groups)]
+    order = np.lexsort((hypothesis, noise, partner * noise))
     batches = [order[begin : begin + size].tolist() for begin in range(0, len(order), size)]
     return [batches[i] for i in random.permutation(len(batches))]

@@ -1,15 +1,16 @@
 """The learning curve of a training: loss and agreement with people against the rows that were read, or the epochs."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..meta.plots.figure import BLACK, BLUE, COLUMN, VERMILION, label, new_figure, style, title
-from .quality.trainer import Check
+from .quality.task import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .pairwise.trainer import Check as PairwiseCheck
+    from .pairwise.task import Check as PairwiseCheck
 
 MARKED = 100  # most steps that have a dot each
 NAMES = {"pearson": "Pearson's r", "darr": "tau (DARR)"}
@@ -81,7 +82,7 @@ def _curve(
         above, below = figure.subplots(2, 1, sharex=True)
         look = "o-" if len(steps) <= MARKED else "-"
         for axes, values, colour, what in ((above, losses, BLUE, names[1]), (below, scores, VERMILION, names[2])):
-            for start, end in zip([0, *changes], [*changes, len(steps)]):
+            for start, end in pairwise([0, *changes, len(steps)]):
                 axes.plot(steps[start:end], values[start:end], look, color=colour, markersize=2.5)
             for number in changes:
                 axes.axvline(

@@ -12,6 +12,8 @@ from ..errors import InputError
 from ..notices import notice
 from ..writing import checksum, write_tensors
 
+# The file's name in the model's folder.
+STATE = "training-state.safetensors"
 PARTS = ("network", "best", "optimizer")
 
 
@@ -88,7 +90,7 @@ def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tens
 def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
     """Of all that a state holds."""
     parts = [
-        tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy() for name in sorted(tensors)
+        tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data for name in sorted(tensors)
     ]
     return str(checksum(progress.encode(), *parts))
 

@@ -1,39 +1,74 @@
 """What every training's command does: the folder that it writes to, how it is stopped and begun again, its languages."""
 
 import os
+import shutil
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import CtxMetricsError, InputError
 from ...notices import notice
-from ...writing import check_writable, leftovers
+from ...writing import check_writable, leftovers, write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...training.card import Source
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
 INTERRUPTED = 130
 Languages = dict[str, tuple[str | None, str | None]]
+Recipe = TypeVar("Recipe")
 
 
 def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
-    """What `train` gives, where --out can take a model; a Ctrl-C ends it with what to do next."""
-    check_out(Path(args.out), args.overwrite)
+    """What `train` gives; a Ctrl-C ends it with what to do next."""
     try:
         return train(args)
     except KeyboardInterrupt:
-        return say_stopped(args.out)
+        goes_on = f"; the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
+        notice("stopped" + goes_on * _is_begun(Path(args.out)))
+        return INTERRUPTED
 
 
-def say_stopped(out: str) -> int:
-    """Say what a Ctrl-C leaves of a training in --out; returns the exit code."""
-    goes_on = f"; the same command goes on where it was, by what {out} holds, and --restart begins anew"
-    notice("stopped" + goes_on * _is_begun(Path(out)))
-    return INTERRUPTED
+def recipe_of(args: Namespace, usual: Recipe) -> Recipe:
+    """A recipe with what the command line says in its place; --patience none is 0 there."""
+    names = [field.name for field in fields(usual)]  # type: ignore[arg-type]  # no type says "any dataclass"
+    given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
+    if "patience" in given:
+        given["patience"] = given["patience"] or None
+    return replace(usual, **given)  # type: ignore[type-var]
+
+
+def begin(out: Path, restart: bool) -> None:
+    """Throw away what a training that was stopped has left in `out`, where it is to begin anew."""
+    from ...training.state import STATE
+
+    if restart:
+        (out / STATE).unlink(missing_ok=True)
+        shutil.rmtree(out / EMBEDDINGS, ignore_errors=True)
+
+
+def end(out: Path, checks: Sequence[Any], card: str, draw: "Callable[[], Figure] | None") -> None:
+    """Put checks, card and learning curve beside a model that is trained, and throw away what was kept for that."""
+    from .output import as_json
+
+    shutil.rmtree(out / EMBEDDINGS, ignore_errors=True)
+    write_whole(str(out / CHECKS), as_json([vars(check) for check in checks], "jsonl", None))
+    write_whole(str(out / CARD), card)
+    (out / CURVE).unlink(missing_ok=True)
+    if draw is not None:
+        from ...meta import plots
+
+        plots.save(draw(), str(out / CURVE))
 
 
 def _is_begun(out: Path) -> bool:
     """Whether a folder holds the state of a training, or what was kept of its texts."""
     from ...training.kept.token_states import FINISHED
-    from ...training.quality.learn import STATE
+    from ...training.state import STATE
 
     kept = (out / EMBEDDINGS).rglob("*")
     return (out / STATE).exists() or any(path.name == FINISHED or path.suffix == ".npy" for path in kept)
@@ -41,7 +76,7 @@ def _is_begun(out: Path) -> bool:
 
 def check_out(out: Path, overwrite: bool) -> None:
     """Raise InputError where no model can be written to `out`, or one is there already; makes nothing."""
-    from ...training.quality.learn import STATE
+    from ...training.state import STATE
 
     check_writable(str(out), folder=True)
     # weights without config.json are of a training that was stopped in its last moment, and goes on from its state
@@ -89,6 +124,14 @@ def target_languages(encoder: str | None, known: Languages) -> list[str] | None:
     if encoder in (None, "embedded"):
         return ["en"]
     return sorted({target for _, target in known.values() if target}) or None
+
+
+def source(path: str, counts: Mapping[str, int], weight: float | None = None) -> "Source":
+    """A path of the data, as card and config.json have it."""
+    from ...training.card import Source
+    from ...training.digest import data_sha256
+
+    return Source(name_of(path), data_sha256(path), weight, counts)
 
 
 def can_plot() -> bool:

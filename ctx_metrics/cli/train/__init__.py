@@ -8,20 +8,24 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from ...notices import counted, notice
-from ...writing import check_writable, write_whole
+from ...writing import check_writable
 from ..common.trainings import (
     CARD,
     CHECKS,
     CURVE,
     EMBEDDINGS,
     Languages,
+    begin,
     can_plot,
+    check_out,
+    end,
     known_languages,
     name_of,
     run_resumable,
+    source,
     target_languages,
 )
 
@@ -52,19 +56,18 @@ def run(args: Namespace) -> int:
     from . import arguments as train_arguments
 
     train_arguments.check(args)
+    check_out(Path(args.out), args.overwrite)
     return run_resumable(args, _train)
 
 
 def _train(args: Namespace) -> int:
-    import shutil
-
     from ...engine.options import EngineOptions
-    from ...training.card import Source, card
-    from ...training.quality.data import data_sha256, split_weight
+    from ...training.card import card
+    from ...training.curve import learning_curve
+    from ...training.quality.data import split_weight
     from ...training.quality.development import read_development
     from ...training.quality.examples import read_training_set
-    from ...training.quality.learn import STATE, Architecture, learn
-    from ..common.output import as_json
+    from ...training.quality.learn import Architecture, learn
     from .arguments import recipe_of
 
     if args.teacher_scores and not os.path.exists(args.teacher_scores):
@@ -88,8 +91,8 @@ def _train(args: Namespace) -> int:
     if args.teacher:
         training, teacher = _taught(args, training, known, engine)
     sources = {
-        "train": [Source(name_of(p), data_sha256(p), w, training.counts[p]) for p, w in map(split_weight, args.train)],
-        "development": [Source(name_of(p), data_sha256(p), None, development.counts[p]) for p in args.dev],
+        "train": [source(path, training.counts[path], weight) for path, weight in map(split_weight, args.train)],
+        "development": [source(path, development.counts[path]) for path in args.dev],
     }
     notes = {
         "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},
@@ -109,38 +112,28 @@ def _train(args: Namespace) -> int:
         args.pooling or "both",
         args.dropout,
     )
-    embeddings = out / EMBEDDINGS
-    if args.restart:
-        (out / STATE).unlink(missing_ok=True)
-        shutil.rmtree(embeddings, ignore_errors=True)
+    begin(out, args.restart)
     trained = learn(
         architecture,
         recipe,
         training,
         development,
         out,
-        Path(args.cache) if args.cache else embeddings,
+        Path(args.cache) if args.cache else out / EMBEDDINGS,
         args.cache_mb,
         _first_weights(args),
         engine,
         args.languages or target_languages(args.encoder, known),
         notes,
     )
-    shutil.rmtree(embeddings, ignore_errors=True)
-    write_whole(str(out / CHECKS), as_json([vars(check) for check in trained.checks], "jsonl", None))
-    text = card(
-        name_of(args.out),
-        args.network,
-        trained.config,
+    name, metric = name_of(args.out), trained.config["development"]["metric"]
+    text = card(name, args.network, trained, sources, args.argv)
+    end(
+        out,
         trained.checks,
-        sources["train"],
-        sources["development"],
-        args.argv,
+        text,
+        (lambda: learning_curve(trained.checks, trained.best, metric, name)) if plot else None,
     )
-    write_whole(str(out / CARD), text)
-    (out / CURVE).unlink(missing_ok=True)
-    if plot:
-        _draw(trained, out)
     print(summary(args, trained, plot, learned_from(training, development)))
     if trained.config["development"]["score"] <= 0:
         notice("the best check agrees with people no better than chance: this model has learned nothing of use")
@@ -153,7 +146,7 @@ def guard(args: Namespace, training: "TrainingSet", known: Languages) -> None:
 
     asked = args.encoder is not None
     sides = {"mt+ref": [1], "mt+src": [0, 1]}[args.inputs]
-    languages = {pair[side] for pair in known.values() for side in sides} - {None}
+    languages = {language for pair in known.values() for side in sides if (language := pair[side])}
     for language in sorted(languages):
         guard_english(f"train {args.network}", "--encoder", asked, language, ())
     for name, pair in known.items():
@@ -173,17 +166,21 @@ def some_rows(training: "TrainingSet", rows: int, seed: int) -> "TrainingSet":
         notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are taken")
         return training
     chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
-    columns = {
-        name: [getattr(training, name)[row] for row in chosen]
-        for name in ("hypotheses", "partners", "groups", "datasets")
-    }
-    return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **columns)
+    return replace(
+        training,
+        hypotheses=[training.hypotheses[row] for row in chosen],
+        partners=[training.partners[row] for row in chosen],
+        groups=[training.groups[row] for row in chosen],
+        datasets=[training.datasets[row] for row in chosen],
+        targets=training.targets[chosen],
+        weights=training.weights[chosen],
+    )
 
 
 def say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
     """Say if pairs of texts are in both sets: the development score then tells what was learned by heart."""
-    trained = set(zip(training.hypotheses, training.partners))
-    pairs = list(zip(development.hypotheses, development.partners))
+    trained = set(zip(training.hypotheses, training.partners, strict=True))
+    pairs = list(zip(development.hypotheses, development.partners, strict=True))
     if shared := sum(pair in trained for pair in pairs):
         notice(
             f"{shared} of {len(pairs)} development outputs are in the training data too: their score flatters the model"
@@ -196,8 +193,7 @@ def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
     from ..common.output import table
 
     development = trained.config["development"]
-    number = next(k for k, check in enumerate(trained.checks) if check.step == development["step"])
-    best = trained.checks[number]
+    best = trained.checks[trained.best]
     rows = [[name, f"{score:.4f}"] for name, score in development["sets"].items()]
     if len(rows) > 1:
         rows.append(["mean", f"{best.score:.4f}"])
@@ -206,7 +202,7 @@ def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
         [
             table(["Development set", METRICS[development["metric"]]], rows),
             read,
-            f"Best check: {number + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
+            f"Best check: {trained.best + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
             f"Model: {args.out} ({', '.join(files)})",
             *(f"Use: {line}" for line in use(args.network, args.out, args.inputs)),
         ]
@@ -230,15 +226,6 @@ def _first_weights(args: Namespace) -> Path | None:
     if args.init == "embedded":
         return EMBEDDED_FOLDER if args.network == "comet" else EMBEDDED_FOLDER.parent / args.network
     return Path(args.init) if args.init else None
-
-
-def _draw(trained: "Trained", out: Path) -> None:
-    from ...meta import plots
-    from ...training.curve import learning_curve
-
-    development = trained.config["development"]
-    best = next(k for k, check in enumerate(trained.checks) if check.step == development["step"])
-    plots.save(learning_curve(trained.checks, best, development["metric"], name_of(out)), str(out / CURVE))
 
 
 def _taught(

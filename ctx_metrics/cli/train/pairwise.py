@@ -11,18 +11,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import CtxMetricsError
 from ...notices import counted, notice
-from ...writing import write_whole
 from ..common import trainings
 
 if TYPE_CHECKING:
     from ...judgements.judged import JudgedSet
     from ...training.card import Source
     from ...training.pairwise.learn import Trained
-    from ...training.pairwise.trainer import Check
+    from ...training.pairwise.task import Check
 
 
 class Data(NamedTuple):
@@ -47,16 +46,16 @@ def run(args: Namespace) -> int:
     from . import pairwise_arguments as train_pairwise_arguments
 
     train_pairwise_arguments.check(args)
+    trainings.check_out(Path(args.out), args.overwrite)
     return trainings.run_resumable(args, _train)
 
 
 def _train(args: Namespace) -> int:
     from ...engine.options import EngineOptions
-    from ...training.pairwise.card import best_check, card
+    from ...training.card import pairwise_card
+    from ...training.curve import pairwise_curve
+    from ...training.digest import data_sha256
     from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
-    from ...training.quality.data import data_sha256
-    from ...training.quality.learn import STATE
-    from ..common.output import as_json
     from .pairwise_arguments import recipe_of, specs
 
     out, plot = Path(args.out), not args.no_plot and trainings.can_plot()
@@ -72,16 +71,14 @@ def _train(args: Namespace) -> int:
     )
     data = _read(args, recipe.seed)
     languages = _languages(args, data)
-    notes = {"data": {side: [each.as_json() for each in of_side] for side, of_side in data.sources.items()}}
+    sources: dict[str, Any] = {side: [each.as_json() for each in of_side] for side, of_side in data.sources.items()}
     if args.outputs:  # what rankings say nothing of
         texts = {
             name: path for name in ("outputs", "reference") if (path := getattr(args, name)) and os.path.exists(path)
         }
-        notes["data"] |= {n: {"name": trainings.name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
+        sources |= {n: {"name": trainings.name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
     features = out / trainings.EMBEDDINGS
-    if args.restart:
-        (out / STATE).unlink(missing_ok=True)
-        shutil.rmtree(features, ignore_errors=True)
+    trainings.begin(out, args.restart)
     cache = Path(args.cache) if args.cache else features
     with _taken_back([features, out, *out.parents]):
         trained = learn(
@@ -93,30 +90,14 @@ def _train(args: Namespace) -> int:
             cache,
             languages=languages,
             engine=engine,
-            notes=notes,
+            notes={"data": sources},
         )
-    shutil.rmtree(features, ignore_errors=True)
-    write_whole(str(out / trainings.CHECKS), as_json([vars(check) for check in trained.checks], "jsonl", None))
-    text = card(
-        trainings.name_of(args.out),
-        architecture,
-        recipe,
-        trained,
-        data.sources["train"],
-        data.sources["development"],
-        data.drawn,
-        args.argv,
-    )
-    write_whole(str(out / trainings.CARD), text)
-    (out / trainings.CURVE).unlink(missing_ok=True)
-    best = best_check(trained.checks)
-    if plot:
-        from ...meta import plots
-        from ...training.curve import pairwise_curve
-
-        plots.save(pairwise_curve(trained.checks, best, trainings.name_of(args.out)), str(out / trainings.CURVE))
+    name = trainings.name_of(args.out)
+    text = pairwise_card(name, architecture, recipe, trained, data.sources, data.drawn, args.argv)
+    draw = (lambda: pairwise_curve(trained.checks, trained.best, name)) if plot else None
+    trainings.end(out, trained.checks, text, draw)
     print(summary(args, trained, data, plot))
-    say_poor(trained.checks[best].tau, trained.feature_taus)
+    say_poor(trained.checks[trained.best].tau, trained.feature_taus)
     say_unfinished(trained.checks, recipe.epochs)
     return 0
 
@@ -155,11 +136,11 @@ def say_unfinished(checks: "Sequence[Check]", epochs: int) -> None:
 
 def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
     """What the command prints in the end: the tau of the model and of each feature alone, and where the model is."""
-    from ...training.pairwise.card import best_check, use
+    from ...training.card import use
     from ...training.pairwise.data import count_pairs
     from ..common.output import number, table
 
-    best = trained.checks[number_of_best := best_check(trained.checks)]
+    best = trained.checks[trained.best]
     taus = {"pairwise": best.tau, **trained.feature_taus}
     learned, chosen = (
         f"{counted(pairs, 'pair', 'pairs')} of {counted(segments, 'segment', 'segments')}"
@@ -171,17 +152,15 @@ def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
             table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),
             "Tau counts a pair that is not told apart as wrong.",
             f"Learned from {learned}; chosen on {chosen}",
-            f"Best epoch: {number_of_best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
+            f"Best epoch: {trained.best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
             f"Model: {args.out} ({', '.join(files)})",
-            *(f"Use: {line}" for line in use(args.out)),
+            *(f"Use: {line}" for line in use("pairwise", args.out)),
         ]
     )
 
 
 def _read(args: Namespace, seed: int) -> Data:
-    from ...training.card import Source
     from ...training.pairwise.data import count_pairs, read_pair_sets, say_shared, split_by_segment
-    from ...training.quality.data import data_sha256
 
     options = {
         "pairs": args.language_pair,
@@ -193,10 +172,8 @@ def _read(args: Namespace, seed: int) -> Data:
         "text_checks": not args.no_text_checks,
     }
 
-    def sources(counts: dict[str, dict[str, int]]) -> "list[Source]":
-        return [Source(trainings.name_of(path), data_sha256(path), None, count) for path, count in counts.items()]
-
     training = read_pair_sets(args.train, **options)
+    sources = [trainings.source(path, count) for path, count in training.counts.items()]
     [share, *more] = args.dev
     if not more and isinstance(share, float):
         left, held = split_by_segment(training.sets, share, seed)
@@ -205,11 +182,11 @@ def _read(args: Namespace, seed: int) -> Data:
             f"{pairs:,} of the {whole:,} pairs are for development alone: a share of {share:g} of the source sentences, "
             "drawn by the seed. No source sentence and no reference is on both sides."
         )
-        return Data(left, held, {"train": sources(training.counts), "development": []}, drawn)
+        return Data(left, held, {"train": sources, "development": []}, drawn)
     development = read_pair_sets(args.dev, **options)
     say_shared(training.sets, development.sets)
-    of_both = {"train": sources(training.counts), "development": sources(development.counts)}
-    return Data(training.sets, development.sets, of_both, "")
+    chosen_on = [trainings.source(path, count) for path, count in development.counts.items()]
+    return Data(training.sets, development.sets, {"train": sources, "development": chosen_on}, "")
 
 
 def _languages(args: Namespace, data: Data) -> "list[str] | None":

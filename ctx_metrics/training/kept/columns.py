@@ -1,6 +1,5 @@
 """Numbers of texts on disk (metrics' scores, sentence vectors), so that a second training need not compute them again."""
 
-import hashlib
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from ...errors import InputError
 from ...notices import notice
 from ...writing import checksum, write_bytes
+from ..digest import digest
 
 SUM_BYTES = 4  # at the end of a file
 MEND = "; name another --cache folder"
@@ -44,7 +44,7 @@ class FeatureCache:
         """
         if self.folder is None:
             return compute()
-        path = self.folder / f"{_sha256([signature, texts_key, 'checksum'])}.npy"
+        path = self.folder / f"{digest([signature, texts_key, 'checksum'])}.npy"
         try:
             found = _array(path.read_bytes())
         except FileNotFoundError:
@@ -83,12 +83,4 @@ def texts_key(streams: Sequence[Sequence[str | None] | None]) -> str:
     >>> texts_key([["a", "b"]]) == texts_key([["a"], ["b"]]), texts_key([[None]]) == texts_key([["None"]])
     (False, False)
     """
-    return _sha256(_sha256(stream) if stream is not None else None for stream in streams)
-
-
-def _sha256(texts) -> str:
-    digest = hashlib.sha256()
-    for text in texts:
-        data = b"" if text is None else text.encode("utf-8", "surrogatepass")
-        digest.update((-1 if text is None else len(data)).to_bytes(8, "little", signed=True) + data)
-    return digest.hexdigest()
+    return digest(digest(stream) if stream is not None else None for stream in streams)

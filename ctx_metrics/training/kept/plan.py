@@ -46,7 +46,8 @@ def groups(sizes: Sequence[int], limit: int) -> list[int]:
     >>> groups([3, 3, 9, 1, 1], limit=7)
     [0, 2, 3, 5]
     """
-    starts, used = [], 0
+    starts: list[int] = []
+    used = 0
     for i, size in enumerate(sizes):
         if not starts or used + size > limit:
             starts.append(i)

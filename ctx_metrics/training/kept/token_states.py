@@ -148,6 +148,13 @@ class EmbeddingCache:
         if self._lock is not None:
             self._lock.release()
 
+    @property
+    def _disk(self) -> Path:
+        """The folder of a cache that has one."""
+        if self.folder is None:
+            raise ValueError("this cache keeps all in memory")
+        return self.folder
+
     def _plan(self, texts: Sequence[str]) -> None:
         """Find each new text's place, in a new plan where no plan has it."""
         keys: dict[str, bytes | None] = {}  # None for texts without tokens
@@ -155,7 +162,7 @@ class EmbeddingCache:
         fresh = list(dict.fromkeys(text for text in texts if text not in self._places))
         for start in range(0, len(fresh), TOKENIZED_AT_ONCE):
             some = fresh[start : start + TOKENIZED_AT_ONCE]
-            for text, tokens in zip(some, self.encoder.tokenizer(some, self.max_content)):
+            for text, tokens in zip(some, self.encoder.tokenizer(some, self.max_content), strict=True):
                 keys[text] = tokens.key if tokens.content else None
                 cut += tokens.cut > 0
         # equal lengths together, which is fast, and the short first, so that the bound leaves out few texts
@@ -163,14 +170,14 @@ class EmbeddingCache:
         if new:
             ids = np.frombuffer(b"".join(new), np.int32)
             self._add_plan(ids, np.array([len(key) // ids.itemsize for key in new], np.int32))
-        self._places.update({text: key and self._planned[key] for text, key in keys.items()})
+        self._places.update({text: None if key is None else self._planned[key] for text, key in keys.items()})
         self._cut += cut
 
     def _add_plan(self, ids: np.ndarray, lengths: np.ndarray) -> None:
         """Write a new plan; one that has no room comes out the same the next time."""
         number = max(self._plans, default=-1) + 1
         if self.folder is not None:
-            data = save({"ids": ids, "lengths": lengths}, {"checksum": str(checksum(ids, lengths))})
+            data = save({"ids": ids, "lengths": lengths}, {"checksum": str(checksum(ids.data, lengths.data))})
             if self._used() + len(data) <= self.limit:
                 self._write(plan_file(number), data)
             else:
@@ -191,8 +198,8 @@ class EmbeddingCache:
             return
         entry = np.array((number, chunk, of_chunk(number, chunk, states)), ENTRY)
         with self._os_errors():
-            for name, data in ((STATES, states), (FINISHED, entry)):
-                with open(self.folder / name, "ab") as file:
+            for name, data in ((STATES, states.data), (FINISHED, entry.tobytes())):
+                with open(self._disk / name, "ab") as file:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())  # no chunk may be called finished before its states are there
@@ -212,7 +219,7 @@ class EmbeddingCache:
     def _say_damage(self, chunks: int) -> None:
         if chunks:
             notice(
-                f"{self.folder / STATES}: the file is damaged; {counted(chunks, 'chunk is', 'chunks are')} encoded again"
+                f"{self._disk / STATES}: the file is damaged; {counted(chunks, 'chunk is', 'chunks are')} encoded again"
             )
 
     def _beyond(self, number: int, chunk: int) -> np.ndarray:
@@ -242,19 +249,19 @@ class EmbeddingCache:
 
     def _open(self, ckpt: str) -> None:
         """Take the folder, check what made it, and find what it holds."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        identity = self.folder / IDENTITY
-        others = {path for path in self.folder.iterdir() if path.name != LOCK} - {*leftovers(self.folder)}
+        self._disk.mkdir(parents=True, exist_ok=True)
+        identity = self._disk / IDENTITY
+        others = {path for path in self._disk.iterdir() if path.name != LOCK} - {*leftovers(self._disk)}
         if others and not identity.exists():
-            raise InputError(f"{self.folder} is no embedding cache, and not empty; name another --cache folder")
-        self._lock = FileLock(self.folder / LOCK, thread_local=False)
+            raise InputError(f"{self._disk} is no embedding cache, and not empty; name another --cache folder")
+        self._lock = FileLock(self._disk / LOCK, thread_local=False)
         try:
             self._lock.acquire(timeout=0)
         except Timeout as error:
             raise InputError(
-                f"embedding cache {self.folder} is in use by another process; wait for it or name another --cache folder"
+                f"embedding cache {self._disk} is in use by another process; wait for it or name another --cache folder"
             ) from error
-        remove_leftovers(self.folder)
+        remove_leftovers(self._disk)
         made_with = {
             "format": FORMAT,
             "ckpt": ckpt,
@@ -268,13 +275,13 @@ class EmbeddingCache:
             check_identity(identity, made_with)
         else:
             self._write(IDENTITY, json.dumps(made_with, indent=2).encode())
-        for path in sorted(self.folder.glob(plan_file("*"))):
+        for path in sorted(self._disk.glob(plan_file("*"))):
             self._know(int(path.stem.split("-")[1]), Plan(*read_plan(path)))
         self._map()
 
     def _map(self) -> None:
         """Find the finished chunks. What a killed process left after them goes; chunks that got lost are said."""
-        states, finished = self.folder / STATES, self.folder / FINISHED
+        states, finished = self._disk / STATES, self._disk / FINISHED
         for path in (states, finished):
             path.touch()
         entries = np.fromfile(finished, ENTRY).tolist()  # without the half of one that a killed process leaves
@@ -288,7 +295,10 @@ class EmbeddingCache:
             if path.stat().st_size > size:
                 os.truncate(path, size)
         shape = (ends[there], *self._shape)
-        data = np.memmap(states, np.float16, "r", shape=shape).view(np.ndarray) if there else None  # none of size 0
+        # no file of size 0 can be mapped
+        data = (
+            np.memmap(states, np.float16, "r", shape=shape).view(np.ndarray) if there else np.zeros(shape, np.float16)
+        )
         sound = [number for number in range(there) if number not in self._damaged]
         self._kept = {entries[number][:2]: data[ends[number] : ends[number + 1]] for number in sound}
         self._entries = {entries[number][:2]: (number, entries[number][2]) for number in sound}
@@ -301,10 +311,10 @@ class EmbeddingCache:
 
     def _write(self, name: str, data: bytes) -> None:
         """Write a file that appears whole or not at all."""
-        write_bytes(str(self.folder / name), data, "; name another --cache folder")
+        write_bytes(str(self._disk / name), data, "; name another --cache folder")
 
     def _os_errors(self) -> AbstractContextManager[None]:
-        return os_errors(f"cannot use {self.folder} as embedding cache", "; name another --cache folder")
+        return os_errors(f"cannot use {self._disk} as embedding cache", "; name another --cache folder")
 
 
 def plan_file(number) -> str:
@@ -313,7 +323,7 @@ def plan_file(number) -> str:
 
 def of_chunk(number: int, chunk: int, states: np.ndarray) -> int:
     """The checksum of a chunk of a plan, which another chunk in its place would not have."""
-    return checksum(np.array([number, chunk]), states)
+    return checksum(np.array([number, chunk]).data, states.data)
 
 
 def read_plan(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -323,7 +333,7 @@ def read_plan(path: Path) -> tuple[np.ndarray, np.ndarray]:
             ids, lengths, written = file.get_tensor("ids"), file.get_tensor("lengths"), file.metadata()["checksum"]
     except (SafetensorError, KeyError, TypeError) as error:
         raise InputError(f"{path}: the file is damaged; {MEND}") from error
-    if written != str(checksum(ids, lengths)):
+    if written != str(checksum(ids.data, lengths.data)):
         raise InputError(f"{path}: the file is damaged; {MEND}")
     return ids, lengths
 

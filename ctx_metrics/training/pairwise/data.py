@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -71,8 +71,9 @@ def read_pair_sets(
             if text_checks:
                 judged.check_texts()
             judged, left = _usable(_compared(path, judged, threshold, score))
-            count.update(rows=len(judged.preferences) + left.total(), kept=len(judged.preferences), **left)
-            if len(judged.preferences):
+            kept = len(preferences_of(judged))
+            count.update(rows=kept + left.total(), kept=kept, **left)
+            if kept:
                 taken = judged.name in names
                 names.add(judged.name)
                 sets.append(replace(judged, name=f"{judged.name} ({path})") if taken else judged)
@@ -90,10 +91,11 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
     counted. A set that has no pair in a part is not in it. Raises InputError if a part would be empty.
     """
     keys: dict[Hashable, int] = {}
-    places, links = [], []
+    places: list[tuple[int, int]] = []
+    links: list[tuple[int, int]] = []
     for number, judged in enumerate(sets):
-        for segment in np.unique(judged.preferences[:, 0]).tolist():
-            texts = {("reference", _reference(judged, segment)), ("source", judged.sources and judged.sources[segment])}
+        for segment in np.unique(preferences_of(judged)[:, 0]).tolist():
+            texts = {("reference", _reference(judged, segment)), ("source", _source(judged, segment))}
             links += [(len(places), keys.setdefault(text, len(keys))) for text in texts if (text[1] or "").strip()]
             places.append((number, segment))
     rows, columns = np.array(links, dtype=np.int64).reshape(-1, 2).T
@@ -110,22 +112,24 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
     order = np.random.default_rng(seed).permutation(len(groups))
     held_out = {groups[k] for k in order[:drawn]}
     segments: list[set[int]] = [set() for _ in sets]
-    for (number, segment), of_place in zip(places, label):
+    for (number, segment), of_place in zip(places, label[: len(places)], strict=True):
         if of_place in held_out:
             segments[number].add(segment)
-    parts: tuple[list[JudgedSet], list[JudgedSet]] = [], []
-    for judged, held in zip(sets, segments):
-        out = np.isin(judged.preferences[:, 0], sorted(held))
-        for part, chosen in zip(parts, (~out, out)):
+    left: list[JudgedSet] = []
+    drawn_sets: list[JudgedSet] = []
+    for judged, held in zip(sets, segments, strict=True):
+        preferences = preferences_of(judged)
+        out = np.isin(preferences[:, 0], sorted(held))
+        for part, chosen in ((left, ~out), (drawn_sets, out)):
             if chosen.any():
-                part.append(replace(judged, preferences=judged.preferences[chosen]))
-    return parts
+                part.append(replace(judged, preferences=preferences[chosen]))
+    return left, drawn_sets
 
 
 def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) -> None:
     """Say if references are on both sides: the development tau then tells what was learned by heart."""
     seen, own = (
-        {_reference(judged, segment) for judged in sets for segment in np.unique(judged.preferences[:, 0]).tolist()}
+        {_reference(judged, segment) for judged in sets for segment in np.unique(preferences_of(judged)[:, 0]).tolist()}
         for sets in (training, development)
     )
     if shared := len(seen & own):
@@ -137,10 +141,15 @@ def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) 
 
 def count_pairs(sets: Sequence[JudgedSet]) -> tuple[int, int]:
     """How many pairs the sets have, and of how many segments."""
-    return (
-        sum(len(judged.preferences) for judged in sets),
-        sum(len(np.unique(judged.preferences[:, 0])) for judged in sets),
-    )
+    preferences = [preferences_of(judged) for judged in sets]
+    return sum(map(len, preferences)), sum(len(np.unique(each[:, 0])) for each in preferences)
+
+
+def preferences_of(judged: JudgedSet) -> np.ndarray:
+    """A set's preferences; raises ValueError where it has none."""
+    if judged.preferences is None:
+        raise ValueError(f"{judged.name} has no preferences")
+    return judged.preferences
 
 
 def usual_threshold(scores: np.ndarray) -> float:
@@ -153,7 +162,7 @@ def usual_threshold(scores: np.ndarray) -> float:
     return RAW_DA if there.size and there.min() >= 0 and 10 < there.max() <= 100 else 0.0
 
 
-def _read(path: str, pairs: Sequence[str] | None, **options: str | None) -> list[JudgedSet]:
+def _read(path: str, pairs: Sequence[str] | None, **options: Any) -> list[JudgedSet]:
     """The sets of a path; those of a file whose name tells no language pair are of the only one in `pairs`."""
     if os.path.isdir(path) or not pairs:
         return read_judged(path, pairs=pairs, **options)
@@ -195,12 +204,12 @@ def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str 
     if again:
         scores = counted(again, "score is of an output that has", "scores are of outputs that have")
         notice(f"{judged.name}: {scores} another; an output's scores are averaged")
-    least = threshold
-    if least is None and (least := usual_threshold(judged.segment_scores)):
+    least = usual_threshold(judged.human_segments) if threshold is None else threshold
+    if threshold is None and least:
         notice(
             f"{judged.name}: scores of 0 to 100, so outputs {least:g} points apart or more make a pair (--threshold)"
         )
-    preferences = preferences_from_scores(judged.segment_scores, least)
+    preferences = preferences_from_scores(judged.human_segments, least)
     return replace(judged, segment_scores=None, system_scores=None, preferences=preferences)
 
 
@@ -220,11 +229,12 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
     an output that has another.
     """
     segments: dict[Hashable, dict[str, list[float]]] = {}
-    first, number = [], 0
-    for segment, (text, score) in enumerate(zip(judged.hypotheses[0], judged.segment_scores[0].tolist())):
+    first: list[int] = []
+    number = 0
+    for segment, (text, score) in enumerate(zip(judged.texts[0], judged.human_segments[0].tolist(), strict=True)):
         if text is None or np.isnan(score):
             continue
-        source, reference = judged.sources and judged.sources[segment], _reference(judged, segment)
+        source, reference = _source(judged, segment), _reference(judged, segment)
         key = (judged.doc_ids and judged.doc_ids[segment], source, reference) if source or reference else segment
         if key not in segments:
             segments[key] = {}
@@ -255,27 +265,28 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
 def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
     """The set with those preferences that can be learned from and the outputs that they name; and how many other preferences
     there are, each for its first lack."""
-    kept = np.ones(len(judged.preferences), dtype=bool)
+    preferences, texts = preferences_of(judged), judged.texts
+    kept = np.ones(len(preferences), dtype=bool)
     left: Counter = Counter()
-    for row, (segment, better, worse) in enumerate(judged.preferences.tolist()):
-        outputs = judged.hypotheses[better][segment], judged.hypotheses[worse][segment]
-        if not all((text or "").strip() for text in outputs):
+    for row, (segment, better, worse) in enumerate(preferences.tolist()):
+        pair = texts[better][segment], texts[worse][segment]
+        if not all((text or "").strip() for text in pair):
             why = "without an output"
         elif _reference(judged, segment) is None:
             why = "without a reference"
-        elif outputs[0] == outputs[1]:
+        elif pair[0] == pair[1]:
             why = "of the same text"
         else:
             continue
         kept[row] = False
         left[why] += 1
-    preferences = judged.preferences[kept]
+    preferences = preferences[kept]
     named = np.zeros((len(judged.systems), judged.segments), dtype=bool)
     for system in preferences.T[1:]:
         named[system, preferences[:, 0]] = True
     outputs = [
-        [text if wanted else None for text, wanted in zip(of_system, wants)]
-        for of_system, wants in zip(judged.hypotheses, named)
+        [text if wanted else None for text, wanted in zip(of_system, wants, strict=True)]
+        for of_system, wants in zip(texts, named, strict=True)
     ]
     return replace(judged, hypotheses=outputs, preferences=preferences), left
 
@@ -283,6 +294,10 @@ def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
 def _reference(judged: JudgedSet, segment: int) -> str | None:
     """A segment's first reference."""
     return next((stream[segment] for stream in judged.references if stream[segment] is not None), None)
+
+
+def _source(judged: JudgedSet, segment: int) -> str | None:
+    return judged.sources[segment] if judged.sources else None
 
 
 def _say(path: str, count: Counter, threshold: float | None) -> None:

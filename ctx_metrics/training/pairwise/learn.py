@@ -1,5 +1,6 @@
 """From preferences to a pairwise model in a folder: what `ctx-metrics train pairwise` runs."""
 
+import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,23 +18,22 @@ from ...features import feature_scores, feature_signatures
 from ...features.specs import Feature, parse_features
 from ...judgements.judged import JudgedSet
 from ...models import hub
-from ...models.folder import read_config, write_model
 from ...models.pairwise.model import MODEL_TYPE, PairwiseNumbers
 from ...models.pairwise.network import Shape
 from ...models.pairwise.scaling import fit_min_max, fit_pca
 from ...models.pairwise.sentence_vectors import SentenceVectors, VectorSource, parse_source
 from ...notices import counted, notice
-from ...writing import make_folder, remove_leftovers
+from ..folder import claim, encoder_name, finish
 from ..kept.columns import FeatureCache, texts_key
-from ..quality.learn import encoder_name
-from ..state import read_state
+from ..loop import Loop
+from ..state import STATE
 from .comparisons import Comparisons, strict_tau
+from .data import preferences_of
 from .recipe import PairwiseRecipe
-from .trainer import Check, PairwiseTrainer
+from .task import Check, PairwiseTask
 
 # What numbers of the same settings may depend on.
 VERSIONS = {name: version(name) for name in ("ctx-metrics", "sacrebleu", "nltk", "torch", "tokenizers")}
-STATE = "training-state.safetensors"
 # For the paper's 25 syntactic dimensions the middle layer's, for its 50 of averaged word vectors the token embeddings'.
 DEFAULT_VECTORS = ("encoder@3:25", "encoder@0:50")
 DEFAULT_FEATURES = ("4metrics",)
@@ -64,12 +64,14 @@ class Trained(NamedTuple):
 
     config        its folder's config.json
     checks        on the development data, epoch after epoch
+    best          number of the best one, the first of equals, whose weights the model has
     feature_taus  the strict tau of each feature alone on the development data, the better sign of the two; without those
                   that are equal for both outputs of every pair
     """
 
     config: dict[str, Any]
     checks: list[Check]
+    best: int
     feature_taus: dict[str, float]
 
 
@@ -112,17 +114,18 @@ def learn(
     reader = Reader(features, sources, architecture.encoder, engine, cache)
     readings = [reader.read(training), reader.read(development)]
     columns = [column for feature in features for column in feature.columns]
-    widths = [(of_source.shape[1], source.dimensions) for of_source, source in zip(readings[0].vectors, sources)]
-    for (texts, width), source in zip((of_source.shape for of_source in readings[0].vectors), sources):
+    widths = []
+    for (texts, width), source in zip((of_source.shape for of_source in readings[0].vectors), sources, strict=True):
         if source.dimensions is not None and source.dimensions > (most := min(texts, width)):
             raise InputError(
                 f"--vectors {source.spec}: PCA of {counted(texts, 'text', 'texts')} and {width} numbers gives at "
                 f"most {most} dimensions; name fewer after the colon, or none"
             )
+        widths.append((width, source.dimensions))
     width = sum(width if kept is None else kept for width, kept in widths)
     shape = Shape(width, len(columns), architecture.hidden, architecture.tied, architecture.antisymmetric)
     numbers = fitted(shape, widths, readings[0], recipe.seed)
-    comparisons = [prepared(numbers, each) for each in readings]
+    training_pairs, development_pairs = (prepared(numbers, each) for each in readings)
     word_files = [source.path for source in sources if source.path is not None]
     model = None if len(word_files) == len(sources) else hub.resolve(architecture.encoder)
     language = one_language(training)
@@ -134,7 +137,7 @@ def learn(
         "layers": [],
         "features": [
             {"spec": feature.spec, "columns": len(feature.columns), "signature": signature}
-            for feature, signature in zip(features, feature_signatures(features, None, language, engine))
+            for feature, signature in zip(features, feature_signatures(features, None, language, engine), strict=True)
         ],
         "vectors": [
             {
@@ -144,25 +147,23 @@ def learn(
                 "path": None if source.path is None else str(Path(source.path).resolve()),
                 "sha256": None if source.path is None else hub.file_sha256(Path(source.path)),
             }
-            for source, each in zip(sources, readings[0].vectors)
+            for source, each in zip(sources, readings[0].vectors, strict=True)
         ],
         "network": asdict(shape),
     }
     fingerprint = {
         "network, features, vectors or languages": config,
         "recipe": asdict(recipe),
-        "training data": digest(comparisons[0]),
-        "development data": digest(comparisons[1]),
+        "training data": digest(training_pairs),
+        "development data": digest(development_pairs),
     }
-    if (out / STATE).exists():
-        read_state(out / STATE, fingerprint)
-    make_folder(str(out))
-    remove_leftovers(out)
-    trainer = PairwiseTrainer(numbers.network, recipe, *comparisons, out / STATE, fingerprint, engine.quiet)
+    claim(out, fingerprint)
+    task = PairwiseTask(numbers.network, recipe, training_pairs, development_pairs)
+    loop = Loop(task, out / STATE, fingerprint, engine.quiet)
     with one_thread():
-        checks = trainer.train()
-    best = checks[trainer.progress.best]
-    taus = {column: tau for column, tau in zip(columns, feature_taus(readings[1])) if tau is not None}
+        checks = loop.train()
+    best = checks[loop.progress.best]
+    taus = {column: tau for column, tau in zip(columns, feature_taus(readings[1]), strict=True) if tau is not None}
     config["training"] = {**asdict(recipe), "pairs": len(readings[0].pairs)}
     config["development"] = {
         "metric": "strict tau",
@@ -173,9 +174,7 @@ def learn(
         "features": taus,
     }
     config.update(notes or {})
-    write_model(out, config, numbers.state_dict())
-    (out / STATE).unlink(missing_ok=True)
-    return Trained(read_config(out), checks, taus)
+    return Trained(finish(out, config, numbers.state_dict()), checks, loop.progress.best, taus)
 
 
 class Reader:
@@ -209,16 +208,17 @@ class Reader:
         for judged in sets:
             scored = self._of_set(judged)
             complete = ~np.isnan(scored).any(axis=2)
-            segment, better, worse = judged.preferences.T
-            kept = judged.preferences[complete[better, segment] & complete[worse, segment]]
-            if left := len(judged.preferences) - len(kept):
+            preferences = preferences_of(judged)
+            segment, better, worse = preferences.T
+            kept = preferences[complete[better, segment] & complete[worse, segment]]
+            if left := len(preferences) - len(kept):
                 notice(
                     f"{judged.name}: left out {counted(left, 'pair', 'pairs')} with an output that a feature did not score"
                 )
             number = outputs + np.arange(scored.shape[0] * scored.shape[1]).reshape(scored.shape[:2])
             for segment, better, worse in kept.tolist():
                 reference = next(stream[segment] for stream in judged.references if stream[segment] is not None)
-                row = [judged.hypotheses[better][segment], judged.hypotheses[worse][segment], reference]
+                row = [judged.texts[better][segment] or "", judged.texts[worse][segment] or "", reference]
                 pairs.append(
                     [
                         *(texts.setdefault(text, len(texts)) for text in row),
@@ -241,12 +241,11 @@ class Reader:
         """One feature's columns. Those of a set that was parted in two are computed once."""
         languages = judged.source_lang, judged.target_lang
         [signature] = feature_signatures([feature], *languages, self._engine)
-        streams = [*judged.hypotheses, None, *judged.references, None, judged.sources]
+        streams = [*judged.texts, None, *judged.references, None, judged.sources]
         key = f"{signature} {self._engine.dtype} {VERSIONS}", texts_key(streams)
 
         def compute() -> np.ndarray:
-            texts = judged.hypotheses, judged.references, judged.sources
-            return feature_scores([feature], *texts, *languages, self._engine)
+            return feature_scores([feature], judged.texts, judged.references, judged.sources, *languages, self._engine)
 
         if key not in self._known:
             self._known[key] = self._cache.columns(*key, compute)
@@ -254,27 +253,25 @@ class Reader:
 
     def _of_texts(self, texts: list[str]) -> list[np.ndarray]:
         """The sentence vectors of texts, of each source: fp32 [texts, width]."""
-        if self._vectors is None:
+        if (vectors := self._vectors) is None:
             return []
+        computed = functools.cache(lambda: vectors(texts, "sentence vectors"))  # of all sources, where one is not kept
 
-        whole: list[np.ndarray] = []
+        def of_source(number: int) -> np.ndarray:
+            return computed()[number]
 
-        def computed(number: int) -> np.ndarray:
-            if not whole:
-                whole.extend(self._vectors(texts, "sentence vectors"))
-            return whole[number]
-
-        key, settings = texts_key([texts]), {**self._vectors.signature(), "dtype": self._engine.dtype, **VERSIONS}
+        key, settings = texts_key([texts]), {**vectors.signature(), "dtype": self._engine.dtype, **VERSIONS}
+        signatures = [f"{source._replace(dimensions=None).spec} {settings}" for source in vectors.sources]
         return [
-            self._cache.columns(f"{source._replace(dimensions=None).spec} {settings}", key, lambda: computed(number))
-            for number, source in enumerate(self._vectors.sources)
+            self._cache.columns(signature, key, functools.partial(of_source, number))
+            for number, signature in enumerate(signatures)
         ]
 
 
 def fitted(shape: Shape, widths: Sequence[tuple[int, int | None]], readings: Readings, seed: int) -> PairwiseNumbers:
     """A model with random weights whose PCA and scaling are fitted on what was read for training."""
     numbers = PairwiseNumbers(shape, widths, seed)
-    for k, (vectors, (_, kept)) in enumerate(zip(readings.vectors, widths)):
+    for k, (vectors, (_, kept)) in enumerate(zip(readings.vectors, widths, strict=True)):
         if kept is not None:
             mean, components = fit_pca(vectors, kept)
             numbers.set(f"mean_{k}", mean)
@@ -284,7 +281,7 @@ def fitted(shape: Shape, widths: Sequence[tuple[int, int | None]], readings: Rea
     if shape.vectors:
         values["vector"] = numbers.projected(readings.vectors)
     for name, of_name in values.items():
-        for bound, limit in zip(("low", "high"), fit_min_max(of_name)):
+        for bound, limit in zip(("low", "high"), fit_min_max(of_name), strict=True):
             numbers.set(f"{name}_{bound}", limit)
     return numbers
 

@@ -1,6 +1,6 @@
 """Labelled sentence pairs to learn from: read, joined, split."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,10 @@ class LabelledPairs:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def part(self, rows: Sequence[int]) -> "LabelledPairs":
+    def part(self, rows: Iterable[int]) -> "LabelledPairs":
         """Some of the rows."""
-        return LabelledPairs([self.pairs[row] for row in rows], self.labels[rows])
+        chosen = list(rows)
+        return LabelledPairs([self.pairs[row] for row in chosen], self.labels[chosen])
 
 
 def read_labelled(path: str, alike: bool = False) -> LabelledPairs:
@@ -35,7 +36,8 @@ def read_labelled(path: str, alike: bool = False) -> LabelledPairs:
     found = read_pairs(path, alike)
     if found.graded:
         raise InputError(f"{path}: its scores are grades, and a classifier needs the labels 0 and 1")
-    return LabelledPairs(list(zip(found.hypotheses[0], found.references[0])), found.segment_scores[0].astype(int))
+    pairs = [(first or "", second or "") for first, second in zip(found.texts[0], found.references[0], strict=True)]
+    return LabelledPairs(pairs, found.human_segments[0].astype(int))
 
 
 def joined(parts: Sequence[LabelledPairs]) -> LabelledPairs:

@@ -4,18 +4,21 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...models.paraphrase.adapted import write_adapted
 from ...models.paraphrase.low_rank import learned
 from ...models.paraphrase.pair import LABELS
 from ...models.paraphrase.sequence_classifier import silent
 from ...writing import make_folder, os_errors, replacing
-from ..card import Source, command, sources, table
-from ..quality.learn import encoder_name
-from .learn import ParaphraseRecipe, TrainedClassifier
+from ..card import Source, command, recipe_table, source_table, table, versions
+from ..folder import encoder_name
+from .learn import TrainedClassifier
+from .recipe import ParaphraseRecipe
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 CARD = "README.md"
 
@@ -45,12 +48,13 @@ def write_model(
 
 def _write_checkpoint(trained: TrainedClassifier, out: Path) -> None:
     """A checkpoint folder as transformers writes it: safetensors, config and tokenizer, each whole or not at all."""
-    trained.network.config.id2label = LABELS
-    trained.network.config.label2id = {name: label for label, name in LABELS.items()}
-    trained.network.config._name_or_path = trained.encoder.name  # not the folder, which is of this machine
+    network = cast("PreTrainedModel", trained.network)  # what is trained whole
+    network.config.id2label = LABELS
+    network.config.label2id = {name: label for label, name in LABELS.items()}
+    network.config._name_or_path = trained.encoder.name  # not the folder, which is of this machine
     make_folder(str(out))
     with os_errors(f"cannot write into {out}"), tempfile.TemporaryDirectory(".tmp", ".", out) as own, silent():
-        trained.network.save_pretrained(own, safe_serialization=True)
+        network.save_pretrained(own, safe_serialization=True)
         trained.tokenizer.save_pretrained(own)
         for name in sorted(os.listdir(own), key=lambda name: name == "config.json"):  # config.json last
             with replacing(str(out / name)) as beside:
@@ -81,7 +85,6 @@ def card(
         )
         for number, check in enumerate(trained.checks)
     ]
-    packages = ("ctx-metrics", "torch", "transformers", "tokenizers", "safetensors")
     return (
         "\n\n".join(
             [
@@ -90,10 +93,10 @@ def card(
                 f"{what} {encoder.name} (sha256 {encoder.ckpt}...), which reads both as one sequence.",
                 f"    ctx-metrics paraphrase score PAIRS --model {name}",
                 "## What it learned from",
-                sources([*training, *development]),
+                source_table([*training, *development]),
                 *([drawn] if drawn else []),
                 "## Recipe",
-                table(("setting", "value"), [(key, str(value)) for key, value in vars(recipe).items()]),
+                recipe_table({key: str(value) for key, value in vars(recipe).items()}),
                 f"    ctx-metrics paraphrase {command(argv).removeprefix('ctx-metrics train ')}",
                 "## Development pairs",
                 "They chose the epoch, which makes the figures a little optimistic.",
@@ -102,7 +105,7 @@ def card(
                 "It knows the language of its training pairs, single sentences, and what their makers called a paraphrase. "
                 f"Pairs are cut at {recipe.max_length} tokens.",
                 "## Made with",
-                ", ".join(f"{package} {version(package)}" for package in packages),
+                versions(("ctx-metrics", "torch", "transformers", "tokenizers", "safetensors")),
             ]
         )
         + "\n"

@@ -1,12 +1,10 @@
 """Human judgements as rows to learn from."""
 
-import hashlib
 import math
 import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -71,10 +69,10 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
     """
     chosen = [i for i, system in enumerate(judged.systems) if humans or not is_human(system)]
     return [
-        _judgement(judged, segment, i, float(judged.segment_scores[i, segment]), segment)
+        _judgement(judged, segment, i, float(judged.human_segments[i, segment]), segment)
         for segment in range(judged.segments)
         for i in chosen
-        if judged.hypotheses[i][segment] is not None
+        if judged.texts[i][segment] is not None
     ]
 
 
@@ -116,7 +114,8 @@ def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple
     and how many others there are: {"of human systems": 3, "without a score": 5, ...}, each counted once, for the first of
     its lacks."""
     partner = PARTNERS[inputs]
-    kept, left = [], Counter()
+    kept: list[Judgement] = []
+    left: Counter[str] = Counter()
     human = {system for system in {row.system for row in rows} if is_human(system)}
     for row in rows:
         if row.system in human:
@@ -189,35 +188,6 @@ def split_weight(path: str) -> tuple[str, float]:
     return name, weight
 
 
-def data_sha256(path: str) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal; of a folder, that of all files below it.
-
-    A folder's is the hash of the lines "HASH  NAME" that sha256sum writes for its files, whose names are relative to the
-    folder, parted with "/" and sorted as bytes.
-
-    Raises InputError for what cannot be read.
-    """
-    root = Path(path)
-    try:
-        if not root.is_dir():
-            return _file_sha256(root)
-        whole = hashlib.sha256()
-        names = [each.relative_to(root).as_posix() for each in root.rglob("*") if each.is_file()]
-        for name in sorted(map(os.fsencode, names)):
-            whole.update(_file_sha256(root / os.fsdecode(name)).encode() + b"  " + name + b"\n")
-        return whole.hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot read {error.filename or path}: {error.strerror or error}") from error
-
-
-def _file_sha256(path: Path) -> str:
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()
-
-
 def _read(
     path: str,
     pairs: Sequence[str] | None,
@@ -263,8 +233,9 @@ def _check_texts(of_set: JudgementSet) -> None:
 
 
 def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequence[str] | None) -> None:
-    if pairs is not None and None not in languages and "-".join(languages) not in pairs:
-        raise InputError(f"{path}: its language pair is {'-'.join(languages)}, not {' or '.join(pairs)}")
+    source, target = languages
+    if pairs is not None and source is not None and target is not None and f"{source}-{target}" not in pairs:
+        raise InputError(f"{path}: its language pair is {source}-{target}, not {' or '.join(pairs)}")
 
 
 def _of_table(path: str, score: str | None, reference: str | None) -> JudgementSet:
@@ -294,15 +265,16 @@ def _of_table(path: str, score: str | None, reference: str | None) -> JudgementS
 def _of_judged(path: str, judged: JudgedSet, scored: bool) -> JudgementSet:
     if judged.segment_scores is None and judged.preferences is None and not scored:
         judged = replace(judged, segment_scores=np.full((len(judged.systems), judged.segments), np.nan))
-    if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
+    scores, preferences = judged.segment_scores, judged.preferences
+    if judged.hypotheses is None or (scores is None and preferences is None):
         raise InputError(f"{judged.name}: has scores of systems alone; learning wants scores of segments")
     if len(judged.references) > 1:
         raise InputError(f"{judged.name}: has {len(judged.references)} references; name one")
-    if judged.segment_scores is not None:
+    if scores is not None or preferences is None:
         return JudgementSet(path, judged.name, judgements(judged, humans=True), False)
     rows = [
         _judgement(judged, segment, system, value, pair)
-        for pair, (segment, better, worse) in enumerate(judged.preferences.tolist())
+        for pair, (segment, better, worse) in enumerate(preferences.tolist())
         for system, value in ((better, 1.0), (worse, 0.0))
     ]
     return JudgementSet(path, judged.name, rows, True)
@@ -310,7 +282,7 @@ def _of_judged(path: str, judged: JudgedSet, scored: bool) -> JudgementSet:
 
 def _judgement(judged: JudgedSet, segment: int, system: int, score: float, number: int) -> Judgement:
     return Judgement(
-        judged.hypotheses[system][segment],
+        judged.texts[system][segment] or "",
         judged.references[0][segment] if judged.references else None,
         score,
         judged.name,

@@ -21,7 +21,7 @@ class _Part(NamedTuple):
     int64 (P, 3), rows (0, better, worse) of positions in these."""
 
     name: str
-    index: np.ndarray
+    rows: np.ndarray
     scores: np.ndarray
     preferences: np.ndarray
 
@@ -57,7 +57,7 @@ class DevelopmentSet:
             raise InputError(f"{broken} of {len(values)} development values are no finite numbers; learn more slowly")
         found = {}
         for part in self.parts:
-            own = values[part.index]
+            own = values[part.rows]
             if self.metric == "darr":
                 found[part.name] = tau(part.preferences, own[:, None], "darr")
             else:
@@ -123,8 +123,8 @@ def read_development(
     if not parts:
         raise InputError("no development files")
     for path, count in counts.items():
-        if left := say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept")})):
-            notice(f"{path}: {count['kept']} rows for development; {left}")
+        if said := say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept")})):
+            notice(f"{path}: {count['kept']} rows for development; {said}")
     return DevelopmentSet(
         [hypothesis for hypothesis, _ in distinct],
         [partner for _, partner in distinct],

@@ -106,7 +106,7 @@ def read_training_set(
                 f"{of_set.name}:{row.segment}",
                 of_set.name,
             )
-            for row, target in zip(rows, targets.tolist())
+            for row, target in zip(rows, targets.tolist(), strict=True)
         ]
     for path, count in counts.items():
         _say(path, count)
@@ -119,14 +119,14 @@ def read_training_set(
         )
     if rooted:
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
-    hypotheses, partners, targets, weights, groups, datasets = map(list, zip(*columns))
+    hypotheses, partners, values, weights, groups, datasets = zip(*columns, strict=True)
     return TrainingSet(
-        hypotheses,
-        partners,
-        np.array(targets),
+        list(hypotheses),
+        list(partners),
+        np.array(values),
         np.array(weights),
-        groups,
-        datasets,
+        list(groups),
+        list(datasets),
         {path: dict(count) for path, count in counts.items()},
         rooted,
     )

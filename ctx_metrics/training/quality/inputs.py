@@ -29,7 +29,7 @@ class TokenInputs(PairInputs):
 
     def __init__(self, cache: EmbeddingCache, hypotheses: Sequence[str], partners: Sequence[str]):
         self.cache, self.hypotheses, self.partners = cache, hypotheses, partners
-        self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses)))
+        self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses), strict=True))
 
     def batch(self, rows: Sequence[int]) -> tuple:
         sides = []
@@ -52,10 +52,14 @@ class FeatureInputs(PairInputs):
         label: str,
     ):
         mixes, features = [(layer,) for layer in layers], one_by_one(PairFeatures(layers))
-        pairs = list(zip(hypotheses, partners))
+        pairs = list(zip(hypotheses, partners, strict=True))
         results = map_pairs(encoder, pairs, mixes, features, max_content, label)
-        self.inputs = [result.value for result in results]
-        self.cut = len({text for pair, result in zip(pairs, results) for text, cut in zip(pair, result.cut) if cut})
+        # none is without tokens
+        self.inputs = [result.value for result in results if isinstance(result.value, tuple)]
+        sides = [
+            side for pair, of_pair in zip(pairs, results, strict=True) for side in zip(pair, of_pair.cut, strict=True)
+        ]
+        self.cut = len({text for text, cut in sides if cut})
         self.lengths = [(0, 0)] * len(pairs)
 
     def features(self) -> torch.Tensor:

@@ -1,12 +1,12 @@
 """From judged texts to a trained model in a folder: what `ctx-metrics train` runs."""
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -14,22 +14,23 @@ from ...engine.encoder import TextEncoder
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...models import hub
-from ...models.folder import check_fields, checked_weights, load_weights, read_config, write_model
+from ...models.folder import check_fields, checked_weights, load_weights, read_config
 from ...models.learned.estimator import PREFIX
-from ...models.learned.networks import NETWORKS, Shape
+from ...models.learned.networks import NETWORKS, LearnedNetwork, Shape
 from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...notices import counted, notice
-from ...writing import make_folder, remove_leftovers
+from ..digest import digest
+from ..folder import claim, encoder_name, finish
 from ..kept.token_states import EmbeddingCache
-from ..state import read_state
+from ..loop import Loop
+from ..state import STATE
 from .development import DevelopmentSet
 from .examples import TrainingSet
-from .inputs import FeatureInputs, TokenInputs
+from .inputs import FeatureInputs, PairInputs, TokenInputs
 from .recipe import Recipe
-from .trainer import Check, Trainer
+from .task import Check, QualityTask
 
 KINDS = (*NETWORKS, "comet")
-STATE = "training-state.safetensors"
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,11 @@ class Architecture:
 
 
 class Trained(NamedTuple):
-    """A model that was written: its folder's config.json, and the checks on the development data."""
+    """A model that was written: its folder's config.json, the checks on the development data, and the best one's number."""
 
     config: dict[str, Any]
     checks: list[Check]
+    best: int
 
 
 def learn(
@@ -114,42 +116,37 @@ def learn(
     fingerprint = {
         "network, encoder or languages": {key: value for key, value in config.items() if key != "empty_value"},
         "recipe": asdict(recipe),
-        "training data": digest(training, training.targets, training.weights),
-        "development data": digest(development),
+        "training data": digest_of(training, training.targets, training.weights),
+        "development data": digest_of(development),
         "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
-    if (out / STATE).exists():  # a state of another training is refused before anything is encoded
-        read_state(out / STATE, fingerprint)
-    make_folder(str(out))
-    remove_leftovers(out)
+    claim(out, fingerprint)  # a state of another training is refused before anything is encoded
     check_tokens(encoder, training, development, max_length)
     embeddings = None
     if architecture.kind != "comet":
         embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
     with nullcontext() if embeddings is None else closing(embeddings):
         if embeddings is None:
-            sets, cut = _feature_inputs(encoder, training, development, layers, max_length)
-            if init is None:
-                network.standardise(sets[0].features())
+            features = [
+                FeatureInputs(encoder, each.hypotheses, each.partners, layers, max_length, f"{what} texts")
+                for each, what in ((training, "training"), (development, "development"))
+            ]
+            if init is None and isinstance(network, RegressorNetwork):
+                network.standardise(features[0].features())
+            sets: Sequence[PairInputs] = features
+            cut = sum(each.cut for each in features)
         else:
-            sets, cut = _token_inputs(embeddings, training, development)
+            texts = [text for each in (training, development) for text in (*each.hypotheses, *each.partners)]
+            embeddings.fill(texts)
+            sets = [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)]
+            cut = embeddings.cut
         if cut:
             notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
-        trainer = Trainer(
-            network,
-            recipe,
-            training,
-            sets[0],
-            development,
-            sets[1],
-            out / STATE,
-            fingerprint,
-            engine.quiet,
-            encoder.device,
-        )
-        checks = trainer.train()
-        scores = development.scores(trainer.values(sets[1]))
-    best = checks[trainer.progress.best]
+        task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
+        loop = Loop(task, out / STATE, fingerprint, engine.quiet)
+        checks = loop.train()
+        scores = development.scores(task.values(sets[1]))
+    best = checks[loop.progress.best]
     config["training"] = {**asdict(recipe), "rows": len(training), "init": None if init is None else init.name}
     config["development"] = {
         "metric": development.metric,
@@ -158,35 +155,16 @@ def learn(
         "sets": scores,
     }
     config.update(notes or {})
-    write_model(out, config, network.state_dict())
-    (out / STATE).unlink(missing_ok=True)
-    return Trained(read_config(out), checks)
-
-
-def _feature_inputs(
-    encoder: TextEncoder, training: TrainingSet, development: DevelopmentSet, layers: Sequence[int], max_length: int
-) -> tuple[list[FeatureInputs], int]:
-    """The regressor's inputs of both sets, and how many texts were cut."""
-    sets = [
-        FeatureInputs(encoder, each.hypotheses, each.partners, layers, max_length, label)
-        for each, label in ((training, "training texts"), (development, "development texts"))
-    ]
-    return sets, sum(each.cut for each in sets)
-
-
-def _token_inputs(
-    embeddings: EmbeddingCache, training: TrainingSet, development: DevelopmentSet
-) -> tuple[list[TokenInputs], int]:
-    """The networks' inputs of both sets, and how many texts were cut."""
-    embeddings.fill([text for each in (training, development) for text in (*each.hypotheses, *each.partners)])
-    return [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)], embeddings.cut
+    return Trained(finish(out, config, network.state_dict()), checks, loop.progress.best)
 
 
 def check_tokens(encoder: TextEncoder, training: TrainingSet, development: DevelopmentSet, max_length: int) -> None:
     """Raise InputError where a text has nothing that the encoder's tokenizer knows, such as a zero-width space alone."""
     for each, what in ((training, "training"), (development, "development")):
         texts = list(dict.fromkeys([*each.hypotheses, *each.partners]))
-        tokenless = [text for text, ids in zip(texts, encoder.tokenizer(texts, max_length)) if not ids.content]
+        tokenless = [
+            text for text, ids in zip(texts, encoder.tokenizer(texts, max_length), strict=True) if not ids.content
+        ]
         if tokenless:
             raise InputError(
                 f"{counted(len(tokenless), f'{what} text has', f'{what} texts have')} no tokens for this encoder, such as "
@@ -222,7 +200,7 @@ def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]
     return asdict(Shape(layers, width, pooling=architecture.pooling, **chosen))
 
 
-def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> nn.Module:
+def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> LearnedNetwork | RegressorNetwork:
     """The network of these sizes with random weights."""
     if kind == "comet":
         rate = 0.1 if dropout is None else dropout
@@ -230,21 +208,9 @@ def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> n
     return NETWORKS[kind](Shape(**network))
 
 
-def encoder_name(name: str) -> str:
-    """The encoder as config.json names it: a local folder by its whole path."""
-    folder = Path(name).expanduser()
-    return str(folder.resolve()) if name != hub.EMBEDDED and folder.is_dir() else name
-
-
-def digest(texts: Any, *columns: Any) -> str:
-    """sha256 of all hypotheses and partners, and of columns of numbers."""
-    found = hashlib.sha256()
-    for text in (*texts.hypotheses, *texts.partners):
-        data = text.encode("utf-8", "surrogatepass")
-        found.update(len(data).to_bytes(8, "little") + data)
-    for column in columns:
-        found.update(column.tobytes())
-    return found.hexdigest()
+def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
+    """A digest of all hypotheses and partners, and of columns of numbers."""
+    return digest([*texts.hypotheses, *texts.partners], after=b"".join(column.tobytes() for column in columns))
 
 
 def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:

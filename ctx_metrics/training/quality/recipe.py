@@ -41,15 +41,3 @@ class Recipe:
 PAPER = Recipe()
 # The regressor of `comet` is small, and read whole by each step: few epochs, no looking for a plateau.
 COMET = replace(PAPER, learning_rate=1e-3, schedule="linear", weight_decay=1e-3, batch=64, epochs=6, patience=None)
-
-
-def linear_rate(recipe: Recipe, step: int, steps: int) -> float:
-    """The learning rate of step 0 <= step < steps under the linear schedule.
-
-    >>> [linear_rate(Recipe(learning_rate=1.0), step, 20) for step in (0, 1, 2, 11)]
-    [0.5, 1.0, 1.0, 0.5]
-    """
-    warm = max(1, steps // 10)
-    if step < warm:
-        return recipe.learning_rate * (step + 1) / warm
-    return recipe.learning_rate * (steps - step) / (steps - warm)

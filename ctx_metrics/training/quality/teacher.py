@@ -1,6 +1,5 @@
 """Another metric's scores as what is to be learned, in place of people's."""
 
-import hashlib
 import io
 import os
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from ...judgements.judged import JudgedSet
 from ...meta.scoring import MetricSettings, build_metric, lacking, score_set
 from ...notices import counted, notice
 from ...writing import write_bytes
+from ..digest import digest
 from .examples import TrainingSet, standardised
 
 DECIMALS = 4  # on the scale 0-100; beyond them the order of a GPU's sums may tell
@@ -43,12 +43,15 @@ def taught(
     if what := next((what for judged in sets if (what := lacking(judged, teacher.cls))), ""):
         raise InputError(f"teacher {teacher.name}: cannot score training rows, which have {what}")
     signature = str(build_metric(sets[0], teacher, [], engine).get_signature().format())
-    key = _key(training, signature)
+    key = digest([*training.hypotheses, *training.partners], before=signature.encode())
     scores = None if kept is None or not kept.exists() else _read(kept, key)
     if scores is None:
         scores = np.zeros(len(training))
-        for judged, rows in zip(sets, _rows(training).values()):
-            scores[rows] = score_set(judged, [teacher], engine)[0].segment_scores[0]
+        for judged, rows in zip(sets, _rows(training).values(), strict=True):
+            [found] = score_set(judged, [teacher], engine)
+            if found is None or found.segment_scores is None:
+                raise InputError(f"teacher {teacher.name}: gives no scores of segments")
+            scores[rows] = found.segment_scores[0]
         scores = np.round(scores, DECIMALS)
         if kept is not None:
             _write(kept, key, scores)
@@ -87,15 +90,6 @@ def _judged(
         target_lang=languages[1],
         segment_scores=training.targets[None, rows],
     )
-
-
-def _key(training: TrainingSet, signature: str) -> str:
-    """sha256 of all texts and the teacher's signature."""
-    found = hashlib.sha256(signature.encode())
-    for text in (*training.hypotheses, *training.partners):
-        data = text.encode("utf-8", "surrogatepass")
-        found.update(len(data).to_bytes(8, "little") + data)
-    return found.hexdigest()
 
 
 def _read(path: Path, key: str) -> np.ndarray:

@@ -1,0 +1,270 @@
+"""The loop of every training: epochs and steps, checks on development data, the best weights, and a state on disk.
+
+Stopped at any moment, a training goes on where it was, and its weights are the same bit for bit.
+"""
+
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from ..errors import InputError
+from .interruption import deferred
+from .state import TrainingState, load_moments, moments, read_state, write_state
+
+# Seconds between two writings of the state, beside those at the checks.
+STATE_SECONDS = 30.0
+
+
+@dataclass
+class Progress:
+    """Where a training is. Its names are those in the files of states.
+
+    step                   all steps behind it
+    phase, epoch, taken    phases behind it, epochs of the phase, and steps of the epoch
+    since, steps_since     rows and steps since the last check, and their `losses`
+    rate                   the learning rate
+    best                   number of the best check, the first of equals; -1: there is none
+    begun                  number of the phase's first check
+    """
+
+    step: int = 0
+    phase: int = 0
+    epoch: int = 0
+    taken: int = 0
+    since: int = 0
+    steps_since: int = 0
+    losses: float = 0.0
+    rate: float = 0.0
+    best: int = -1
+    begun: int = 0
+    checks: list[Any] = field(default_factory=list)
+
+
+class Task(ABC):
+    """What one kind of training has of its own.
+
+    network       what is trained
+    recipe        has learning_rate, batch, epochs (most of a phase), patience (None: no end to it) and seed
+    rows          how many rows an epoch reads
+    check_rows    rows between two checks, beside that at the end of each epoch; None: no others
+    phases        each goes on from the best weights of all before, with a fresh optimizer
+    kind, score   the class of checks, and the name of the number in them that is to be high
+    quick         steps take less than a millisecond: no random numbers are drawn in them, the progress bar counts epochs,
+                  the clock alone says when a state is written, and a check's loss is the mean over rows, not steps
+    """
+
+    network: nn.Module
+    recipe: Any
+    rows: int
+    check_rows: int | None = None
+    phases: int = 1
+    kind: type
+    score: str
+    quick: bool = False
+
+    def prepare(self) -> None:  # noqa: B027  # most have nothing to prepare
+        """What comes before the first step."""
+
+    @abstractmethod
+    def optimizer(self) -> torch.optim.Optimizer:
+        """A fresh one over the network's weights."""
+
+    @abstractmethod
+    def batches(self, progress: Progress) -> Sequence[Any]:
+        """The batches of an epoch, in an order that the seed and the epoch alone decide."""
+
+    @abstractmethod
+    def loss(self, batch: Any, progress: Progress) -> torch.Tensor:
+        """What a step makes smaller."""
+
+    @abstractmethod
+    def check(self, progress: Progress, loss: float) -> Any:
+        """A look at the development data; `loss` is the mean since the check before."""
+
+    @abstractmethod
+    def bar(self, last: Any, best: Any) -> Mapping[str, str]:
+        """What the progress bar says after a check."""
+
+    def size(self, batch: Any) -> int:
+        """How many rows a batch has."""
+        return len(batch)
+
+    def rate(self, progress: Progress, steps: int) -> float:
+        """The learning rate of the next of so many steps."""
+        return progress.rate
+
+    def slower(self, rate: float) -> float:
+        """The learning rate after a check that is no better than the best."""
+        return rate
+
+    def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
+        """Take one step down, whose gradient is at most recipe.clip long."""
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
+        optimizer.step()
+
+    def place(self, progress: Progress) -> str:
+        """The loss of the next step, in words."""
+        return f"loss of step {progress.step + 1}"
+
+    def tensors(self) -> Mapping[str, torch.Tensor]:
+        """What is trained of the network."""
+        return self.network.state_dict()
+
+
+class Loop:
+    """Trains a task's network, and keeps the weights of the check with the highest score.
+
+    state_path     where the state is kept while it runs; None: nowhere
+    fingerprint    what the state must have been written for, such as settings and data; another is refused
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        state_path: Path | None = None,
+        fingerprint: dict[str, Any] | None = None,
+        quiet: bool = False,
+    ):
+        self.task, self.quiet = task, quiet
+        self.state_path, self.fingerprint = state_path, fingerprint or {}
+        self.optimizer = task.optimizer()
+        self.progress = Progress(rate=task.recipe.learning_rate)
+        self.best = self._copy()
+        self.steps = task.recipe.epochs * -(-task.rows // task.recipe.batch)
+        self._saved = time.monotonic()
+
+    def train(self) -> list[Any]:
+        """Train to the end, put the best weights into the network, and return all checks.
+
+        Raises InputError where a state of another training is in the way, or the loss is no number any more, and
+        KeyboardInterrupt, after saving the state, on Ctrl-C.
+        """
+        if self.state_path is not None and self.state_path.exists():
+            self._restore(self.state_path)
+        task, progress, epochs = self.task, self.progress, self.task.recipe.epochs
+        task.prepare()
+        extent: dict[str, Any] = {"total": self.steps, "initial": progress.step, "unit": "step"}
+        if task.quick:
+            behind = progress.phase * epochs + progress.epoch
+            extent = {"total": task.phases * epochs, "initial": behind, "unit": "epoch"}
+        with deferred() as interrupted, tqdm(**extent, disable=self.quiet or None) as bar:
+            while progress.phase < task.phases:
+                batches = task.batches(progress)
+                while progress.taken < len(batches) and not self._is_out_of_patience():
+                    self._step(batches[progress.taken])
+                    at_end = progress.taken == len(batches)
+                    if at_end or not task.quick:
+                        bar.update()
+                    checked = at_end or (task.check_rows is not None and progress.since >= task.check_rows)
+                    if checked:
+                        self._check()
+                        said = task.bar(progress.checks[-1], progress.checks[progress.best])
+                        bar.set_postfix(**said, refresh=not task.quick)
+                    if (checked and not task.quick) or time.monotonic() - self._saved >= STATE_SECONDS:
+                        self._save()
+                    if interrupted():
+                        self._save()
+                        raise KeyboardInterrupt
+                self._end_epoch()
+        if task.quick:
+            self._save()
+        self._load(self.best)
+        task.network.eval()
+        return progress.checks
+
+    def _step(self, batch: Any) -> None:
+        progress, task = self.progress, self.task
+        if not task.quick:
+            # dropout hangs on the seed and the step alone, so that nothing need be remembered of it
+            torch.manual_seed(task.recipe.seed * 1_000_003 + progress.step)
+            task.network.train()
+        progress.rate = task.rate(progress, self.steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = progress.rate
+        loss = task.loss(batch, progress)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise InputError(f"the {task.place(progress)} is {value}; lower the learning rate")
+        task.descend(loss, self.optimizer)
+        rows = task.size(batch)
+        progress.step += 1
+        progress.taken += 1
+        progress.since += rows
+        progress.steps_since += 1
+        progress.losses += value * rows if task.quick else value
+
+    def _check(self) -> None:
+        """Look at the development data; keep the weights if they are the best, else slow down."""
+        progress, task = self.progress, self.task
+        best = getattr(progress.checks[progress.best], task.score) if progress.best >= 0 else -math.inf
+        mean = progress.losses / (progress.since if task.quick else progress.steps_since)
+        progress.checks.append(task.check(progress, mean))
+        progress.since, progress.steps_since, progress.losses = 0, 0, 0.0
+        if getattr(progress.checks[-1], task.score) > best:
+            progress.best, self.best = len(progress.checks) - 1, self._copy()
+        else:
+            progress.rate = task.slower(progress.rate)
+
+    def _is_out_of_patience(self) -> bool:
+        """Whether so many checks of the phase were no better than the best one that the phase ends."""
+        progress, patience = self.progress, self.task.recipe.patience
+        waited = len(progress.checks) - 1 - max(progress.best, progress.begun - 1)
+        return patience is not None and waited >= max(patience, 1)
+
+    def _end_epoch(self) -> None:
+        """Go to the next epoch, or to the next phase where this was the last one."""
+        progress = self.progress
+        progress.epoch, progress.taken = progress.epoch + 1, 0
+        if progress.epoch < self.task.recipe.epochs and not self._is_out_of_patience():
+            return
+        progress.phase, progress.epoch, progress.begun = progress.phase + 1, 0, len(progress.checks)
+        if progress.phase < self.task.phases:
+            self._load(self.best)
+            self.optimizer = self.task.optimizer()
+
+    def _copy(self) -> dict[str, torch.Tensor]:
+        return {name: tensor.detach().cpu().clone() for name, tensor in self.task.tensors().items()}
+
+    def _load(self, tensors: dict[str, torch.Tensor]) -> None:
+        self.task.network.load_state_dict(tensors, strict=False)  # a task may train a part of its network
+
+    def _save(self) -> None:
+        self._saved = time.monotonic()
+        if self.state_path is not None:
+            progress = json.dumps(asdict(self.progress))
+            state = TrainingState(dict(self.task.tensors()), self.best, moments(self.optimizer), progress)
+            write_state(self.state_path, state, self.fingerprint)
+
+    def _restore(self, path: Path) -> None:
+        state = read_state(path, self.fingerprint)
+        given = json.loads(state.progress)
+        given.pop("done", None)  # in older states, where it says what the checks say
+        if "steps_since" not in given:
+            raise InputError(f"{path} is of an older version; delete it to train from the start")
+        checks = [self.task.kind(**check) for check in given.pop("checks")]
+        self.progress, self.best = Progress(**given, checks=checks), state.best
+        self._load(state.network)
+        load_moments(self.optimizer, state.optimizer)
+
+
+def linear_rate(highest: float, step: int, steps: int) -> float:
+    """The learning rate of step 0 <= step < steps: up over a tenth of all steps, then down to nothing at the last one.
+
+    >>> [linear_rate(1.0, step, 20) for step in (0, 1, 2, 11)]
+    [0.5, 1.0, 1.0, 0.5]
+    """
+    warm = max(1, steps // 10)
+    if step < warm:
+        return highest * (step + 1) / warm
+    return highest * (steps - step) / (steps - warm)

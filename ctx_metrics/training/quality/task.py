@@ -1,0 +1,116 @@
+"""What training of a network on pairs of texts with human scores has of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ...errors import InputError
+from ...models.learned.networks import LearnedNetwork
+from ...models.learned.regressor import RegressorNetwork
+from ..batches import epoch_batches
+from ..loop import Progress, Task, linear_rate
+from .development import DevelopmentSet
+from .examples import TrainingSet
+from .inputs import PairInputs
+from .losses import pairwise_hinge, squared_error
+from .recipe import Recipe
+
+DEVELOPMENT_BATCH = 64
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A look at the development data: after `step` steps, `rows` rows in all; `loss` is the mean since the check before."""
+
+    step: int
+    epoch: int
+    rows: int
+    loss: float
+    score: float
+    learning_rate: float
+
+
+class QualityTask(Task):
+    """Minimises a recipe's loss over a training set; the development set checks it. A batch is a list of row numbers.
+
+    network    its `outputs(*inputs)` gives one or more predictions [n] to learn, its forward the one to use
+
+    Raises InputError for a loss on pairs where there are none.
+    """
+
+    kind, score = Check, "score"
+    network: LearnedNetwork | RegressorNetwork
+
+    def __init__(
+        self,
+        network: LearnedNetwork | RegressorNetwork,
+        recipe: Recipe,
+        training: TrainingSet,
+        inputs: PairInputs,
+        development: DevelopmentSet,
+        development_inputs: PairInputs,
+        device: torch.device = CPU,
+    ):
+        self.network, self.recipe, self.device = network.to(device), recipe, device
+        self.rows, self.check_rows = len(training), recipe.check_rows
+        self.inputs, self.development, self.development_inputs = inputs, development, development_inputs
+        self.targets, self.weights = (
+            torch.tensor(column, dtype=torch.float32) for column in (training.targets, training.weights)
+        )
+        numbers = {group: number for number, group in enumerate(dict.fromkeys(training.groups))}
+        self.groups = [numbers[group] for group in training.groups]
+        if recipe.loss != "mse" and len(set(zip(self.groups, training.targets.tolist(), strict=True))) == len(numbers):
+            raise InputError(
+                "hinge: no segment has two outputs with different scores to compare; learn with --loss mse"
+            )
+
+    def optimizer(self) -> torch.optim.Optimizer:
+        recipe = self.recipe
+        return torch.optim.AdamW(self.network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+
+    def batches(self, progress: Progress) -> list[list[int]]:
+        return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
+
+    def rate(self, progress: Progress, steps: int) -> float:
+        if self.recipe.schedule == "linear":
+            return linear_rate(self.recipe.learning_rate, progress.step, steps)
+        return progress.rate
+
+    def slower(self, rate: float) -> float:
+        return rate * self.recipe.decay if self.recipe.schedule == "plateau" else rate
+
+    def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
+        targets, weights = (column[batch].to(self.device) for column in (self.targets, self.weights))
+        groups = torch.tensor([self.groups[row] for row in batch], device=self.device)
+        total = torch.zeros((), device=self.device)
+        for values in self.network.outputs(*self._on_device(self.inputs.batch(batch))):
+            if "mse" in self.recipe.loss:
+                total = total + squared_error(values, targets, weights)
+            if "hinge" in self.recipe.loss:
+                total = total + pairwise_hinge(values, targets, weights, groups, self.recipe.margin)
+        return total
+
+    def check(self, progress: Progress, loss: float) -> Check:
+        score = self.development.score(self.values(self.development_inputs))
+        rows = progress.since + (progress.checks[-1].rows if progress.checks else 0)
+        return Check(progress.step, progress.epoch + 1, rows, loss, score, progress.rate)
+
+    def bar(self, last: Check, best: Check) -> Mapping[str, str]:
+        return {"loss": f"{last.loss:.4f}", "dev": f"{last.score:.4f}", "best": f"{best.score:.4f}"}
+
+    @torch.inference_mode()
+    def values(self, inputs: PairInputs) -> np.ndarray:
+        """The network's values of all rows: float64 [n]."""
+        self.network.eval()
+        order = sorted(range(len(inputs.lengths)), key=inputs.lengths.__getitem__)
+        values = np.zeros(len(order))
+        for begin in range(0, len(order), DEVELOPMENT_BATCH):
+            rows = order[begin : begin + DEVELOPMENT_BATCH]
+            values[rows] = self.network(*self._on_device(inputs.batch(rows))).cpu().numpy()
+        return values
+
+    def _on_device(self, inputs: tuple) -> tuple:
+        return tuple(each.to(self.device) if isinstance(each, torch.Tensor) else each for each in inputs)
