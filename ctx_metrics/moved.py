@@ -32,10 +32,12 @@ class MovedModules(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """The spec of an old path; None for any other module."""
         package, _, name = fullname.partition(".")
         return ModuleSpec(fullname, self, is_package=True) if package == __package__ and name in MOVED else None
 
     def exec_module(self, module: ModuleType) -> None:
+        """Warn, and give the new module's names under the old one."""
         old = module.__name__
         new = f"{__package__}.{MOVED[old.partition('.')[2]]}"
         warnings.warn(f"{old} is now {new}; the old path goes with the next release", DeprecationWarning, stacklevel=2)

@@ -22,9 +22,9 @@ def public_functions() -> Iterator[tuple[str, Callable, type | None]]:
             elif inspect.isclass(thing):
                 for attribute, value in vars(thing).items():
                     function = getattr(value, "fget", None) or getattr(value, "__func__", value)
-                    if not attribute.startswith("_") and inspect.isfunction(function):
-                        if function.__module__ == found.name and function.__qualname__.startswith(thing.__name__):
-                            yield f"{found.name}.{thing.__name__}.{attribute}", function, thing
+                    own = getattr(function, "__module__", "") == found.name and inspect.isfunction(function)
+                    if own and not attribute.startswith("_") and function.__qualname__.startswith(thing.__name__):
+                        yield f"{found.name}.{thing.__name__}.{attribute}", function, thing
 
 
 def documented(function: Callable, owner: type | None) -> bool:

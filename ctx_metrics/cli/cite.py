@@ -86,6 +86,7 @@ def asked(text: str) -> Asked:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     parser.add_argument(
         "metrics",
         metavar="METRIC",
@@ -102,6 +103,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     entries = bibliography()
     models = {name: getattr(args, f"{name}_model") for name in WITH_MODEL}
     for name, model in models.items():

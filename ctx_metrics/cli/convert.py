@@ -10,6 +10,7 @@ from pathlib import Path
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     parser.add_argument(
         "model", metavar="MODEL", help="a COMET checkpoint: a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub"
     )
@@ -17,6 +18,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     from ..models.comet.convert import convert
 
     folder = Path(args.folder)

@@ -43,6 +43,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     sections = {
         "Versions": versions,
         "Devices": devices,

@@ -38,6 +38,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     from ..pseudo_references.options import add_pseudo_arguments
     from ..run.flags import add_engine_arguments
     from .common.inputs import language_pair
@@ -92,6 +93,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     from ..engine.options import EngineOptions
     from ..pseudo_references.guard import near_equal
     from ..pseudo_references.options import PseudoFilter

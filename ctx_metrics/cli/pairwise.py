@@ -43,6 +43,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     commands = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
     command = commands.add_parser(
         "rank",
@@ -63,6 +64,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     return args.run_command(args)
 
 

@@ -43,6 +43,7 @@ OTHER = "name a model of its language with {}"
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     parser.epilog = EPILOG
     commands = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
     for name, add, run_command, what in (
@@ -57,6 +58,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     return args.run_command(args)
 
 

@@ -35,6 +35,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     from ..run.flags import add_engine_arguments
 
     parser.usage, parser.epilog = USAGE, EPILOG
@@ -91,6 +92,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     from ..engine.options import EngineOptions
 
     if args.rtt_bt is None:

@@ -32,6 +32,7 @@ class Linear:
         return F.linear(x, self.weight, self.bias)
 
     def gelu(self, x: torch.Tensor) -> torch.Tensor:
+        """GELU(x W^T + b), the exact one. x: [tokens, in], y: [tokens, out], any floating dtype."""
         return F.gelu(self(x))
 
 
@@ -45,6 +46,7 @@ class PrepackedLinear(Linear):
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
 
     def gelu(self, x: torch.Tensor) -> torch.Tensor:
+        """GELU(x W^T + b), the exact one. x: [tokens, in], y: [tokens, out], any floating dtype."""
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "gelu", [], "none")
 
 

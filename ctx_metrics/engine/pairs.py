@@ -110,6 +110,7 @@ class TokenizedPair(NamedTuple):
 
     @property
     def is_full(self) -> bool:
+        """Whether both texts have tokens beside the special ones."""
         return all(side.content for side in self)
 
 

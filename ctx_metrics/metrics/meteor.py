@@ -183,6 +183,7 @@ class Stemmer:
         self.name = name
 
     def stem(self, word: str) -> str:
+        """The stem of a word."""
         return stem_of(self.name, word)
 
 
@@ -190,4 +191,5 @@ class NoSynonyms:
     """In place of WordNet, which nltk would have to download: no word has a synonym."""
 
     def synsets(self, word: str) -> list:
+        """No sets of synonyms."""
         return []

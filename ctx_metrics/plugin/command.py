@@ -217,6 +217,7 @@ class WithContextOf:
         self._run, self._name = run, name
 
     def corpus_score(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        """The score of a subset, by a metric made for its rows."""
         [metric] = self._run.build([self._name], references, [system]).values()
         return metric.corpus_score(system, None)
 

@@ -145,6 +145,7 @@ def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
 def system_result(
     estimator: Estimator, length: int, windows: Sequence[Window], found: Sequence[Sequence[Estimate]], multiref: str
 ) -> SystemResult:
+    """Rows, counts and notices of one system from the estimates of its windows, [windows][references]."""
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
     rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
     rows = credit([window for window, _ in rated], [value for _, value in rated], length)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     from ...run.registry import metric_table
     from . import arguments as meta_arguments
     from . import paraphrase as meta_paraphrase
@@ -27,6 +28,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     from ...meta.evaluation import Significance, evaluate
     from ...meta.output.tables import render
     from ..common import output

@@ -89,6 +89,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     from ...engine.options import EngineOptions
     from ...judgements.readers.sentence_pairs import read_pair_sets
     from ...meta.evaluation import Significance

@@ -13,6 +13,7 @@ from ...writing import check_writable
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     from . import arguments
 
     arguments.add_arguments(parser, argv, metric_table())
@@ -20,6 +21,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     from ...scoring.scores import all_scores
     from ..common import inputs, output
     from . import arguments, scoring

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     if argv[:1] == ["pairwise"]:
         from . import pairwise as train_pairwise
 
@@ -49,6 +50,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     if args.network == "pairwise":
         from . import pairwise as train_pairwise
 

@@ -35,6 +35,7 @@ class Data(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the subcommand."""
     from . import pairwise_arguments as train_pairwise_arguments
 
     parser.description = __doc__
@@ -43,6 +44,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
     from . import pairwise_arguments as train_pairwise_arguments
 
     train_pairwise_arguments.check(args)

@@ -22,9 +22,11 @@ class Plan:
         self.chunks = groups(lengths.tolist(), CHUNK_TOKENS)
 
     def text(self, row: int) -> np.ndarray:
+        """Token ids of the text in a row, specials included: int32 [tokens]."""
         return self.ids[self.ends[row] : self.ends[row + 1]]
 
     def rows(self, chunk: int) -> range:
+        """The rows of a chunk."""
         return range(self.chunks[chunk], self.chunks[chunk + 1])
 
     def tokens(self, chunk: int) -> int:
