@@ -48,6 +48,13 @@ def plain(folder, texts, features, first, second, reference) -> float:
     return (p(first, second) + 1 - p(second, first)) / 2
 
 
+def test_a_model_of_the_hub_is_known_by_its_commit(folder, monkeypatch):
+    commit = folder.rename(folder.with_name("0123456789abcdef" * 2 + "01234567"))
+    monkeypatch.setattr("ctx_metrics.models.pairwise.model.hub_folder", lambda name, kind: ("someone/pairwise", commit))
+    signature = PairwiseModel("someone/pairwise@main").signature()
+    assert (signature["model"], signature["rev"]) == ("someone/pairwise", "0123456789ab")
+
+
 def test_the_whole_by_hand(folder):
     model = PairwiseModel(str(folder))
     features = np.array([[90.0, 80], [40, 150], [-10, 30], [0, 0]])

@@ -122,7 +122,7 @@ class PairwiseModel:
     """
 
     def __init__(self, name: str | None = None, options: EngineOptions = EngineOptions()):
-        revision, folder = None, EMBEDDED_FOLDER
+        repository, folder = None, EMBEDDED_FOLDER
         if name is not None and name != EMBEDDED:
             folder = Path(os.path.expanduser(name))
             if not name or not folder.is_dir():
@@ -131,7 +131,7 @@ class PairwiseModel:
                         f"no pairwise model {name!r}; name embedded, a folder that `ctx-metrics train pairwise` wrote, or "
                         "OWNER/NAME of the hub"
                     )
-                revision, folder = hub_folder(name, LEARNED)
+                repository, folder = hub_folder(name, LEARNED)
         config = read_config(folder)
         if config.get("model_type") != MODEL_TYPE:
             raise ModelError(
@@ -150,8 +150,8 @@ class PairwiseModel:
         self.languages: list[str] | None = config["languages"]
         self.english_only = self.languages == ["en"]
         embedded = folder == EMBEDDED_FOLDER
-        shown = "embedded-pairwise" if embedded else name if name and revision else folder.resolve().name
-        self.model = ResolvedModel(shown, folder, revision, sha256[:12])
+        shown = "embedded-pairwise" if embedded else repository or folder.resolve().name
+        self.model = ResolvedModel(shown, folder, folder.name[:12] if repository else None, sha256[:12])
         self.sentence_vectors: SentenceVectors | None = None
         if config["vectors"]:
             if config["encoder"] is not None:
