@@ -239,6 +239,7 @@ def test_sources_in_place_of_references(train, tmp_path):
     assert f"Use: ctx-metrics score -s SOURCE -t HYP -m esim --esim-model {out}\n" in done.out
 
 
+@pytest.mark.full
 def test_scores_of_a_model_that_reads_sources(train, tmp_path):
     assert train("esim", "--inputs", "mt+src").code == 0
     argv = ["-s", "source.de.txt", "-t", "system_a.en.txt", "-m", "esim", "--esim-model", tmp_path / "out"]

@@ -175,10 +175,12 @@ def strict(text: str):
     return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
+# which differ from others in the format alone, or from `ours` in having fewer metrics
+REST = {"three latex", "bs text", "bs latex", "ar jobs", "confidence text", "two references"}
 FAILING = {"german", "no model", "bad layer", "not utf-8"}
 
 
-@pytest.mark.parametrize("name", sorted(set(BERTR) - FAILING))
+@pytest.mark.parametrize("name", some(sorted(set(BERTR) - FAILING), sorted(set(BERTR) - FAILING - REST)))
 def test_it_runs_and_only_says_what_it_must(runs, name):
     done = runs[name]
     assert done.returncode == 0, done.stderr
@@ -191,7 +193,11 @@ def test_it_runs_and_only_says_what_it_must(runs, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["json", "three", "bs", "bs chrf", "ar jobs", "confidence", "stdin", "mixed", "two references", "tabs"]
+    "name",
+    some(
+        ["json", "three", "bs", "bs chrf", "ar jobs", "confidence", "stdin", "mixed", "two references", "tabs"],
+        ["json", "three", "bs", "bs chrf", "confidence", "stdin", "mixed", "tabs"],
+    ),
 )
 def test_the_standard_output_is_json_and_nothing_else(runs, name):
     assert strict(runs[name].stdout)
@@ -232,18 +238,21 @@ def test_the_short_signature(runs):
     }
 
 
-def test_every_mode_gives_the_same_scores(runs):
+@pytest.mark.parametrize(
+    "shown", some([["three text"], ["three latex", "bs text", "bs latex"]], [["three text"]]), ids=len
+)
+def test_every_mode_gives_the_same_scores(runs, shown):
     single = strict(runs["json"].stdout)["score"]
     three = strict(runs["three"].stdout)
     scores = [float(row["BERTR"]) for row in three]
     assert [row["system"] for row in three] == [A, B, C] and scores[0] == single and scores[0] > scores[2]
     assert [float(row["BERTR"]) for row in strict(runs["stdin"].stdout)] == scores
-    for name in ("bs", "ar jobs", "bs chrf"):
+    for name in ("bs", "bs chrf", *(["ar jobs"] if len(shown) > 1 else [])):
         cells = [row["BERTR"] for row in strict(runs[name].stdout)]
         assert [round(cell["score"], 1) for cell in cells] == scores, name
         assert cells[0]["p_value"] is None and all(0 < cell["p_value"] <= 1 for cell in cells[1:])
     assert all(isinstance(row["BERTR"]["mean"], float) and row["BERTR"]["ci"] > 0 for row in strict(runs["bs"].stdout))
-    for name in ("three text", "three latex", "bs text", "bs latex"):
+    for name in shown:
         assert all(str(score) in runs[name].stdout for score in scores), name
         assert "BERTR" in runs[name].stdout and "scale:100" in runs[name].stdout
 
@@ -286,7 +295,7 @@ def test_sentence_level_is_the_corpus_row_by_row(runs):
     assert [entry[0] for entry in runs["sentences"].log].count("_score") == 1
 
 
-@pytest.mark.parametrize("name", ["three", "bs", "ar jobs", "stdin"])
+@pytest.mark.parametrize("name", some(["three", "bs", "ar jobs", "stdin"], ["three", "bs", "stdin"]))
 def test_all_systems_are_scored_in_one_pass_in_the_parent(runs, name):
     log = runs[name].log
     assert len({pid for _, pid, _ in log}) == 1  # also with -j 2: the workers get statistics only

@@ -205,6 +205,7 @@ def coverage(monkeypatch, doc_ids) -> float:
     return held / 300
 
 
+@pytest.mark.full
 def test_intervals_from_segments_are_too_narrow_and_those_from_documents_hold(monkeypatch):
     assert coverage(monkeypatch, None) < 0.75
     assert 0.9 < coverage(monkeypatch, DEPENDENT_IDS) < 0.985
