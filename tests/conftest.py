@@ -1,12 +1,18 @@
 """Tiny random checkpoints, made offline, and the place of the real data."""
 
+import gc
 import json
 import os
+import sys
 from pathlib import Path
 
 import hypothesis
 import pytest
+from plugin_conftest import forked, forked_sacrebleu  # noqa: F401  fixtures
 
+# where bytecode is not kept, each of many processes compiles the package, and pytest rewrites all tests' assertions, anew
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported; more threads only slow tiny models down
 hypothesis.settings.register_profile("ctx", deadline=None, derandomize=True, database=None, max_examples=60)
 hypothesis.settings.load_profile("ctx")
@@ -169,6 +175,11 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the real data: set CTX_METRICS_DATA to its folder")
     return folder
+
+
+def pytest_collection_finish(session):
+    """What is imported by then lives to the end: release() and others collect garbage, and need not go through it."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

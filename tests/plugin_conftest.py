@@ -1,11 +1,13 @@
 """Helpers of the plugin's tests: the command in a subprocess, a third-party metric, test sets without a network."""
 
+import atexit
 import inspect
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -62,18 +64,32 @@ def python(code: str, *args: str, **options) -> subprocess.CompletedProcess:
 
 FORKS = """
 import json, os, sys, traceback
-import torch
+jobs = os.fdopen(os.dup(0), "rb", 0)
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+import torch, torch._dynamo  # which networks made on the device "meta" import
 torch.set_num_threads(1)  # so that no thread pool is lost in the forks
-{setup}
-for job in json.load(open(sys.argv[1])):
+import contextlib, pkgutil, ctx_metrics
+with contextlib.suppress(ImportError):
+    import matplotlib.figure
+from sacrebleu.sacrebleu import main
+for module in pkgutil.walk_packages(ctx_metrics.__path__, "ctx_metrics."):
+    if not module.name.endswith("__main__"):
+        __import__(module.name)
+for line in iter(jobs.readline, b""):
+    job = json.loads(line)
     if os.fork() == 0:
+        os.environ.clear()
         os.environ.update(job["env"])
+        os.chdir(job["cwd"])
+        jobs.close()
         for number, name, flags in ((0, "in", os.O_RDONLY), (1, "out", os.O_RDWR | os.O_CREAT), (2, "err", os.O_RDWR | os.O_CREAT)):
             os.dup2(os.open(job["base"] + "." + name, flags), number)
         code = 0
         try:
-            {body}
+            exec(job["code"], {"__name__": "__main__", "job": job, "json": json, "os": os, "sys": sys})
         except SystemExit as error:
+            if isinstance(error.code, str):
+                print(error.code, file=sys.stderr)
             code = error.code if isinstance(error.code, int) else int(error.code is not None)
         except BaseException:
             traceback.print_exc()
@@ -81,32 +97,88 @@ for job in json.load(open(sys.argv[1])):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-    with open(job["base"] + ".code", "w") as file:
-        file.write(str(os.waitstatus_to_exitcode(os.wait()[1])))
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    os.write(1, f"{code}\\n".encode())
 """
 
 
-def run_forked(
-    folder: Path, setup: str, body: str, jobs: dict[str, dict], **env: str
-) -> dict[str, subprocess.CompletedProcess]:
-    """Run `body` once a job, each in a process of its own forked after `setup`, so that torch is imported only once.
+@cache
+def server() -> subprocess.Popen:
+    """A process that has imported torch and what the commands use, and forks once for each line with a job."""
+    command = [sys.executable, "-c", FORKS]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen(command, **pipes, env=environment(), cwd=EXAMPLES)
+    atexit.register(process.communicate)
+    return process
+
+
+def fork(
+    code: str, base: Path, stdin: str = "", cwd: Path = EXAMPLES, env: dict = {}, **job
+) -> subprocess.CompletedProcess:
+    """Run Python code in a process of its own that is forked when torch and the metrics are imported already.
+
+    base    its standard streams are files of this name with .in, .out and .err
+    job     what else the code sees in the dictionary of this name
+
+    The process is as new, but for what the imports themselves read: it is not for variables that Python, sacrebleu or
+    the package read when they are imported, nor for tests of what is imported.
+    """
+    assert not [name for name in env if name.startswith(("PYTHON", "SACREBLEU", "CTX_METRICS_NO"))]
+    Path(f"{base}.in").write_bytes(stdin.encode())
+    job = {"args": [], **job, "env": {**environment(), **env}, "base": str(base), "cwd": str(cwd), "code": code}
+    server().stdin.write(json.dumps(job).encode() + b"\n")
+    server().stdin.flush()
+    returncode = int(server().stdout.readline())
+    out, err = (Path(f"{base}.{kind}").read_bytes().decode() for kind in ("out", "err"))
+    return subprocess.CompletedProcess(job["args"], returncode, out, err)
+
+
+def run_forked(folder: Path, setup: str, body: str, jobs: dict[str, dict]) -> dict[str, subprocess.CompletedProcess]:
+    """Run `setup` and `body` once a job, each in a forked process of its own.
 
     jobs    by name: {"args": [...], "stdin": str, "env": {...}}; `body` sees it as `job`
     """
     folder.mkdir(parents=True, exist_ok=True)
-    listed = []
-    for number, job in enumerate(jobs.values()):
-        base = str(folder / str(number))
-        Path(base + ".in").write_text(job.get("stdin", ""), encoding="utf-8")
-        listed.append({"args": [], "env": {}, **job, "base": base})
-    (folder / "jobs.json").write_text(json.dumps(listed))
-    whole = python(FORKS.format(setup=setup, body=body), str(folder / "jobs.json"), **env)
-    assert whole.returncode == 0, whole.stderr
-    results = {}
-    for name, job in zip(jobs, listed):
-        read = [Path(f"{job['base']}.{kind}").read_bytes().decode() for kind in ("code", "out", "err")]
-        results[name] = subprocess.CompletedProcess(job["args"], int(read[0]), *read[1:])
-    return results
+    return {name: fork(f"{setup}\n{body}", folder / str(i), **job) for i, (name, job) in enumerate(jobs.items())}
+
+
+class Forked(dict):
+    """As run_forked(), but a job is run when its result is first asked for; `base` of a result is the job's."""
+
+    def __init__(self, folder: Path, setup: str, body: str, jobs: dict[str, dict]):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.code, self.jobs = f"{setup}\n{body}", jobs
+        self.bases = {name: folder / str(number) for number, name in enumerate(jobs)}
+
+    def __missing__(self, name: str) -> subprocess.CompletedProcess:
+        done = self[name] = fork(self.code, self.bases[name], **self.jobs[name])
+        done.base = str(self.bases[name])
+        return done
+
+    def log(self, name: str) -> list[str]:
+        """The lines of the file that a job has written beside its output, .log."""
+        log = Path(f"{self[name].base}.log")
+        return log.read_text().splitlines() if log.exists() else []
+
+
+SACREBLEU = "from sacrebleu.sacrebleu import main; sys.argv = ['sacrebleu', *job['args']]; main()"
+CTX_METRICS = "from ctx_metrics.cli import main; sys.argv = ['ctx-metrics', *job['args']]; sys.exit(main(job['args']))"
+
+
+@pytest.fixture
+def forked(tmp_path_factory):
+    """forked(code, ...) is fork(code, ..., args=[...]) with the standard streams in a new folder."""
+
+    def call(code: str, *args: str, **options) -> subprocess.CompletedProcess:
+        return fork(code, tmp_path_factory.mktemp("forked") / "job", args=[str(word) for word in args], **options)
+
+    return call
+
+
+@pytest.fixture
+def forked_sacrebleu(forked):
+    """As sacrebleu() above, but for what fork() says."""
+    return partial(forked, SACREBLEU)
 
 
 TOYLEN = '''

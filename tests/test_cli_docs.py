@@ -86,6 +86,7 @@ def assert_about_as_printed(text: str, page: str) -> None:
         assert abs(mine - other) <= (1 if abs(other) > 2 else 0.02), (mine, other)
 
 
+@pytest.mark.full
 def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):
     for file in EXAMPLES.iterdir():
         (tmp_path / file.name).symlink_to(file)
@@ -102,6 +103,7 @@ def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):
     assert_about_as_printed(capfd.readouterr().out, unwrapped(re.sub("^ {4}", "", printed, flags=re.M).split("\n")))
 
 
+@pytest.mark.full
 def test_the_training_on_pairs(ctx, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "preferences.tsv").symlink_to(EXAMPLES / "preferences.tsv")
@@ -116,6 +118,7 @@ def test_the_ranking(ctx):
     assert_about_as_printed(done.err + done.out, unwrapped(printed))
 
 
+@pytest.mark.full
 def test_pairwise_scores_as_its_page_shows():
     commands = blocks(PAIRWISE)
     assert len(commands) == 2

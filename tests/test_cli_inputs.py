@@ -200,21 +200,23 @@ def test_wrong_usage_exits_with_2(ctx, argv, message):
     assert done.code == 2 and done.out == "" and message in done.err.splitlines()[-1], done.err
 
 
-def test_a_test_set_gives_sources_references_and_documents(tmp_path):
+@pytest.mark.parametrize("metrics", [["chrf"], pytest.param(["slide", "chrf"], marks=pytest.mark.full)], ids=len)
+def test_a_test_set_gives_sources_references_and_documents(tmp_path, metrics):
     add_test_set(tmp_path, "wmt18", "de-en", lines_of(SOURCE), lines_of(REF), lines_of(DOCIDS), ["de"] * 59)
 
     def score(*argv: str, stdin: str = "") -> list[str]:
         code = "import sys; from ctx_metrics.cli import main; sys.exit(main(['score', *sys.argv[1:]]))"
         options = {"SACREBLEU": str(tmp_path), "http_proxy": "127.0.0.1:9", "https_proxy": "127.0.0.1:9"}
-        done = python(code, "-m", "slide", "chrf", "-w", "3", *argv, stdin=stdin, **options)
+        done = python(code, "-m", *metrics, "-w", "3", *argv, stdin=stdin, **options)
         return [str(done.returncode), done.stderr, *done.stdout.splitlines()]
 
     of_files = score("-t", A, C, "-r", REF, "--docids", DOCIDS, "-l", "de-en", "--format", "jsonl")
-    assert of_files[:2] == ["0", ""] and len(of_files) == 2 + 2 * 2 * 60
+    assert of_files[:2] == ["0", ""] and len(of_files) == 2 + len(metrics) * 2 * 60
     assert score("-d", "wmt18:de-en", "-t", A, C, "--format", "jsonl") == of_files
     text = "".join(f"{line}\n" for line in lines_of(A))
     from_stdin = score("--sacrebleu_dataset", "wmt18:de-en", "--format", "jsonl", "--only-system", stdin=text)
-    assert [line.replace('"stdin"', f'"{NAME_A}"') for line in from_stdin[2:]] == of_files[-4:-2]
+    of_a = of_files[-2 * len(metrics) : -len(metrics)]
+    assert [line.replace('"stdin"', f'"{NAME_A}"') for line in from_stdin[2:]] == of_a
     assert "test set wmt18 has no language pair 'de-xx'; it has " in score("-d", "wmt18:de-xx", "-t", A)[1]
     absent = score("-d", "wmt17:de-en", "-t", A)
     assert absent[0] == "1" and "-d: test set wmt17 is not there, and cannot be fetched" in absent[1]

@@ -11,6 +11,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from disk_faults import refused
 from plugin_conftest import EXAMPLES, add_package, python, run
+from selection import some
 from test_cli import COMMAND
 
 from ctx_metrics.cli.meta.arguments import PROTOCOLS
@@ -254,6 +255,7 @@ def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path):
     assert np.isnan(values(done, "sys-acc")["slide"]) and values(done, "sys-acc")["chrf"] > 0.5
 
 
+@pytest.mark.full
 def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):
     argv = ["-l", "de-en", "-p", "sys-acc", "sys-pearson", "--format", "tsv", *QUICK]
     done = ctx("meta", JUDGED, "--slide-grid", "3", "--plot", tmp_path, *argv)
@@ -281,7 +283,7 @@ def test_the_grid_alone_takes_protocols_of_systems(ctx):
     assert wrong.code == 2 and "takes all windows and strides" in wrong.err
 
 
-@pytest.mark.parametrize("form", ["png", "pdf", "svg"])
+@pytest.mark.parametrize("form", some(["png", "pdf", "svg"], ["png"]))
 def test_figures(ctx, tmp_path, form):
     pytest.importorskip("matplotlib")
     argv = ["-m", "chrf", "bleu", "-p", "sys-acc", "acc-eq", "--resamples", "30", "--format", "tsv", *QUICK]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from disk_faults import refused
-from plugin_conftest import environment, lines_of, python, run, sacrebleu
+from plugin_conftest import environment, lines_of, python, run
 from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
@@ -89,12 +89,12 @@ def test_each_network_trains(train, tmp_path, folder, kind):
     assert used[0] == f"sacrebleu REF -i HYP -m {kind} --{kind}-model {out}" and len(used) == 1 + (kind == "comet")
 
 
-def test_all_score_in_one_run_of_sacrebleu(train, tmp_path):
+def test_all_score_in_one_run_of_sacrebleu(train, tmp_path, forked_sacrebleu):
     for kind in KINDS:
         assert train(kind, "--no-plot", out=tmp_path / kind).code == 0
     metrics = {**{kind: kind for kind in KINDS}, "slide": "comet"}
     models = [word for name, kind in metrics.items() for word in (f"--{name}-model", str(tmp_path / kind))]
-    done = sacrebleu(
+    done = forked_sacrebleu(
         "ref.en.txt", "-i", "system_a.en.txt", "--docids", "docids.txt", "-m", *metrics, *models, "-w", "6"
     )
     assert done.returncode == 0, done.stderr
@@ -102,6 +102,7 @@ def test_all_score_in_one_run_of_sacrebleu(train, tmp_path):
     assert scores.keys() == metrics.keys() and len(set(scores.values())) == 5
 
 
+@pytest.mark.full
 def test_a_training_killed_by_the_system_goes_on_to_the_same_weights(train, folder, tiny_bert, tmp_path):
     more = ["--layers", "1,3", "--epochs", "30", "--patience", "none", "--batch", "4", "--quiet", "--no-plot"]
     assert train("esim", *more, out=tmp_path / "whole").code == 0
@@ -237,6 +238,7 @@ def test_sources_in_place_of_references(train, tmp_path):
     assert f"Use: ctx-metrics score -s SOURCE -t HYP -m esim --esim-model {out}\n" in done.out
 
 
+@pytest.mark.full
 def test_scores_of_a_model_that_reads_sources(train, tmp_path):
     assert train("esim", "--inputs", "mt+src").code == 0
     argv = ["-s", "source.de.txt", "-t", "system_a.en.txt", "-m", "esim", "--esim-model", tmp_path / "out"]

@@ -147,7 +147,7 @@ def runs(repositories, tmp_path_factory) -> dict:
     }
     for number, each in enumerate(jobs.values()):  # each process first leaves a mark in the server's log
         each["env"]["MARK"] = f"{url}/mark/{number}"
-    results = run_forked(folder / "jobs", SETUP, "\n            ".join(BODY.strip().splitlines()), jobs)
+    results = run_forked(folder / "jobs", SETUP, BODY, jobs)
     for number, done in enumerate(results.values()):
         log = [*server.asked[server.asked.index(f"GET /mark/{number}") + 1 :], "GET /mark/"]
         done.asked = log[: next(i for i, line in enumerate(log) if line.startswith("GET /mark/"))]

@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, lines_of, run_forked, sacrebleu
+from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, Forked, lines_of, sacrebleu
+from selection import some
 
 # stock output is unchanged
 
@@ -42,6 +43,7 @@ STOCK = {
     "list": ["--list"],
     "version": ["--version"],
 }
+SOME_STOCK = ["multi", "text", "sentence level", "paired jobs", "tabs", "stdin", "not utf-8", "unknown format", "list"]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,7 @@ def files(tmp_path_factory) -> dict[str, str]:
     return {f"{{{path.name}}}": str(path) for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", STOCK)
+@pytest.mark.parametrize("name", some(STOCK, SOME_STOCK))
 def test_output_without_plugin_metrics_is_as_in_stock(files, name):
     arguments = [files.get(argument, argument) for argument in STOCK[name]]
     stdin = {"stdin": "".join(f"{line}\n" for line in lines_of(A)), "three systems on stdin": COLUMNS}.get(name, "")
@@ -146,8 +148,15 @@ BERTR = {
 }
 
 
+class Runs(Forked):
+    def __missing__(self, name: str):
+        done = super().__missing__(name)
+        done.log = [json.loads(line) for line in self.log(name)]
+        return done
+
+
 @pytest.fixture(scope="module")
-def runs(files, tmp_path_factory) -> dict:
+def runs(files, tmp_path_factory) -> Runs:
     folder = tmp_path_factory.mktemp("bertr")
     gap = folder / "gap"
     gap.write_text("\n".join(["", *lines_of(A)[1:]]) + "\n")
@@ -159,21 +168,19 @@ def runs(files, tmp_path_factory) -> dict:
         }
         for name, arguments in BERTR.items()
     }
-    results = run_forked(folder, SETUP, BODY, jobs)
-    for number, done in enumerate(results.values()):
-        log = folder / f"{number}.log"
-        done.log = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    return results
+    return Runs(folder, SETUP, BODY, jobs)
 
 
 def strict(text: str):
     return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
+# which differ from others in the format alone, or from `ours` in having fewer metrics
+REST = {"three latex", "bs text", "bs latex", "ar jobs", "confidence text", "two references"}
 FAILING = {"german", "no model", "bad layer", "not utf-8"}
 
 
-@pytest.mark.parametrize("name", sorted(set(BERTR) - FAILING))
+@pytest.mark.parametrize("name", some(sorted(set(BERTR) - FAILING), sorted(set(BERTR) - FAILING - REST)))
 def test_it_runs_and_only_says_what_it_must(runs, name):
     done = runs[name]
     assert done.returncode == 0, done.stderr
@@ -186,7 +193,11 @@ def test_it_runs_and_only_says_what_it_must(runs, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["json", "three", "bs", "bs chrf", "ar jobs", "confidence", "stdin", "mixed", "two references", "tabs"]
+    "name",
+    some(
+        ["json", "three", "bs", "bs chrf", "ar jobs", "confidence", "stdin", "mixed", "two references", "tabs"],
+        ["json", "three", "bs", "bs chrf", "confidence", "stdin", "mixed", "tabs"],
+    ),
 )
 def test_the_standard_output_is_json_and_nothing_else(runs, name):
     assert strict(runs[name].stdout)
@@ -227,18 +238,21 @@ def test_the_short_signature(runs):
     }
 
 
-def test_every_mode_gives_the_same_scores(runs):
+@pytest.mark.parametrize(
+    "shown", some([["three text"], ["three latex", "bs text", "bs latex"]], [["three text"]]), ids=len
+)
+def test_every_mode_gives_the_same_scores(runs, shown):
     single = strict(runs["json"].stdout)["score"]
     three = strict(runs["three"].stdout)
     scores = [float(row["BERTR"]) for row in three]
     assert [row["system"] for row in three] == [A, B, C] and scores[0] == single and scores[0] > scores[2]
     assert [float(row["BERTR"]) for row in strict(runs["stdin"].stdout)] == scores
-    for name in ("bs", "ar jobs", "bs chrf"):
+    for name in ("bs", "bs chrf", *(["ar jobs"] if len(shown) > 1 else [])):
         cells = [row["BERTR"] for row in strict(runs[name].stdout)]
         assert [round(cell["score"], 1) for cell in cells] == scores, name
         assert cells[0]["p_value"] is None and all(0 < cell["p_value"] <= 1 for cell in cells[1:])
     assert all(isinstance(row["BERTR"]["mean"], float) and row["BERTR"]["ci"] > 0 for row in strict(runs["bs"].stdout))
-    for name in ("three text", "three latex", "bs text", "bs latex"):
+    for name in shown:
         assert all(str(score) in runs[name].stdout for score in scores), name
         assert "BERTR" in runs[name].stdout and "scale:100" in runs[name].stdout
 
@@ -281,7 +295,7 @@ def test_sentence_level_is_the_corpus_row_by_row(runs):
     assert [entry[0] for entry in runs["sentences"].log].count("_score") == 1
 
 
-@pytest.mark.parametrize("name", ["three", "bs", "ar jobs", "stdin"])
+@pytest.mark.parametrize("name", some(["three", "bs", "ar jobs", "stdin"], ["three", "bs", "stdin"]))
 def test_all_systems_are_scored_in_one_pass_in_the_parent(runs, name):
     log = runs[name].log
     assert len({pid for _, pid, _ in log}) == 1  # also with -j 2: the workers get statistics only
@@ -342,12 +356,12 @@ def test_what_a_user_can_mend_is_one_line(runs, name, says):
     assert done.stderr.startswith("sacreBLEU: error: ") and done.stderr.count("\n") == 1 and says in done.stderr
 
 
-def test_resampling_windows_is_said(tmp_path):
+def test_resampling_windows_is_said(forked_sacrebleu):
     """Sentences of a window share its score: sacrebleu's tests take them for independent."""
     what = "slide: the sentences of a window share its score, so intervals and p-values from resampled segments are too small"
     args = (REF, "-i", A, "-m", "slide", "--docids", DOCIDS, "-l", "de-en")
-    said = sacrebleu(*args, "--confidence").stderr
+    said = forked_sacrebleu(*args, "--confidence").stderr
     assert what in said and "resample whole documents with --ctx-resample document" in said
-    assert what not in sacrebleu(*args, "--confidence", "--ctx-resample", "document").stderr
-    assert what not in sacrebleu(*args).stderr
-    assert what not in sacrebleu(*args, "--confidence", "--slide-window", "1").stderr
+    assert what not in forked_sacrebleu(*args, "--confidence", "--ctx-resample", "document").stderr
+    assert what not in forked_sacrebleu(*args).stderr
+    assert what not in forked_sacrebleu(*args, "--confidence", "--slide-window", "1").stderr

@@ -13,8 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
+from plugin_conftest import CTX_METRICS
 from sacrebleu.metrics import METRICS
 from sacrebleu.significance import PairedTest
+from selection import some
 
 from ctx_metrics import InputError, read_lines
 from ctx_metrics.engine.options import EngineOptions
@@ -290,17 +292,10 @@ def test_gold_that_is_missing(pseudo):
     assert math.isnan(metric.segment_scores(SYSTEMS["b"], None)[0].score)
 
 
-def test_command(name):
+@pytest.mark.parametrize("name", some([*ROUNDTRIP, *PSEUDO], ["rttbleu", "rttbertscore", "prsentbleu"]), indirect=True)
+def test_command(name, forked_sacrebleu):
     """--sentence-level agrees with the rows, and every format prints."""
-    command = [
-        str(Path(sys.executable).with_name("sacrebleu")),
-        str(EXAMPLES / "ref.en.txt"),
-        "-m",
-        name,
-        "-q",
-        "-w",
-        "4",
-    ]
+    command = [str(EXAMPLES / "ref.en.txt"), "-m", name, "-q", "-w", "4"]
     command += ["-l", "en-de" if name in ROUNDTRIP else "de-en"]
     b, c = (str(EXAMPLES / f"system_{letter}.en.txt") for letter in "bc")
     if name in ROUNDTRIP:
@@ -310,7 +305,9 @@ def test_command(name):
         one = two = ["--pseudo-refs", str(EXAMPLES / "system_a.en.txt"), "--pseudo-filter", "mas"]
 
     def run(*more):
-        return subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout
+        done = forked_sacrebleu(*command, *more)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     corpus = json.loads(run("-i", b, *one))["score"]
     sentences = [float(line) for line in run("-i", b, *one, "-sl", "-b").split()]
@@ -352,16 +349,10 @@ TESTS = [
 ]
 
 
-@pytest.mark.parametrize("more", TESTS, ids=["json", "text", "latex"])
-def test_every_flag_in_one_run(more, tmp_path):
-    command = [
-        str(Path(sys.executable).with_name("sacrebleu")),
-        "ref.en.txt",
-        "-i",
-        *(f"system_{x}.en.txt" for x in "abc"),
-    ]
-    command += ["-m", *TOGETHER, *EVERY_FLAG, *more, "--ctx-seg-scores", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES)
+@pytest.mark.parametrize("more", some(TESTS, TESTS[:1]), ids=["json", "text", "latex"])
+def test_every_flag_in_one_run(more, tmp_path, forked_sacrebleu):
+    command = ["ref.en.txt", "-i", *(f"system_{x}.en.txt" for x in "abc")]
+    done = forked_sacrebleu(*command, "-m", *TOGETHER, *EVERY_FLAG, *more, "--ctx-seg-scores", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     for name in TOGETHER:
@@ -379,11 +370,11 @@ def test_every_flag_in_one_run(more, tmp_path):
         assert all({"score", "p_value", "mean", "ci"} == set(row["RTTSBERT"]) for row in rows[1:])
 
 
-def test_every_flag_of_ctx_metrics_score(tmp_path):
+def test_every_flag_of_ctx_metrics_score(tmp_path, forked):
     out = tmp_path / "scores.json"
-    command = [str(Path(sys.executable).with_name("ctx-metrics")), "score", "-r", "ref.en.txt"]
+    command = ["score", "-r", "ref.en.txt"]
     command += ["-t", *(f"system_{x}.en.txt" for x in "abc"), "-m", *TOGETHER, *EVERY_FLAG, "-o", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES)
+    done = forked(CTX_METRICS, *command)
     assert done.returncode == 0, done.stderr
     text = out.read_text(encoding="utf-8")
     assert all(f'"{name}"' in text for name in TOGETHER) and "kept[system_c.en.txt]" in text and "bt:toy-engine" in text

@@ -78,9 +78,7 @@ def outcomes(tmp_path_factory) -> dict[str, dict]:
         "no config": job("own/no-config"),
     }
     # each process first leaves a mark in the server's log
-    body = "\n            ".join(
-        ["import urllib.request; urllib.request.urlopen(job['env']['MARK']).read()", *BODY.strip().splitlines()]
-    )
+    body = "import urllib.request; urllib.request.urlopen(job['env']['MARK']).read()" + BODY
     for number, each in enumerate(jobs.values()):
         each["env"]["MARK"] = f"{url}/mark/{number}"
     results = {}

@@ -4,8 +4,6 @@ import json
 import math
 import pickle
 import random
-import subprocess
-import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 from learned_folders import write_learned
 from sacrebleu.metrics import METRICS
 from sacrebleu.significance import PairedTest
+from selection import some
 
 from ctx_metrics import InputError, read_lines, release
 from ctx_metrics.engine.options import EngineOptions
@@ -62,6 +61,7 @@ def lines(name: str) -> list[str]:
 
 REFERENCES, DOC_IDS = lines("ref.en.txt"), lines("docids.txt")
 SYSTEMS = {letter: lines(f"system_{letter}.en.txt") for letter in "abc"}
+FEW = slice(28)  # the first three documents, where every text is encoded anew
 
 
 def make(name: str, references=None, doc_ids=None, **settings):
@@ -75,7 +75,7 @@ def segment_values(metric, hypotheses, references) -> list[float]:
     return [value / weight for value, weight in metric._extract_corpus_statistics(hypotheses, references)]
 
 
-@pytest.fixture(params=LAWS)
+@pytest.fixture(params=some(LAWS, ["bertr", "slide", "esim"]))
 def name(request) -> str:
     return request.param
 
@@ -109,13 +109,14 @@ def test_order(name):
 def test_batch(name):
     """No value depends on the batch's size, nor on what else is scored."""
     law(name, "batch")
-    base = segment_values(make(name, doc_ids=DOC_IDS), SYSTEMS["b"], [REFERENCES])
+    b, references, doc_ids = SYSTEMS["b"][FEW], [REFERENCES[FEW]], DOC_IDS[FEW]
+    base = segment_values(make(name, doc_ids=doc_ids), b, references)
     for tokens in (1, 300, 5000):
-        metric = make(name, doc_ids=DOC_IDS, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
-        values = segment_values(metric, SYSTEMS["b"], [REFERENCES])
-        assert max(abs(a - b) for a, b in zip(values, base)) <= 1e-5
-    together = make(name, [REFERENCES], DOC_IDS, systems=list(SYSTEMS.values()))
-    rows = together._extract_corpus_statistics(SYSTEMS["b"], None)
+        metric = make(name, doc_ids=doc_ids, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
+        values = segment_values(metric, b, references)
+        assert max(abs(a - b) for a, b in zip(values, base, strict=True)) <= 1e-5
+    together = make(name, references, doc_ids, systems=[system[FEW] for system in SYSTEMS.values()])
+    rows = together._extract_corpus_statistics(b, None)
     assert max(abs(row[0] / row[1] - b) for row, b in zip(rows, base)) <= 1e-5
 
 
@@ -249,7 +250,7 @@ def test_two_runs_are_equal(name):
     runs = []
     for _ in range(2):
         release()  # as in a new process
-        runs.append(segment_values(make(name, doc_ids=DOC_IDS), SYSTEMS["a"], [REFERENCES]))
+        runs.append(segment_values(make(name, doc_ids=DOC_IDS[FEW]), SYSTEMS["a"][FEW], [REFERENCES[FEW]]))
     assert runs[0] == runs[1]
 
 
@@ -292,32 +293,24 @@ def test_meaning_counts(name):
     )
 
 
-def test_command(name):
+def test_command(name, forked_sacrebleu, tmp_path):
     """--sentence-level agrees with the corpus rows; standard input agrees with -i."""
     law(name, "command")
-    command = [
-        str(Path(sys.executable).with_name("sacrebleu")),
-        str(EXAMPLES / "ref.en.txt"),
-        "-m",
-        name,
-        "-w",
-        "4",
-        "-q",
-        "--docids",
-        str(EXAMPLES / "docids.txt"),
-        "-l",
-        "de-en",
-    ]
+    texts = {"ref": REFERENCES[FEW], "ids": DOC_IDS[FEW], "b": SYSTEMS["b"][FEW]}
+    for file, content in texts.items():
+        (tmp_path / file).write_text("".join(f"{line}\n" for line in content), encoding="utf-8")
+    command = ["ref", "-m", name, "-w", "4", "-q", "--docids", "ids", "-l", "de-en"]
     if "model" in LAWS[name][0]:
         command += [f"--{name}-model", LAWS[name][0]["model"]]
-    hypotheses = EXAMPLES / "system_b.en.txt"
 
-    def run(*more, text=None):
-        return subprocess.run([*command, *more], input=text, capture_output=True, text=True, check=True).stdout
+    def run(*more, stdin=""):
+        done = forked_sacrebleu(*command, *more, stdin=stdin, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
-    corpus = json.loads(run("-i", str(hypotheses)))["score"]
-    assert float(run("-b", text=hypotheses.read_text(encoding="utf-8"))) == corpus
-    sentences = [float(line) for line in run("-i", str(hypotheses), "-sl", "-b").split()]
-    rows = make(name, doc_ids=DOC_IDS)._extract_corpus_statistics(SYSTEMS["b"], [REFERENCES])
+    corpus = json.loads(run("-i", "b"))["score"]
+    assert float(run("-b", stdin=(tmp_path / "b").read_text(encoding="utf-8"))) == corpus
+    sentences = [float(line) for line in run("-i", "b", "-sl", "-b").split()]
+    rows = make(name, doc_ids=texts["ids"])._extract_corpus_statistics(texts["b"], [texts["ref"]])
     assert sentences == pytest.approx([100 * value / weight for value, weight in rows], abs=1e-3)
     assert corpus == pytest.approx(100 * sum(r[0] for r in rows) / sum(r[1] for r in rows), abs=1e-3)

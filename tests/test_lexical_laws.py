@@ -4,8 +4,6 @@ import json
 import math
 import pickle
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -152,22 +150,12 @@ def test_words_count(name):
     assert make(name).corpus_score(scrambled, [REFERENCES]).score < 0.95 * whole
 
 
-def test_command(name):
+def test_command(name, forked_sacrebleu):
     """--sentence-level agrees with the segments' scores, standard input with -i, and flags reach the constructor."""
-    command = [
-        str(Path(sys.executable).with_name("sacrebleu")),
-        "ref.en.txt",
-        "-m",
-        name,
-        "-w",
-        "4",
-        "-q",
-        "-l",
-        "de-en",
-    ]
+    command = ["ref.en.txt", "-m", name, "-w", "4", "-q", "-l", "de-en"]
 
-    def run(*more, text=None):
-        done = subprocess.run([*command, *more], input=text, capture_output=True, text=True, cwd=EXAMPLES)
+    def run(*more, text=""):
+        done = forked_sacrebleu(*command, *more, stdin=text)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

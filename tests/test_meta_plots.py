@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from selection import some
 
 pytest.importorskip("matplotlib")
 
@@ -108,7 +109,7 @@ def test_scatter_where_there_is_no_correlation():
     ]
 
 
-@pytest.mark.parametrize("metrics", [1, 2, 6, 52])
+@pytest.mark.parametrize("metrics", some([1, 2, 6, 52], [1, 6]))
 def test_scatter_has_a_panel_a_metric(metrics):
     figure = scatter(**{f"metric{k}": HUMAN + k for k in range(metrics)})
     assert [axes.get_title().split("\n")[0] for axes in figure.axes] == [f"metric{k}" for k in range(metrics)]

@@ -218,6 +218,7 @@ def test_perm_both_stops_early():
     assert perm_both([good], [bad], counting, resamples=250, early_stop=False) == 1 / 251 and len(calls) == 2 * 251
 
 
+@pytest.mark.full
 def test_perm_both_holds_its_level():
     rng = np.random.default_rng(8)
     p_values, stopped = [], []

@@ -25,7 +25,7 @@ from ctx_metrics.cli import main as ctx_main
 """
 BODY = (
     "os.chdir(job['env']['FOLDER']); sys.argv = ['sacrebleu', *job['args']]\n"
-    "            sacrebleu_main() if job['env']['COMMAND'] == 'sacrebleu' else sys.exit(ctx_main(job['args']))"
+    "sacrebleu_main() if job['env']['COMMAND'] == 'sacrebleu' else sys.exit(ctx_main(job['args']))"
 )
 
 

@@ -3,8 +3,6 @@
 import json
 import math
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -308,17 +306,14 @@ def test_a_source_that_no_feature_reads(tmp_path):
     assert "sources" not in Pairwise(model=str(folder)).capabilities.reads
 
 
-def sacrebleu(*flags: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "sacrebleu", "ref.en.txt", *flags]
-    return subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, encoding="utf-8")
-
-
 @pytest.mark.parametrize("format", ["json", "text", "latex"])
-def test_in_the_command(whole, format):
+def test_in_the_command(whole, format, forked_sacrebleu):
     files = [f"system_{letter}.en.txt" for letter in "abc"]
     metrics = ["-m", "bleu", "chrf", "pairwise", "--pairwise-model", whole]
     test = ["--paired-ar", "--paired-ar-n", "50"] if format == "text" else ["--paired-bs", "--paired-bs-n", "50"]
-    done = sacrebleu("-i", *files, *metrics, *test, "-f", format, "-j", "2" if format == "json" else "1")
+    done = forked_sacrebleu(
+        "ref.en.txt", "-i", *files, *metrics, *test, "-f", format, "-j", "2" if format == "json" else "1"
+    )
     assert done.returncode == 0 and "Traceback" not in done.stderr
     assert "Pairwise" in done.stdout
     if format == "json":
@@ -327,10 +322,10 @@ def test_in_the_command(whole, format):
         assert found == pytest.approx(expected, abs=0.06)
 
 
-def test_one_system_in_the_command(of_chrf):
-    flags = ["-i", "system_a.en.txt", "-m", "pairwise", "--pairwise-model", of_chrf]
-    alone = sacrebleu(*flags)
+def test_one_system_in_the_command(of_chrf, forked_sacrebleu):
+    flags = ["ref.en.txt", "-i", "system_a.en.txt", "-m", "pairwise", "--pairwise-model", of_chrf]
+    alone = forked_sacrebleu(*flags)
     assert alone.returncode == 1 and alone.stderr.count("\n") == 1 and "--pairwise-against FILE" in alone.stderr
-    beside = sacrebleu(*flags, "--pairwise-against", "system_b.en.txt", "--sentence-level", "-b", "-w", "4")
+    beside = forked_sacrebleu(*flags, "--pairwise-against", "system_b.en.txt", "--sentence-level", "-b", "-w", "4")
     expected = 100 * chance(chrf(SYSTEMS[0]), chrf(SYSTEMS[1]))
     assert [float(line) for line in beside.stdout.split()] == pytest.approx(expected.tolist(), abs=1e-3)
