@@ -12,9 +12,9 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.hub import checkpoint_hash, file_sha256
 from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
+from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.paraphrase import task as paraphrase
-from ctx_metrics.training.quality.data import data_sha256
 from ctx_metrics.training.state import STATE
 
 QUIET = EngineOptions(quiet=True)

@@ -18,9 +18,9 @@ from toy_judgements import write_judgements
 from ctx_metrics.cli.common.trainings import known_languages, target_languages
 from ctx_metrics.cli.train import some_rows
 from ctx_metrics.cli.train.arguments import KINDS, recipe_of
+from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import learn
-from ctx_metrics.training.quality.data import data_sha256
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.recipe import COMET, PAPER
 

@@ -13,12 +13,12 @@ from conftest import WORDS
 from ctx_metrics.cli.train.pairwise import say_poor, say_unfinished
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.pairwise.model import MODEL_TYPE
+from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.pairwise import learn as pairwise
 from ctx_metrics.training.pairwise.data import read_pair_sets, split_by_segment
 from ctx_metrics.training.pairwise.learn import Architecture, Trained
 from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
 from ctx_metrics.training.pairwise.task import Check, PairwiseTask
-from ctx_metrics.training.quality.data import data_sha256
 
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
 CHECKS = [Check("logistic", 1, 0.7, 0.5), Check("kendall", 1, 0.6, 0.25)]

@@ -7,11 +7,11 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.quality.data import (
     Judgement,
     averaged,
     check_inputs,
-    data_sha256,
     judgements,
     read_judgements,
     say_left_out,

@@ -161,11 +161,9 @@ def _train(args: Namespace) -> int:
 
 def _learn(args: Namespace) -> int:
     from ..language import guard_english
-    from ..training.card import Source
     from ..training.paraphrase.data import joined, read_labelled, split
     from ..training.paraphrase.folder import CARD, card, write_model
     from ..training.paraphrase.learn import learn
-    from ..training.quality.data import data_sha256
     from ..training.state import STATE
     from .common import output
 
@@ -188,16 +186,11 @@ def _learn(args: Namespace) -> int:
     if args.restart:
         (out / STATE).unlink(missing_ok=True)
     trained = learn(args.encoder, recipe, training, development, _engine(args), out / STATE)
-    sources = {
-        "train": [
-            Source(trainings.name_of(p), data_sha256(p), None, {"rows": len(of), "kept": len(of)})
-            for p, of in read.items()
-        ],
-        "development": [],
-    }
+    counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
+    sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
     if not drawn:
-        counts = {"rows": len(development), "kept": len(development)}
-        sources["development"] = [Source(trainings.name_of(args.dev), data_sha256(args.dev), None, counts)]
+        number = len(development)
+        sources["development"] = [trainings.source(args.dev, {"rows": number, "kept": number})]
     notes = {
         "languages": ["en"] if args.encoder == "embedded" else None,
         "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},

@@ -3,7 +3,7 @@
 import os
 import shutil
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,8 @@ from ...writing import check_writable, leftovers, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ...training.card import Source
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
 INTERRUPTED = 130
@@ -122,6 +124,14 @@ def target_languages(encoder: str | None, known: Languages) -> list[str] | None:
     if encoder in (None, "embedded"):
         return ["en"]
     return sorted({target for _, target in known.values() if target}) or None
+
+
+def source(path: str, counts: Mapping[str, int], weight: float | None = None) -> "Source":
+    """A path of the data, as card and config.json have it."""
+    from ...training.card import Source
+    from ...training.digest import data_sha256
+
+    return Source(name_of(path), data_sha256(path), weight, counts)
 
 
 def can_plot() -> bool:

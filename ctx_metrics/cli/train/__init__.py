@@ -25,6 +25,7 @@ from ..common.trainings import (
     known_languages,
     name_of,
     run_resumable,
+    source,
     target_languages,
 )
 
@@ -61,9 +62,9 @@ def run(args: Namespace) -> int:
 
 def _train(args: Namespace) -> int:
     from ...engine.options import EngineOptions
-    from ...training.card import Source, card
+    from ...training.card import card
     from ...training.curve import learning_curve
-    from ...training.quality.data import data_sha256, split_weight
+    from ...training.quality.data import split_weight
     from ...training.quality.development import read_development
     from ...training.quality.examples import read_training_set
     from ...training.quality.learn import Architecture, learn
@@ -90,8 +91,8 @@ def _train(args: Namespace) -> int:
     if args.teacher:
         training, teacher = _taught(args, training, known, engine)
     sources = {
-        "train": [Source(name_of(p), data_sha256(p), w, training.counts[p]) for p, w in map(split_weight, args.train)],
-        "development": [Source(name_of(p), data_sha256(p), None, development.counts[p]) for p in args.dev],
+        "train": [source(path, training.counts[path], weight) for path, weight in map(split_weight, args.train)],
+        "development": [source(path, development.counts[path]) for path in args.dev],
     }
     notes = {
         "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},

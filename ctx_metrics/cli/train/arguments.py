@@ -1,10 +1,11 @@
 """The flags of `ctx-metrics train`."""
 
 import os
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from os.path import expanduser
+from typing import Any
 
 from ...run.flag_types import (
     above_0,
@@ -131,7 +132,7 @@ def recipe_of(args: Namespace) -> Recipe:
     return trainings.recipe_of(args, COMET if args.network == "comet" else PAPER)
 
 
-def _add_data(group, table: MetricTable) -> None:
+def _add_data(group: _ArgumentGroup, table: MetricTable) -> None:
     group.add_argument(
         "--train",
         nargs="+",
@@ -208,7 +209,7 @@ def _add_data(group, table: MetricTable) -> None:
     )
 
 
-def add_language_pairs(group) -> None:
+def add_language_pairs(group: _ArgumentGroup) -> None:
     """The flag of the language pairs that are learned from."""
     group.add_argument(
         "-l",
@@ -220,7 +221,7 @@ def add_language_pairs(group) -> None:
     )
 
 
-def add_layout_arguments(group, or_rankings: str = "") -> None:
+def add_layout_arguments(group: _ArgumentGroup, or_rankings: str = "") -> None:
     """What of a data set is read; `or_rankings` is what --reference says of rankings."""
     group.add_argument(
         "--human", default="mqm", metavar="NAME", help="Human scores of a tree: mqm, wmt-z, ... (Default: %(default)s)"
@@ -235,7 +236,7 @@ def add_layout_arguments(group, or_rankings: str = "") -> None:
     add_text_arguments(group)
 
 
-def _add_network(group) -> None:
+def _add_network(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--encoder",
         metavar="MODEL",
@@ -282,12 +283,8 @@ def _add_network(group) -> None:
     )
 
 
-def _add_training(group) -> None:
-    def add(name: str, what: str, **options) -> None:
-        default, of_comet = (f"{getattr(recipe, name.replace('-', '_'))}" for recipe in (PAPER, COMET))
-        said = default if default == of_comet else f"{default}; comet: {of_comet}"
-        group.add_argument(f"--{name}", help=f"{what} (Default: {said})".replace("None", "none"), **options)
-
+def _add_training(group: _ArgumentGroup) -> None:
+    add = recipe_flag(group, PAPER, COMET, "comet")
     add("loss", "Squared error, a hinge on pairs of outputs of a segment, or their sum.", choices=LOSSES)
     add("margin", "Of the hinge, in standard deviations.", type=above_0, metavar="X")
     add("learning-rate", "Adam's, at its highest.", type=above_0, metavar="X")
@@ -316,7 +313,18 @@ def _add_training(group) -> None:
     add("seed", "Of first weights, order, dropout and --rows.", type=seed, metavar="N")
 
 
-def add_running_arguments(group, cached: str, others: str) -> None:
+def recipe_flag(group: _ArgumentGroup, usual: object, other: object, name_of_other: str) -> Callable[..., None]:
+    """What adds the flag of a recipe's setting to a group, with the defaults of two recipes at the end of its help."""
+
+    def add(name: str, what: str, **options: Any) -> None:
+        default, of_other = (str(getattr(recipe, name.replace("-", "_"))) for recipe in (usual, other))
+        said = default if default == of_other else f"{default}; {name_of_other}: {of_other}"
+        group.add_argument(f"--{name}", help=f"{what} (Default: {said})".replace("None", "none"), **options)
+
+    return add
+
+
+def add_running_arguments(group: _ArgumentGroup, cached: str, others: str) -> None:
     """The flags of where a model goes and how its training runs; `cached` is kept for `others` of the trainings."""
     group.add_argument(
         "--out",

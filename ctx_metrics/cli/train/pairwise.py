@@ -54,8 +54,8 @@ def _train(args: Namespace) -> int:
     from ...engine.options import EngineOptions
     from ...training.card import pairwise_card
     from ...training.curve import pairwise_curve
+    from ...training.digest import data_sha256
     from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
-    from ...training.quality.data import data_sha256
     from .pairwise_arguments import recipe_of, specs
 
     out, plot = Path(args.out), not args.no_plot and trainings.can_plot()
@@ -160,9 +160,7 @@ def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
 
 
 def _read(args: Namespace, seed: int) -> Data:
-    from ...training.card import Source
     from ...training.pairwise.data import count_pairs, read_pair_sets, say_shared, split_by_segment
-    from ...training.quality.data import data_sha256
 
     options = {
         "pairs": args.language_pair,
@@ -174,10 +172,8 @@ def _read(args: Namespace, seed: int) -> Data:
         "text_checks": not args.no_text_checks,
     }
 
-    def sources(counts: dict[str, dict[str, int]]) -> "list[Source]":
-        return [Source(trainings.name_of(path), data_sha256(path), None, count) for path, count in counts.items()]
-
     training = read_pair_sets(args.train, **options)
+    sources = [trainings.source(path, count) for path, count in training.counts.items()]
     [share, *more] = args.dev
     if not more and isinstance(share, float):
         left, held = split_by_segment(training.sets, share, seed)
@@ -186,11 +182,11 @@ def _read(args: Namespace, seed: int) -> Data:
             f"{pairs:,} of the {whole:,} pairs are for development alone: a share of {share:g} of the source sentences, "
             "drawn by the seed. No source sentence and no reference is on both sides."
         )
-        return Data(left, held, {"train": sources(training.counts), "development": []}, drawn)
+        return Data(left, held, {"train": sources, "development": []}, drawn)
     development = read_pair_sets(args.dev, **options)
     say_shared(training.sets, development.sets)
-    of_both = {"train": sources(training.counts), "development": sources(development.counts)}
-    return Data(training.sets, development.sets, of_both, "")
+    chosen_on = [trainings.source(path, count) for path, count in development.counts.items()]
+    return Data(training.sets, development.sets, {"train": sources, "development": chosen_on}, "")
 
 
 def _languages(args: Namespace, data: Data) -> "list[str] | None":

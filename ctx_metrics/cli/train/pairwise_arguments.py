@@ -1,13 +1,13 @@
 """The flags of `ctx-metrics train pairwise`."""
 
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace, _ArgumentGroup
 from os.path import expanduser
 
 from ...run.flag_types import above_0, at_least_0, file_or_share, patience, positive, seed
 from ...run.flags import add_engine_arguments
 from ...training.pairwise.recipe import COSTS, MODERN, OPTIMISERS, PAPER, RECIPES, PairwiseRecipe
 from ..common import trainings
-from .arguments import add_language_pairs, add_layout_arguments, add_running_arguments
+from .arguments import add_language_pairs, add_layout_arguments, add_running_arguments, recipe_flag
 
 NONE = ["none"]
 MOST_UNITS = 10_000
@@ -94,7 +94,7 @@ def units(text: str) -> int:
     return number
 
 
-def _add_data(group) -> None:
+def _add_data(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--train",
         nargs="+",
@@ -128,7 +128,7 @@ def _add_data(group) -> None:
     )
 
 
-def _add_network(group) -> None:
+def _add_network(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--features",
         nargs="+",
@@ -168,12 +168,8 @@ def _add_network(group) -> None:
     )
 
 
-def _add_training(group) -> None:
-    def add(name: str, what: str, **options) -> None:
-        paper, modern = (str(getattr(recipe, name.replace("-", "_"))) for recipe in (PAPER, MODERN))
-        said = paper if paper == modern else f"{paper}; modern: {modern}"
-        group.add_argument(f"--{name}", help=f"{what} (Default: {said})".replace("None", "none"), **options)
-
+def _add_training(group: _ArgumentGroup) -> None:
+    add = recipe_flag(group, PAPER, MODERN, "modern")
     group.add_argument(
         "--recipe",
         choices=list(RECIPES),

@@ -18,17 +18,15 @@ from ...features import feature_scores, feature_signatures
 from ...features.specs import Feature, parse_features
 from ...judgements.judged import JudgedSet
 from ...models import hub
-from ...models.folder import read_config, write_model
 from ...models.pairwise.model import MODEL_TYPE, PairwiseNumbers
 from ...models.pairwise.network import Shape
 from ...models.pairwise.scaling import fit_min_max, fit_pca
 from ...models.pairwise.sentence_vectors import SentenceVectors, VectorSource, parse_source
 from ...notices import counted, notice
-from ...writing import make_folder, remove_leftovers
+from ..folder import claim, encoder_name, finish
 from ..kept.columns import FeatureCache, texts_key
 from ..loop import Loop
-from ..quality.learn import encoder_name
-from ..state import STATE, read_state
+from ..state import STATE
 from .comparisons import Comparisons, strict_tau
 from .data import preferences_of
 from .recipe import PairwiseRecipe
@@ -159,10 +157,7 @@ def learn(
         "training data": digest(training_pairs),
         "development data": digest(development_pairs),
     }
-    if (out / STATE).exists():
-        read_state(out / STATE, fingerprint)
-    make_folder(str(out))
-    remove_leftovers(out)
+    claim(out, fingerprint)
     task = PairwiseTask(numbers.network, recipe, training_pairs, development_pairs)
     loop = Loop(task, out / STATE, fingerprint, engine.quiet)
     with one_thread():
@@ -179,9 +174,7 @@ def learn(
         "features": taus,
     }
     config.update(notes or {})
-    write_model(out, config, numbers.state_dict())
-    (out / STATE).unlink(missing_ok=True)
-    return Trained(read_config(out), checks, loop.progress.best, taus)
+    return Trained(finish(out, config, numbers.state_dict()), checks, loop.progress.best, taus)
 
 
 class Reader:

@@ -13,7 +13,7 @@ from ...models.paraphrase.pair import LABELS
 from ...models.paraphrase.sequence_classifier import silent
 from ...writing import make_folder, os_errors, replacing
 from ..card import Source, command, recipe_table, source_table, table, versions
-from ..quality.learn import encoder_name
+from ..folder import encoder_name
 from .learn import TrainedClassifier
 from .recipe import ParaphraseRecipe
 

@@ -1,12 +1,10 @@
 """Human judgements as rows to learn from."""
 
-import hashlib
 import math
 import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -188,35 +186,6 @@ def split_weight(path: str) -> tuple[str, float]:
     if not 0 < weight < math.inf:
         raise InputError(f"{path}: weight {tail!r} is no positive number; write PATH:WEIGHT, such as {name}:0.5")
     return name, weight
-
-
-def data_sha256(path: str) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal; of a folder, that of all files below it.
-
-    A folder's is the hash of the lines "HASH  NAME" that sha256sum writes for its files, whose names are relative to the
-    folder, parted with "/" and sorted as bytes.
-
-    Raises InputError for what cannot be read.
-    """
-    root = Path(path)
-    try:
-        if not root.is_dir():
-            return _file_sha256(root)
-        whole = hashlib.sha256()
-        names = [each.relative_to(root).as_posix() for each in root.rglob("*") if each.is_file()]
-        for name in sorted(map(os.fsencode, names)):
-            whole.update(_file_sha256(root / os.fsdecode(name)).encode() + b"  " + name + b"\n")
-        return whole.hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot read {error.filename or path}: {error.strerror or error}") from error
-
-
-def _file_sha256(path: Path) -> str:
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()
 
 
 def _read(

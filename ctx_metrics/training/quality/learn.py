@@ -14,16 +14,16 @@ from ...engine.encoder import TextEncoder
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...models import hub
-from ...models.folder import check_fields, checked_weights, load_weights, read_config, write_model
+from ...models.folder import check_fields, checked_weights, load_weights, read_config
 from ...models.learned.estimator import PREFIX
 from ...models.learned.networks import NETWORKS, LearnedNetwork, Shape
 from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...notices import counted, notice
-from ...writing import make_folder, remove_leftovers
 from ..digest import digest
+from ..folder import claim, encoder_name, finish
 from ..kept.token_states import EmbeddingCache
 from ..loop import Loop
-from ..state import STATE, read_state
+from ..state import STATE
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .inputs import FeatureInputs, PairInputs, TokenInputs
@@ -120,22 +120,26 @@ def learn(
         "development data": digest_of(development),
         "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
-    if (out / STATE).exists():  # a state of another training is refused before anything is encoded
-        read_state(out / STATE, fingerprint)
-    make_folder(str(out))
-    remove_leftovers(out)
+    claim(out, fingerprint)  # a state of another training is refused before anything is encoded
     check_tokens(encoder, training, development, max_length)
     embeddings = None
     if architecture.kind != "comet":
         embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
     with nullcontext() if embeddings is None else closing(embeddings):
         if embeddings is None:
-            features, cut = _feature_inputs(encoder, training, development, layers, max_length)
+            features = [
+                FeatureInputs(encoder, each.hypotheses, each.partners, layers, max_length, f"{what} texts")
+                for each, what in ((training, "training"), (development, "development"))
+            ]
             if init is None and isinstance(network, RegressorNetwork):
                 network.standardise(features[0].features())
             sets: Sequence[PairInputs] = features
+            cut = sum(each.cut for each in features)
         else:
-            sets, cut = _token_inputs(embeddings, training, development)
+            texts = [text for each in (training, development) for text in (*each.hypotheses, *each.partners)]
+            embeddings.fill(texts)
+            sets = [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)]
+            cut = embeddings.cut
         if cut:
             notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
         task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
@@ -151,28 +155,7 @@ def learn(
         "sets": scores,
     }
     config.update(notes or {})
-    write_model(out, config, network.state_dict())
-    (out / STATE).unlink(missing_ok=True)
-    return Trained(read_config(out), checks, loop.progress.best)
-
-
-def _feature_inputs(
-    encoder: TextEncoder, training: TrainingSet, development: DevelopmentSet, layers: Sequence[int], max_length: int
-) -> tuple[list[FeatureInputs], int]:
-    """The regressor's inputs of both sets, and how many texts were cut."""
-    sets = [
-        FeatureInputs(encoder, each.hypotheses, each.partners, layers, max_length, label)
-        for each, label in ((training, "training texts"), (development, "development texts"))
-    ]
-    return sets, sum(each.cut for each in sets)
-
-
-def _token_inputs(
-    embeddings: EmbeddingCache, training: TrainingSet, development: DevelopmentSet
-) -> tuple[list[TokenInputs], int]:
-    """The networks' inputs of both sets, and how many texts were cut."""
-    embeddings.fill([text for each in (training, development) for text in (*each.hypotheses, *each.partners)])
-    return [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)], embeddings.cut
+    return Trained(finish(out, config, network.state_dict()), checks, loop.progress.best)
 
 
 def check_tokens(encoder: TextEncoder, training: TrainingSet, development: DevelopmentSet, max_length: int) -> None:
@@ -223,12 +206,6 @@ def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> L
         rate = 0.1 if dropout is None else dropout
         return RegressorNetwork(**network, alignment_dropout=rate, pooled_dropout=rate)
     return NETWORKS[kind](Shape(**network))
-
-
-def encoder_name(name: str) -> str:
-    """The encoder as config.json names it: a local folder by its whole path."""
-    folder = Path(name).expanduser()
-    return str(folder.resolve()) if name != hub.EMBEDDED and folder.is_dir() else name
 
 
 def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
