@@ -20,6 +20,7 @@ from ctx_metrics.cli.train import some_rows
 from ctx_metrics.cli.train.arguments import KINDS, recipe_of
 from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.loop import Loop
+from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality import learn
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.recipe import COMET, PAPER
@@ -313,14 +314,8 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
         monkeypatch.setattr(module, name, reader(name, getattr(module, name)))
     more = ["--normalise", "file", "--average", "--no-mqm-root", "-l", "cs-en", "--human", "x", "--reference", "refB"]
     assert train("bilstm", *more, "--score-column", "score", "--dev-metric", "darr", "--dev-threshold", "7").code == 0
-    shared = {
-        "inputs": "mt+ref",
-        "pairs": ["cs-en"],
-        "human": "x",
-        "reference": "refB",
-        "score": "score",
-        "text_checks": True,
-    }
+    options = DataOptions(["cs-en"], "x", "refB", "score", text_checks=True)
+    shared = {"inputs": "mt+ref", "options": options}
     paths = [str(folder / "train.tsv")]
     assert said["read_training_set"] == dict(
         shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True

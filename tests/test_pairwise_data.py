@@ -9,6 +9,7 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.judgements.readers import read_judged
 from ctx_metrics.meta.measures.taus import preferences_from_scores
+from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.pairwise.data import (
     count_pairs,
     read_pair_sets,
@@ -19,7 +20,8 @@ from ctx_metrics.training.pairwise.data import (
 
 
 def read_pairs(*args, **options):
-    return read_pair_sets(*args, **options).sets
+    threshold = options.pop("threshold", None)
+    return read_pair_sets(*args, DataOptions(**options), threshold).sets
 
 
 @pytest.fixture
@@ -87,7 +89,7 @@ def test_rankings(put, tmp_path):
     for name in "ABCDE":
         put(f"outputs/{name}", f"{name}1", f"{name}2" if name != "E" else "A2")
     reference = put("ref.en", "r1", "r2")
-    found = read_pair_sets([path], reference=reference, outputs=str(tmp_path / "outputs"))
+    found = read_pair_sets([path], DataOptions(reference=reference, outputs=str(tmp_path / "outputs")))
     # A before B, C and E (of the same text), B and C before E; B and C are alike, D was not judged
     assert sorted(texts_of(found.sets)) == [
         (a, b, "r2") for a, b in [("A2", "B2"), ("A2", "C2"), ("B2", "A2"), ("C2", "A2")]

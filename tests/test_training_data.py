@@ -7,11 +7,12 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality.data import (
     Judgement,
     averaged,
     check_inputs,
-    data_sha256,
     judgements,
     read_judgements,
     say_left_out,
@@ -118,7 +119,7 @@ def test_language_pairs_of_folders_and_files(put, tmp_path):
     folder = str(tmp_path / "news")
 
     def names(*paths, pairs):
-        return [each.name for each in read_judgements(paths, pairs)]
+        return [each.name for each in read_judgements(paths, DataOptions(pairs))]
 
     assert names(folder, named, plain, pairs=["fi-en"]) == ["news.fi-en", "x.fi-en", "x"]
     assert names(folder, plain, pairs=None) == ["news.de-en", "news.fi-en", "x"]
@@ -143,7 +144,7 @@ def test_data_sets_of_one_name_are_told_apart(put):
 def test_mqm_errors_and_trees(put, tmp_path):
     header = "system|doc|doc_id|rater|source|target|category|severity"
     rows = ["hyp.A|d|1|x|s|m|Accuracy|Major", "hyp.A|d|1|y|s|m|No-error|No-error", "ref|d|1|x|s|r|No-error|no-error"]
-    [found] = read_judgements([put("e.tsv", header, *rows)], reference="ref")
+    [found] = read_judgements([put("e.tsv", header, *rows)], options=DataOptions(reference="ref"))
     assert [(each.hypothesis, each.reference, each.score, each.system) for each in found.rows] == [
         ("m", "r", -2.5, "A"),
         ("r", "r", 0, "ref"),
@@ -155,12 +156,12 @@ def test_mqm_errors_and_trees(put, tmp_path):
     put("tree/human-scores/de-en.mqm.seg.score", "A|-3")
     put("tree/human-scores/de-en.wmt-z.sys.score", "A|1")
     tree = str(tmp_path / "tree")
-    [found] = read_judgements([tree], reference="refB")
+    [found] = read_judgements([tree], options=DataOptions(reference="refB"))
     assert [each[:5] for each in found.rows] == [("m", "rB", -3, "tree.de-en", "A")]
     with pytest.raises(InputError, match="tree.de-en: has 2 references; name one"):
-        read_judgements([tree], reference="refA,refB")
+        read_judgements([tree], options=DataOptions(reference="refA,refB"))
     with pytest.raises(InputError, match="tree.de-en: has scores of systems alone; learning wants scores of segments"):
-        read_judgements([tree], human="wmt-z")
+        read_judgements([tree], options=DataOptions(human="wmt-z"))
 
 
 def test_what_cannot_be_read(put):

@@ -7,6 +7,7 @@ from embedded_regressor import DA15_PAIRS
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics.errors import InputError
+from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality.development import read_development
 
 
@@ -173,9 +174,13 @@ def test_real_development(shared_data, tmp_path):
             np.array([chrf.sentence_score(h, [r]).score for h, r in zip(found.hypotheses, found.partners)])
         )
 
-    found = read_development([str(tmp_path / "wmt15_16_da" / "DAseg-wmt-newstest2015")], pairs=DA15_PAIRS)
+    found = read_development(
+        [str(tmp_path / "wmt15_16_da" / "DAseg-wmt-newstest2015")], options=DataOptions(pairs=DA15_PAIRS)
+    )
     assert list(found.counts.values()) == [{"rows": 2000, "kept": 2000}]
-    found = read_development([str(tmp_path / "wmt15_16_da" / "DAseg-wmt-newstest2016")], pairs=["cs-en", "de-en"])
+    found = read_development(
+        [str(tmp_path / "wmt15_16_da" / "DAseg-wmt-newstest2016")], options=DataOptions(pairs=["cs-en", "de-en"])
+    )
     assert score(found) == pytest.approx({"newstest2016.cs-en": 0.657, "newstest2016.de-en": 0.469}, abs=6e-4)
     found = read_development(
         [str(shared_data / "wmt19_darr" / f"{pair}.tsv.xz") for pair in ("kk-en", "gu-en")], "darr"

@@ -7,6 +7,7 @@ import pytest
 from embedded_regressor import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
 
 from ctx_metrics.errors import InputError
+from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality.examples import FLAT, read_training_set, standardised
 
 
@@ -190,10 +191,10 @@ def da(shared_data, tmp_path_factory):
 
 @pytest.mark.slow
 def test_real_direct_assessment(da):
-    found = read_training_set([str(da / "DAseg-wmt-newstest2016")], pairs=DA16_PAIRS)
+    found = read_training_set([str(da / "DAseg-wmt-newstest2016")], options=DataOptions(pairs=DA16_PAIRS))
     assert len(found) == 3360 and set(Counter(found.datasets).values()) == {560}
     assert found.targets.mean() == pytest.approx(0) and found.targets.std() == pytest.approx(1)
-    assert len(read_training_set([str(da / "DAseg-wmt-newstest2015")], pairs=DA15_PAIRS)) == 2000
+    assert len(read_training_set([str(da / "DAseg-wmt-newstest2015")], options=DataOptions(pairs=DA15_PAIRS))) == 2000
 
 
 @pytest.mark.slow
@@ -210,7 +211,8 @@ def test_targets_of_the_embedded_model(shared_data, da):
     rows, targets, _ = training_set(shared_data)
     mqm = [str(shared_data / "wmt20_21_mqm" / f"{name}.tsv.xz") for name in MQM_FILES]
     found = read_training_set(
-        [str(da / "DAseg-wmt-newstest2016"), *(f"{path}:0.05" for path in mqm)], pairs=[*DA16_PAIRS, "zh-en"]
+        [str(da / "DAseg-wmt-newstest2016"), *(f"{path}:0.05" for path in mqm)],
+        options=DataOptions(pairs=[*DA16_PAIRS, "zh-en"]),
     )
     assert Counter(found.datasets)["wmt20.news.zh-en"] == 16000 and found.rooted == list(MQM_FILES)
     assert Counter(found.weights.tolist()) == {1.0: 3360, 0.05: 31327}

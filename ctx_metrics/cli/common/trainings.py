@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...training.card import Source
+    from ...training.options import DataOptions
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
 INTERRUPTED = 130
@@ -40,6 +41,20 @@ def recipe_of(args: Namespace, usual: Recipe) -> Recipe:
     if "patience" in given:
         given["patience"] = given["patience"] or None
     return replace(usual, **given)  # type: ignore[type-var]
+
+
+def data_options(args: Namespace) -> "DataOptions":
+    """What the command line says of how judgements are read."""
+    from ...training.options import DataOptions
+
+    return DataOptions(
+        args.language_pair,
+        args.human,
+        args.reference,
+        args.score_column,
+        getattr(args, "outputs", None),
+        not args.no_text_checks,
+    )
 
 
 def begin(out: Path, restart: bool) -> None:

@@ -21,6 +21,7 @@ from ..common.trainings import (
     begin,
     can_plot,
     check_out,
+    data_options,
     end,
     known_languages,
     name_of,
@@ -77,12 +78,11 @@ def _train(args: Namespace) -> int:
     out, plot = Path(args.out), not args.no_plot and can_plot()
     engine = EngineOptions.from_args(args)
     recipe = recipe_of(args)
-    data = {"pairs": args.language_pair, "human": args.human, "reference": args.reference, "score": args.score_column}
-    data["text_checks"] = not args.no_text_checks
+    data = data_options(args)
     training = read_training_set(
-        args.train, args.inputs, args.normalise, args.average, not args.no_mqm_root, scored=not args.teacher, **data
+        args.train, args.inputs, args.normalise, args.average, not args.no_mqm_root, data, scored=not args.teacher
     )
-    development = read_development(args.dev, args.dev_metric, args.inputs, args.dev_threshold or 0.0, **data)
+    development = read_development(args.dev, args.dev_metric, args.inputs, args.dev_threshold or 0.0, data)
     say_shared(training, development)
     known = known_languages([*training.datasets, *(part.name for part in development.parts)], args.language_pair)
     if args.encoder in (None, "embedded"):

@@ -164,17 +164,8 @@ def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
 def _read(args: Namespace, seed: int) -> Data:
     from ...training.pairwise.data import count_pairs, read_pair_sets, say_shared, split_by_segment
 
-    options = {
-        "pairs": args.language_pair,
-        "human": args.human,
-        "reference": args.reference,
-        "score": args.score_column,
-        "outputs": args.outputs,
-        "threshold": args.threshold,
-        "text_checks": not args.no_text_checks,
-    }
-
-    training = read_pair_sets(args.train, **options)
+    options = trainings.data_options(args)
+    training = read_pair_sets(args.train, options, args.threshold)
     sources = [trainings.source(path, count) for path, count in training.counts.items()]
     [share, *more] = args.dev
     if not more and isinstance(share, float):
@@ -185,7 +176,7 @@ def _read(args: Namespace, seed: int) -> Data:
             "drawn by the seed. No source sentence and no reference is on both sides."
         )
         return Data(left, held, {"train": sources, "development": []}, drawn)
-    development = read_pair_sets(args.dev, **options)
+    development = read_pair_sets(args.dev, options, args.threshold)
     say_shared(training.sets, development.sets)
     chosen_on = [trainings.source(path, count) for path, count in development.counts.items()]
     return Data(training.sets, development.sets, {"train": sources, "development": chosen_on}, "")

@@ -3,8 +3,8 @@
 import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import asdict, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -16,6 +16,7 @@ from ...judgements.readers import layout_of, read_judged
 from ...judgements.readers.table import read_judged_rows
 from ...meta.measures.taus import preferences_from_scores
 from ...notices import counted, notice
+from ..options import ALL, DataOptions
 
 RAW_DA = 25.0  # points of 100 that WMT17 to WMT20 took for a difference
 
@@ -32,22 +33,15 @@ class PairSets(NamedTuple):
 
 def read_pair_sets(
     paths: Sequence[str],
-    pairs: Sequence[str] | None = None,
-    human: str = "mqm",
-    reference: str | None = None,
-    score: str | None = None,
-    outputs: str | None = None,
+    options: DataOptions = ALL,
     threshold: float | None = None,
-    text_checks: bool = False,
 ) -> PairSets:
     """Pairs of a better and a worse output from every layout that meta.readers.read_judged knows. What is left out of each
     path is said in one line.
 
-    pairs       only these language pairs, such as ["de-en"]; a single one is that of files whose names tell none
-    human, reference, score, outputs    as in read_judged; rankings want outputs (a folder) and reference (a file)
+    options     a single language pair is that of files whose names tell none
     threshold   least difference of two human scores of a segment that makes them a pair. None: 25 for scores of 0 to 100,
                 which WMT's raw direct assessments are, and any difference for others, such as z-scores and MQM
-    text_checks whether to say which texts hold HTML entities or shifted lines
 
     Preferences and rankings give their own pairs. Of scores, two outputs of a segment make one, those of human systems
     apart. Where the outputs' systems are not known, outputs of the same document, source and reference are of one segment;
@@ -65,12 +59,12 @@ def read_pair_sets(
     for path in paths:
         if any(os.path.realpath(path) == os.path.realpath(known) for known in counts):
             raise InputError(f"{path} is given twice; give it once")
-        read = _read(path, pairs, human=human, reference=reference, score=score, outputs=outputs)
+        read = _read(path, options)
         count = Counter(rows=0, kept=0)
         for judged in read:
-            if text_checks:
+            if options.text_checks:
                 judged.check_texts()
-            judged, left = _usable(_compared(path, judged, threshold, score))
+            judged, left = _usable(_compared(path, judged, threshold, options.score))
             kept = len(preferences_of(judged))
             count.update(rows=kept + left.total(), kept=kept, **left)
             if kept:
@@ -162,11 +156,13 @@ def usual_threshold(scores: np.ndarray) -> float:
     return RAW_DA if there.size and there.min() >= 0 and 10 < there.max() <= 100 else 0.0
 
 
-def _read(path: str, pairs: Sequence[str] | None, **options: Any) -> list[JudgedSet]:
+def _read(path: str, options: DataOptions) -> list[JudgedSet]:
     """The sets of a path; those of a file whose name tells no language pair are of the only one in `pairs`."""
+    given, pairs = asdict(options), options.pairs
+    del given["text_checks"]
     if os.path.isdir(path) or not pairs:
-        return read_judged(path, pairs=pairs, **options)
-    sets = read_judged(path, **options)
+        return read_judged(path, **given)
+    sets = read_judged(path, **{**given, "pairs": None})
     if any(judged.source_lang is None for judged in sets):
         if len(pairs) > 1:
             raise InputError(f"{path}: its name tells no language pair, so -l must name one, not {len(pairs)}")

@@ -17,6 +17,7 @@ from ...judgements.readers.table import read_judged_rows
 from ...notices import counted
 from ...run.streams import named
 from ...run.text_checks import check_texts
+from ..options import ALL, DataOptions
 
 PARTNERS = {"mt+ref": "reference", "mt+src": "source"}  # what a network reads beside the output
 
@@ -78,21 +79,15 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
 
 def read_judgements(
     paths: Sequence[str],
-    pairs: Sequence[str] | None = None,
-    human: str = "mqm",
-    reference: str | None = None,
-    score: str | None = None,
+    options: DataOptions = ALL,
     scored: bool = True,
-    text_checks: bool = False,
 ) -> list[JudgementSet]:
     """The judgements of files and folders, in every layout that meta.readers.read_judged knows, but for rankings; a row
     for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
     reference or a text are still there.
 
-    pairs    only these language pairs, such as ["de-en"]; a file whose name tells no pair is taken
-    human, reference, score    as in read_judged
+    options  of the language pairs a file whose name tells none is taken
     scored   whether sets must have scores of segments; else sets with scores of systems alone are read too, with NaN
-    text_checks    whether to say which texts hold HTML entities or shifted lines
 
     Raises InputError as the readers do, for a path that is given twice, for sets without scores where they must have
     them, and for sets with several references.
@@ -101,10 +96,10 @@ def read_judgements(
     for path in paths:
         if any(os.path.realpath(path) == os.path.realpath(each.path) for each in found):
             raise InputError(f"{path} is given twice; give it once")
-        for each in _read(path, pairs, human, reference, score, scored):
+        for each in _read(path, options, scored):
             taken = any(each.name == other.name for other in found)
             found.append(each._replace(name=f"{each.name} ({path})") if taken else each)
-            if text_checks:
+            if options.text_checks:
                 _check_texts(found[-1])
     return found
 
@@ -188,14 +183,7 @@ def split_weight(path: str) -> tuple[str, float]:
     return name, weight
 
 
-def _read(
-    path: str,
-    pairs: Sequence[str] | None,
-    human: str,
-    reference: str | None,
-    score: str | None,
-    scored: bool,
-) -> list[JudgementSet]:
+def _read(path: str, options: DataOptions, scored: bool) -> list[JudgementSet]:
     path = os.fspath(path)
     layout = layout_of(path) if os.path.isfile(path) else "folder"
     if layout == "rankings":
@@ -204,13 +192,15 @@ def _read(
             "--reference"
         )
     if layout == "folder":
-        sets = read_judged(path, pairs=pairs, human=human, reference=reference, score=score)
+        sets = read_judged(
+            path, pairs=options.pairs, human=options.human, reference=options.reference, score=options.score
+        )
         return [_of_judged(path, judged, scored) for judged in sets]
     if layout == "table":
-        _check_pair(path, language_pair(stem(path)), pairs)
-        return [_of_table(path, score, reference)]
-    [judged] = read_judged(path, reference=reference)
-    _check_pair(path, (judged.source_lang, judged.target_lang), pairs)
+        _check_pair(path, language_pair(stem(path)), options.pairs)
+        return [_of_table(path, options.score, options.reference)]
+    [judged] = read_judged(path, reference=options.reference)
+    _check_pair(path, (judged.source_lang, judged.target_lang), options.pairs)
     return [_of_judged(path, judged, scored)]
 
 

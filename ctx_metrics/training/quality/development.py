@@ -11,6 +11,7 @@ from ...errors import InputError
 from ...meta.measures.correlation import pearson
 from ...meta.measures.taus import preferences_from_scores, tau
 from ...notices import notice
+from ..options import ALL, DataOptions
 from .data import PARTNERS, Judgement, JudgementSet, averaged, check_inputs, read_judgements, say_left_out, usable
 
 METRICS = ("pearson", "darr")
@@ -74,11 +75,7 @@ def read_development(
     metric: str = "pearson",
     inputs: str = "mt+ref",
     threshold: float = 0.0,
-    pairs: Sequence[str] | None = None,
-    human: str = "mqm",
-    reference: str | None = None,
-    score: str | None = None,
-    text_checks: bool = False,
+    options: DataOptions = ALL,
 ) -> DevelopmentSet:
     """The outputs of files and folders with people's scores; what is left out of each path is said in one line.
 
@@ -86,7 +83,7 @@ def read_development(
                  of better and worse outputs, (C - D - T) / (C + D + T) as in meta.taus
     threshold    of darr: the least difference in score that makes two outputs of a segment a pair, 25 raw points in WMT;
                  0: any difference. A file of preferences has its own pairs
-    inputs, pairs, human, reference, score, text_checks    as in examples.read_training_set
+    inputs, options    as in examples.read_training_set
 
     An output's judgements are averaged. Human systems, and rows without a score, output or partner are kept out.
 
@@ -100,7 +97,7 @@ def read_development(
     distinct: dict[tuple[str, str], int] = {}
     parts = []
     counts: dict[str, Counter] = {}
-    for of_set in read_judgements(paths, pairs, human, reference, score, text_checks=text_checks):
+    for of_set in read_judgements(paths, options):
         if metric == "pearson" and of_set.preferences:
             raise InputError(f"{of_set.name}: preferences have no scores to correlate with; choose darr")
         check_inputs(of_set, inputs)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...notices import counted, notice
+from ..options import ALL, DataOptions
 from .data import PARTNERS, averaged, check_inputs, read_judgements, say_left_out, split_weight, usable
 
 NORMALISE = ("annotator", "file", "none")
@@ -47,12 +48,8 @@ def read_training_set(
     normalise: str = "annotator",
     average: bool = False,
     mqm_root: bool = True,
-    pairs: Sequence[str] | None = None,
-    human: str = "mqm",
-    reference: str | None = None,
-    score: str | None = None,
+    options: DataOptions = ALL,
     scored: bool = True,
-    text_checks: bool = False,
 ) -> TrainingSet:
     """The rows of files and folders; what is left out of each path is said in one line.
 
@@ -64,7 +61,7 @@ def read_training_set(
                  judgements teach more than few averaged ones (Mathur et al. 2019)
     mqm_root     whether a set whose scores are all 0 or less, which are penalties such as MQM's, is learned as minus the
                  root of its penalties, which are skewed
-    pairs, human, reference, score, text_checks    as in data.read_judgements
+    options      as in data.read_judgements
     scored       whether rows must have a score; else all targets are 0, to be put in by a teacher
 
     Preferences (better and worse) give two rows of a group of their own each, of targets 1 and 0, which are neither
@@ -82,7 +79,7 @@ def read_training_set(
     counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in weight_of}
     rooted: list[str] = []
     columns: list[tuple[str, str, float, float, str, str]] = []
-    for of_set in read_judgements([path for path, _ in weighted], pairs, human, reference, score, scored, text_checks):
+    for of_set in read_judgements([path for path, _ in weighted], options, scored):
         check_inputs(of_set, inputs)
         rows, left = usable(of_set.rows, inputs, scored)
         targets = np.array([row.score if scored else 0.0 for row in rows])
