@@ -160,8 +160,8 @@ class Loop:
             extent = {"total": task.phases * epochs, "initial": behind, "unit": "epoch"}
         with deferred() as interrupted, tqdm(**extent, disable=self.quiet or None) as bar:
             while progress.phase < task.phases:
-                batches = task.batches(progress)
-                while progress.taken < len(batches) and not self._is_out_of_patience():
+                batches, over = task.batches(progress), self._is_out_of_patience()
+                while progress.taken < len(batches) and not over:
                     self._step(batches[progress.taken])
                     at_end = progress.taken == len(batches)
                     if at_end or not task.quick:
@@ -169,6 +169,7 @@ class Loop:
                     checked = at_end or (task.check_rows is not None and progress.since >= task.check_rows)
                     if checked:
                         self._check()
+                        over = self._is_out_of_patience()
                         said = task.bar(progress.checks[-1], progress.checks[progress.best])
                         bar.set_postfix(**said, refresh=not task.quick)
                     if (checked and not task.quick) or time.monotonic() - self._saved >= STATE_SECONDS:
