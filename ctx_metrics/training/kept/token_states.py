@@ -317,7 +317,7 @@ class EmbeddingCache:
         return os_errors(f"cannot use {self._disk} as embedding cache", "; name another --cache folder")
 
 
-def plan_file(number: int) -> str:
+def plan_file(number: int | str) -> str:
     """The name of the file that holds the plan with this number."""
     return f"plan-{number:0>4}.safetensors"
 
