@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tabulate import tabulate  # type: ignore[import-untyped]
+from tabulate import tabulate
 
 from ...errors import InputError
 from ..report import Agreement, Report

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import torch
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from ...engine.opening import opening, shown
 from ...errors import ModelError
