@@ -8,7 +8,7 @@ from importlib import import_module
 
 import _ctx_metrics_startup
 
-from .moved import MovedModules
+from .moved import MovedModules as _MovedModules
 
 _HOMES = {
     "BERTR": "ctx_metrics.metrics.bertr",
@@ -56,5 +56,5 @@ def __dir__() -> list:
     return sorted([*globals(), *__all__])
 
 
-sys.meta_path.append(MovedModules())
+sys.meta_path.append(_MovedModules())
 _ctx_metrics_startup.install()
