@@ -1,9 +1,8 @@
 """Rows of segments, with what is said of those that could not be scored as they are: cut, empty, without a reference."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..corpus import Corpus
 from ..notices import counted, place
 from .base import Row, SystemResult, best_reference
 
@@ -42,29 +41,42 @@ def counted_result(
     )
 
 
+def places_of_pairs(references: Sequence[Sequence[Sequence[str | None]]]) -> list[tuple[int, int, int]]:
+    """The pairs to score, as (system, segment, stream of references): all systems' of one reference are side by side.
+
+    references    each system's streams, as many and as long for all
+
+    >>> places_of_pairs([[["a", None]], [["a", "b"]]])
+    [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
+    """
+    segments = max((len(stream) for stream in references[0]), default=0)
+    return [
+        (system, i, k)
+        for i in range(segments)
+        for k in range(len(references[0]))
+        for system, streams in enumerate(references)
+        if streams[k][i] is not None
+    ]
+
+
 def results_of_pairs(
-    corpora: Sequence[Corpus],
-    results_of: "Callable[[list[tuple[str, str]]], Sequence[PairResult[float]]]",
+    places: Sequence[tuple[int, int, int]],
+    results: "Sequence[PairResult[float]]",
+    shape: tuple[int, int],
     multiref: str,
     max_length: int | None,
 ) -> list[SystemResult]:
-    """Rows and counts of every system by the values of pairs (hypothesis, reference), in one pass for all.
+    """Rows and counts of every system by the values of pairs (hypothesis, reference). A pair without a value counts as 0.
 
-    results_of    gives what comes of pairs, in their order; all systems' of one reference are side by side. A pair
-                  without a value counts as 0
-    multiref      "max" takes the best of several references' values, "mean" their average
+    places      those of places_of_pairs, one a result
+    shape       the numbers of systems and segments
+    multiref    "max" takes the best of several references' values, "mean" their average
     """
-    places, pairs = [], []
-    for i in range(len(corpora[0])):
-        for stream in range(len(corpora[0].references)):
-            for system, corpus in enumerate(corpora):
-                if (reference := corpus.references[stream][i]) is not None:
-                    places.append((system, i))
-                    pairs.append((corpus.hypotheses[i], reference))
-    found: list[list[list[PairResult[float]]]] = [[[] for _ in corpus.hypotheses] for corpus in corpora]
-    for (system, i), result in zip(places, results_of(pairs), strict=True):
+    systems, segments = shape
+    found: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]
+    for (system, i, _), result in zip(places, results, strict=True):
         found[system][i].append(result)
-    return [_result_of_pairs(segments, multiref, max_length) for segments in found]
+    return [_result_of_pairs(of_system, multiref, max_length) for of_system in found]
 
 
 def _result_of_pairs(

@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..language import guard_english
 from ..run.context import Capabilities, Stream
 from .base import ContextMetric, SystemResult
-from .segment_counts import results_of_pairs
+from .segment_counts import places_of_pairs, results_of_pairs
 
 
 class SentenceCosine(ContextMetric):
@@ -66,9 +66,7 @@ class SentenceCosine(ContextMetric):
         }
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        return results_of_pairs(
-            corpora,
-            lambda pairs: self.encoder.cosines(pairs, self.NAME.lower()),
-            self.multiref,
-            self.encoder.max_tokens,
-        )
+        places = places_of_pairs([corpus.references for corpus in corpora])
+        pairs = [(corpora[system].hypotheses[i], corpora[system].references[k][i] or "") for system, i, k in places]
+        results, shape = self.encoder.cosines(pairs, self.NAME.lower()), (len(corpora), len(corpora[0]))
+        return results_of_pairs(places, results, shape, self.multiref, self.encoder.max_tokens)

@@ -11,12 +11,12 @@ from ..language import guard_english
 from ..notices import notice
 from ..run.context import Capabilities, Stream
 from .base import ContextMetric, SystemResult
-from .segment_counts import results_of_pairs
+from .segment_counts import places_of_pairs, results_of_pairs
 
 if TYPE_CHECKING:
     import torch
 
-    from ..engine.pairs import EncodedText, PairResult
+    from ..engine.pairs import EncodedText
 
 Layers = int | str | Sequence[int]
 Matching = Callable[["EncodedText", "EncodedText"], float]
@@ -102,13 +102,15 @@ class TokenMatchingMetric(ContextMetric):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         from ..engine.pairs import map_pairs, one_by_one
 
-        matching, name = one_by_one(self._matching(corpora[0].references)), self.NAME.lower()
-
-        def matched(pairs: Sequence[tuple[str, str]]) -> "list[PairResult[float]]":
-            read = [(self._as_read(hypothesis), self._as_read(reference)) for hypothesis, reference in pairs]
-            return map_pairs(self.encoder, read, self.mixes, matching, self.max_length, name)
-
-        return results_of_pairs(corpora, matched, self.multiref, self.max_length)
+        matching = one_by_one(self._matching(corpora[0].references))
+        places = places_of_pairs([corpus.references for corpus in corpora])
+        pairs = [
+            (self._as_read(corpora[system].hypotheses[i]), self._as_read(corpora[system].references[k][i] or ""))
+            for system, i, k in places
+        ]
+        results = map_pairs(self.encoder, pairs, self.mixes, matching, self.max_length, self.NAME.lower())
+        shape = len(corpora), len(corpora[0])
+        return results_of_pairs(places, results, shape, self.multiref, self.max_length)
 
 
 def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[int, ...]]:
