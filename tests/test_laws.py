@@ -34,10 +34,10 @@ UNTRAINED = [name for name in LEARNED if not (EMBEDDED_FOLDER.parent / name / "c
 for name in UNTRAINED:
     LAWS[name][1].update({"sensitivity": RANDOM, "difference": RANDOM})
 ELSEWHERE = [
-    "doccomet",  # checkpoints and sources are needed: tests/test_comet_laws.py
+    "doccomet",  # checkpoints and sources are needed: tests/metrics/test_comet_laws.py
     # other texts than hypotheses and references are compared: tests/test_derived_laws.py
     *("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore", "prsentbleu", "prbleu", "prchrf"),
-    "pairwise",  # systems are compared with each other: tests/test_pairwise.py
+    "pairwise",  # systems are compared with each other: tests/metrics/test_pairwise.py
     *("nist", "meteor"),  # words are compared, by no model: tests/test_lexical_laws.py
 ]
 ODD = ["", " ", "\u200b", "a\0b", "🙂 👍🏽", "\u2028", "-", "x " * 3000, "Ünïcödé ﬁ ①", "[SEP] [CLS]", "日本語"]

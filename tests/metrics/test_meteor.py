@@ -13,7 +13,7 @@ from nltk.translate.meteor_score import meteor_score
 from ctx_metrics import METEOR, InputError, read_lines
 from ctx_metrics.metrics.meteor import SNOWBALL, NoSynonyms, Stemmer, meteor, stem_of, stemmer_for
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 # F = P R / (.9 P + .1 R), times 1 - .5 (chunks / matches)^3
 GOLDEN = [

@@ -13,7 +13,7 @@ from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.models import hub
 from ctx_metrics.scoring.sentence_cosine import SentenceCosine
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 HYPOTHESES = ["the cat sat on the mat", "a red bird ran home", "", "dog"]
 REFERENCES = ["a cat sat on a mat", "the old bird ran fast home", "x", ""]
 QUIET = EngineOptions(quiet=True)

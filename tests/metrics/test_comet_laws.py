@@ -15,7 +15,7 @@ from selection import some
 from ctx_metrics import COMET, SLIDE, InputError, read_lines
 from ctx_metrics.engine.options import EngineOptions
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SOURCES, REFERENCES, DOC_IDS = (
     read_lines(str(EXAMPLES / name)) for name in ("source.de.txt", "ref.en.txt", "docids.txt")
 )

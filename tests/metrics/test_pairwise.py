@@ -16,7 +16,7 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
 from ctx_metrics.run.streams import Segments
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 REFERENCES = read_lines(str(EXAMPLES / "ref.en.txt"))
 SYSTEMS = [read_lines(str(EXAMPLES / f"system_{letter}.en.txt")) for letter in "abc"]
 WEIGHTS = 3.0, -2.0

@@ -1,4 +1,4 @@
-"""Which figures an evaluation draws, and with what; how they look is tests/test_meta_plots.py."""
+"""Which figures an evaluation draws, and with what; how they look is tests/meta/test_meta_plots.py."""
 
 import logging
 import re

@@ -143,7 +143,7 @@ def test_errors_are_one_line_and_write_nothing(run, tmp_path, argv, words):
 
 def test_the_page(ctx, tmp_path, monkeypatch):
     """docs/pseudo-references.md: its command prints what the page shows, and its Python runs."""
-    page = Path(__file__).resolve().parent.parent / "docs" / "pseudo-references.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "pseudo-references.md"
     text = page.read_text(encoding="utf-8")
     command, shown = re.search(r"^    \$ ctx-metrics (.*?\n.*?)\n(.*? in filtered)$", text, re.M | re.S).groups()
     for file in EXAMPLES.glob("*.txt"):

@@ -10,9 +10,9 @@ from plugin_conftest import DOCIDS, REF, SOURCE, A, run, sacrebleu
 
 from ctx_metrics.cli import main
 from ctx_metrics.errors import CtxMetricsError, InputError
+from ctx_metrics.flag_types import positive
 from ctx_metrics.plugin.arguments import parser_class
 from ctx_metrics.plugin.capture import Run
-from ctx_metrics.run.flag_types import positive
 from ctx_metrics.run.flags import add_metric_arguments, wanted_metrics
 from ctx_metrics.run.registry import MetricTable
 

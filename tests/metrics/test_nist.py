@@ -11,7 +11,7 @@ from nltk.translate.nist_score import corpus_nist
 from ctx_metrics import NIST, InputError, read_lines
 from ctx_metrics.metrics.nist import NgramInformation, length_factor, ngrams
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 log2 = math.log2
 
 

@@ -17,7 +17,7 @@ from plugin_conftest import EXAMPLES, REF, SOURCE, A, lines_of, sacrebleu
 from ctx_metrics import Pairwise
 from ctx_metrics.cli import command_parser
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, META, TRAINING, PAIRWISE, RANK = (
     (DOCS / name).read_text(encoding="utf-8")
     for name in ("score.md", "meta.md", "training.md", "pairwise.md", "pairwise-rank.md")
