@@ -94,16 +94,16 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    from ..engine.options import EngineOptions
     from ..pseudo_references.guard import near_equal
     from ..pseudo_references.options import PseudoFilter
     from ..pseudo_references.selection import select
+    from ..run.flags import engine_options
 
     options = PseudoFilter.from_args(args)
     names = file_names(args.pseudo_refs, args.format)
     golds, pseudo, systems = read(args)
     check_writable(args.folder, folder=True)
-    engine = EngineOptions.from_args(args)
+    engine = engine_options(args)
     selection = select(golds, pseudo, options, engine, (args.language_pair or (None, None))[1])
     for words in selection.notices:
         notice(words)

@@ -12,12 +12,11 @@ from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine.options import EngineOptions
 from ..errors import InputError
+from ..flag_types import add_text_arguments, output_file, positive, probability, seed
 from ..notices import notice
 from ..run.context import build, capabilities
-from ..run.flag_types import add_text_arguments, output_file, positive, probability, seed
-from ..run.flags import add_engine_arguments
+from ..run.flags import add_engine_arguments, engine_options
 from ..run.streams import Segments, check_lengths, names_fault, system_names
 from ..writing import check_writable
 from .common import output
@@ -208,7 +207,7 @@ def _read(args: Namespace) -> Inputs:
     names = args.names or system_names(args.translations)
     read_files(streams, args.encoding, mt=args.translations)
     check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
-    inputs = inputs_of(streams, names, args.language_pair, engine=EngineOptions.from_args(args))
+    inputs = inputs_of(streams, names, args.language_pair, engine=engine_options(args))
     if not args.no_text_checks:
         check_streams(streams)
     return inputs

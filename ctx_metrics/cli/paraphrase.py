@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from ..flag_types import above_0, at_least_0, file_or_share, output_file, patience, positive, rank, seed
 from ..notices import notice
-from ..run.flag_types import above_0, at_least_0, file_or_share, output_file, patience, positive, rank, seed
-from ..run.flags import add_engine_arguments
+from ..run.flags import add_engine_arguments, engine_options
 from ..writing import check_writable, leftovers, remove_leftovers, write_whole
 from .common import trainings
 
@@ -142,12 +142,6 @@ def _add_score(parser: ArgumentParser) -> None:
     parser.add_argument("-w", "--width", type=positive, default=6, metavar="N", help="Decimals. (Default: 6)")
 
 
-def _engine(args: Namespace):
-    from ..engine.options import EngineOptions
-
-    return EngineOptions.from_args(args)
-
-
 def recipe_of(args: Namespace) -> "ParaphraseRecipe":
     """The usual recipe for the rank, with what the command line says in its place."""
     from ..training.paraphrase.recipe import ADAPTED, WHOLE
@@ -187,7 +181,7 @@ def _learn(args: Namespace) -> int:
     remove_leftovers(out)
     if args.restart:
         (out / STATE).unlink(missing_ok=True)
-    trained = learn(args.encoder, recipe, training, development, _engine(args), out / STATE)
+    trained = learn(args.encoder, recipe, training, development, engine_options(args), out / STATE)
     counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
     sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
     if not drawn:
@@ -235,7 +229,7 @@ def _score(args: Namespace) -> int:
     pairs, labelled = _read(args.pairs)
     if labelled is None:  # else reading has said it
         say_empty(" and ".join(args.pairs), pairs)
-    classifier = ParaphraseClassifier(args.model, _engine(args), args.max_length or MAX_LENGTH)
+    classifier = ParaphraseClassifier(args.model, engine_options(args), args.max_length or MAX_LENGTH)
     if args.model == "embedded":
         texts = (text for pair in pairs for text in pair)
         guard_english("paraphrase score", "--model", False, None, texts, OTHER.format("--model"))

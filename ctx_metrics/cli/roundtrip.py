@@ -93,12 +93,12 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    from ..engine.options import EngineOptions
+    from ..run.flags import engine_options
 
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
     options = BackTranslation.from_args(args)
-    engine = EngineOptions.from_args(args)
+    engine = engine_options(args)
     targets = roundtrip_files(args.translations, args.folder)
     check_writable(args.folder, folder=True)
     for target in targets:

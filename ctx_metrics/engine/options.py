@@ -1,7 +1,9 @@
 """How the engine runs, as one value that every metric takes. Importing it does not import torch."""
 
-from argparse import Namespace
 from dataclasses import dataclass
+
+from ..flag_types import positive
+from ..settings import setting
 
 
 @dataclass(frozen=True)
@@ -15,13 +17,10 @@ class EngineOptions:
     quiet           no progress bar (there is none either when stderr is no terminal)
     """
 
-    device: str = "auto"
-    dtype: str = "fp32"
-    batch_tokens: int | None = None
-    store_mb: int = 384
+    device: str = setting("auto, cpu, mps, cuda or cuda:N.", "auto", metavar="DEVICE")
+    dtype: str = setting("Arithmetic of the encoder; it is in the signature.", "fp32", choices=["fp32", "bf16", "fp16"])
+    batch_tokens: int | None = setting(
+        "Tokens of one forward; no score depends on it. (Default: by device)", type=positive, metavar="N"
+    )
+    store_mb: int = setting("Memory for what metrics and systems share, in MiB.", 384, type=positive, metavar="N")
     quiet: bool = False
-
-    @classmethod
-    def from_args(cls, args: Namespace) -> "EngineOptions":
-        """What the flags --ctx-* and --quiet say."""
-        return cls(args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb, args.quiet)

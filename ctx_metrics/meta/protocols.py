@@ -231,7 +231,7 @@ class TieAccuracy(Protocol):
     as a tau, tau_23 = 2 acc_eq - 1.
 
     Its test is a bootstrap of whole groups: the permutation of pairwise decisions that goes with it in WMT takes pairs for
-    independent, and finds differences too easily among many systems (meta/significance.py).
+    independent, and finds differences too easily among many systems (meta/inference/significance.py).
     """
 
     level, unit = "segment", "output pairs"

@@ -8,11 +8,11 @@ from typing import Any
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges, read_lines
-from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..notices import OncePerRun, counted, logger, notice
 from ..pseudo_references.options import PseudoFilter
 from ..run.context import Context, build_all, capabilities
+from ..run.flags import engine_options
 from ..run.registry import MetricTable
 from ..run.streams import Segments, check_roundtrips, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
@@ -182,7 +182,7 @@ class Run:
             source_lang=langs[0] or None,
             target_lang=langs[1] or None,
             pseudo_filter=PseudoFilter.from_args(args) if "pseudo_filter" in reads else PseudoFilter(),
-            engine=EngineOptions.from_args(args),
+            engine=engine_options(args),
         )
         if not {"roundtrips", "backtranslator"} & set(reads):
             return context

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
+from ..flag_types import positive
 
 BATCH_LINES = 100
 START_SECONDS, LINE_SECONDS = 600, 60  # what a command may take unless --rtt-timeout says it: the first at least
@@ -119,8 +120,6 @@ def checked_label(text: str) -> str:
 
 def add_backtranslation_arguments(group: argparse._ArgumentGroup) -> None:
     """Add the flags --rtt-* of the back-translation step to a group of an argparse parser."""
-    from ..run.flag_types import positive  # not above: that module takes this function
-
     group.add_argument(
         "--rtt-bt",
         type=checked_spec,

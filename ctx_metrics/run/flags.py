@@ -3,11 +3,12 @@
 import argparse
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
+from ..settings import add_flags, from_flags
 from .context import capabilities
-from .flag_types import positive
 from .registry import MetricTable
 
 # what COMET models are called, and a name that the hub knows; the first pattern that is found counts
@@ -43,29 +44,12 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
 
 def add_engine_arguments(group: argparse._ArgumentGroup) -> None:
     """The flags --ctx-*: how the engine runs, in the sacrebleu command and in `ctx-metrics score`."""
-    group.add_argument(
-        "--ctx-device", default="auto", metavar="DEVICE", help="auto, cpu, mps, cuda or cuda:N. (Default: %(default)s)"
-    )
-    group.add_argument(
-        "--ctx-dtype",
-        choices=["fp32", "bf16", "fp16"],
-        default="fp32",
-        help="Arithmetic of the encoder; it is in the signature. (Default: %(default)s)",
-    )
-    group.add_argument(
-        "--ctx-batch-tokens",
-        type=positive,
-        default=None,
-        metavar="N",
-        help="Tokens of one forward; no score depends on it. (Default: by device)",
-    )
-    group.add_argument(
-        "--ctx-store-mb",
-        type=positive,
-        default=EngineOptions.store_mb,
-        metavar="N",
-        help="Memory for what metrics and systems share, in MiB. (Default: %(default)s)",
-    )
+    add_flags(group, EngineOptions, prefix="--ctx-", dest="ctx_")
+
+
+def engine_options(args: argparse.Namespace) -> EngineOptions:
+    """What the flags --ctx-* and --quiet say."""
+    return replace(from_flags(EngineOptions, args, dest="ctx_"), quiet=args.quiet)
 
 
 def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...corpus import BOM, decode, document_ranges, read_lines
-from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...notices import counted, notice
 from ...pseudo_references.options import PseudoFilter
 from ...run.context import Context
+from ...run.flags import engine_options
 from ...run.streams import (
     Segments,
     check_lengths,
@@ -79,7 +79,7 @@ def read_inputs(args: Namespace) -> Inputs:
         backtranslator=args.rtt_bt_name,
         pseudo_references=streams.get("pseudo"),
         pseudo_filter=PseudoFilter.from_args(args),
-        engine=EngineOptions.from_args(args),
+        engine=engine_options(args),
     )
     check_roundtrips(args, len(streams["mt"]))
     if inputs.context.doc_ids is None and "document" in args.levels:

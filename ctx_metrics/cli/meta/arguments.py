@@ -4,7 +4,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ...run.flag_types import add_text_arguments, decimals, output_file, positive, probability
+from ...flag_types import add_text_arguments, decimals, output_file, positive, probability
 from ...run.flags import add_engine_arguments, add_metric_arguments, metric_name, wanted_metrics
 from ...run.registry import MetricTable
 from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag

@@ -18,6 +18,7 @@ from ...judgements.readers import read_judged
 from ...judgements.score_files import read_scores
 from ...meta.scoring import MetricSettings, build_metric, lacking, named_systems, score_set
 from ...notices import notice, progress
+from ...run.flags import engine_options
 from ...scoring.base import ContextMetric
 from .arguments import GRID_SETTINGS
 
@@ -67,7 +68,7 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Met
             raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
     named = {each.name for of_set in scores.values() for each in of_set if each}
     _check_seen(args.seen, list(scores), {*args.metrics, *named})
-    engine = EngineOptions.from_args(args)
+    engine = engine_options(args)
     settings = [_settings(name, args) for name in args.metrics]
     grid = None if args.slide_grid is None else _grid_settings(args)
     usable = _usable(sets, [*settings, *([grid] if grid else [])], engine, any(scores.values()))

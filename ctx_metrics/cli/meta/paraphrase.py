@@ -9,7 +9,7 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from os.path import expanduser
 
-from ...run.flag_types import output_file, positive, probability
+from ...flag_types import output_file, positive, probability
 from ...run.flags import add_engine_arguments, add_metric_arguments, metric_name, wanted_metrics
 from ...run.registry import MetricTable
 from ...writing import check_writable
@@ -90,12 +90,12 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    from ...engine.options import EngineOptions
     from ...judgements.readers.sentence_pairs import read_pair_sets
     from ...meta.evaluation import Significance
     from ...meta.output.tables import render
     from ...meta.paraphrase import paraphrase_check
     from ...meta.scoring import MetricSettings
+    from ...run.flags import engine_options
     from ..common import output
 
     _check(args)
@@ -109,7 +109,7 @@ def run(args: Namespace) -> int:
         )
         for name in args.metrics
     ]
-    engine = EngineOptions.from_args(args)
+    engine = engine_options(args)
     significance = Significance("bootstrap", args.alpha, args.resamples, args.seed, intervals=True)
     report = paraphrase_check(
         sets, metrics, engine=engine, both_directions=args.both_directions, significance=significance

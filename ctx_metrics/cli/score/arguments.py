@@ -5,10 +5,10 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _Ar
 from collections.abc import Sequence
 from os.path import expanduser
 
+from ...flag_types import add_text_arguments, output_file, positive
 from ...pseudo_references.options import add_pseudo_arguments
 from ...roundtrip.options import add_roundtrip_arguments
 from ...run.context import capabilities
-from ...run.flag_types import add_text_arguments, output_file, positive
 from ...run.flags import add_engine_arguments, add_metric_arguments, metric_name, own_prefixes, wanted_metrics
 from ...run.registry import MetricTable
 from ..common.inputs import column_names, dataset, language_pair

@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
 
 
 def _train(args: Namespace) -> int:
-    from ...engine.options import EngineOptions
+    from ...run.flags import engine_options
     from ...training.card import card
     from ...training.curve import learning_curve
     from ...training.quality.data import split_weight
@@ -76,7 +76,7 @@ def _train(args: Namespace) -> int:
     if args.teacher_scores and not os.path.exists(args.teacher_scores):
         check_writable(args.teacher_scores)
     out, plot = Path(args.out), not args.no_plot and can_plot()
-    engine = EngineOptions.from_args(args)
+    engine = engine_options(args)
     recipe = recipe_of(args)
     data = data_options(args)
     training = read_training_set(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from os.path import expanduser
 from typing import Any
 
-from ...run.flag_types import (
+from ...flag_types import (
     above_0,
     add_text_arguments,
     at_least_0,
@@ -24,7 +24,7 @@ from ...training.quality.recipe import COMET, LOSSES, PAPER, SCHEDULES, Recipe
 from ..common import trainings
 from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments
 
-KINDS = ("bilstm", "bilstmatt", "esim", "comet")  # training.learn has them too, and takes torch
+KINDS = ("bilstm", "bilstmatt", "esim", "comet")  # training.quality.learn has them too, and takes torch
 CACHE_MB = 8192
 USAGE = "%(prog)s NETWORK --train PATH[:WEIGHT] [...] --dev PATH [...] --out FOLDER [flags]"
 EPILOG = """\

@@ -53,7 +53,7 @@ def run(args: Namespace) -> int:
 
 
 def _train(args: Namespace) -> int:
-    from ...engine.options import EngineOptions
+    from ...run.flags import engine_options
     from ...training.card import pairwise_card
     from ...training.curve import pairwise_curve
     from ...training.digest import data_sha256
@@ -61,7 +61,7 @@ def _train(args: Namespace) -> int:
     from .pairwise_arguments import recipe_of, specs
 
     out, plot = Path(args.out), not args.no_plot and trainings.can_plot()
-    engine = EngineOptions.from_args(args)
+    engine = engine_options(args)
     recipe = recipe_of(args)
     architecture = Architecture(
         specs(args.features, DEFAULT_FEATURES),

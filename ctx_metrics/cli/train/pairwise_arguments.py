@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace, _ArgumentGroup
 from os.path import expanduser
 
-from ...run.flag_types import above_0, at_least_0, file_or_share, patience, positive, seed
+from ...flag_types import above_0, at_least_0, file_or_share, patience, positive, seed
 from ...run.flags import add_engine_arguments
 from ...training.pairwise.recipe import COSTS, MODERN, OPTIMISERS, PAPER, RECIPES, PairwiseRecipe
 from ..common import trainings

@@ -117,7 +117,7 @@ class PairwiseModel:
     model               what the signature says it is
     languages           what it is for, such as ["en"]; None: whatever it reads
     english_only        whether its features or its encoder are for English alone
-    feature_specs       the features it reads, as metrics.features.parse_features takes them
+    feature_specs       the features it reads, as features.parse_features takes them
     feature_signatures  their settings when it was trained
     """
 
@@ -173,7 +173,7 @@ class PairwiseModel:
     def outputs(self, texts: Sequence[str], features: np.ndarray, label: str = "encoding") -> Outputs:
         """Outputs as the network reads them.
 
-        features    fp64 [len(texts), features], as metrics.features.feature_scores gives them
+        features    fp64 [len(texts), features], as features.feature_scores gives them
         """
         scaled = torch.from_numpy(self.numbers.features(features))
         return Outputs(self.terms(texts, label), scaled)

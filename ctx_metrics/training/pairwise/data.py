@@ -36,8 +36,8 @@ def read_pair_sets(
     options: DataOptions = ALL,
     threshold: float | None = None,
 ) -> PairSets:
-    """Pairs of a better and a worse output from every layout that meta.readers.read_judged knows. What is left out of each
-    path is said in one line.
+    """Pairs of a better and a worse output from every layout that judgements.readers.read_judged knows. What is left out of
+    each path is said in one line.
 
     options     a single language pair is that of files whose names tell none
     threshold   least difference of two human scores of a segment that makes them a pair. None: 25 for scores of 0 to 100,

@@ -13,7 +13,7 @@ MOST = 1e6  # of what steps and costs are multiplied by; products of two of them
 class PairwiseRecipe:
     """Settings of a training run. The defaults are those of the paper.
 
-    cost             see training.pairwise_costs; logistic+kendall: logistic in a first phase, and from the best weights of
+    cost             see training.pairwise.costs; logistic+kendall: logistic in a first phase, and from the best weights of
                      that, with a fresh optimiser, kendall in a second one
     optimiser        adagrad, to whose gradients weight_decay * weight is added; adamw, which shrinks weights by
                      learning_rate * weight_decay a step. Both do so to biases too

@@ -82,8 +82,8 @@ def read_judgements(
     options: DataOptions = ALL,
     scored: bool = True,
 ) -> list[JudgementSet]:
-    """The judgements of files and folders, in every layout that meta.readers.read_judged knows, but for rankings; a row
-    for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
+    """The judgements of files and folders, in every layout that judgements.readers.read_judged knows, but for rankings; a
+    row for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
     reference or a text are still there.
 
     options  of the language pairs a file whose name tells none is taken

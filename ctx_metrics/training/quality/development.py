@@ -80,7 +80,7 @@ def read_development(
     """The outputs of files and folders with people's scores; what is left out of each path is said in one line.
 
     metric       pearson: the mean over data sets of Pearson's r of all outputs; darr: of WMT's Kendall-like tau over pairs
-                 of better and worse outputs, (C - D - T) / (C + D + T) as in meta.taus
+                 of better and worse outputs, (C - D - T) / (C + D + T) as in meta.measures.taus
     threshold    of darr: the least difference in score that makes two outputs of a segment a pair, 25 raw points in WMT;
                  0: any difference. A file of preferences has its own pairs
     inputs, options    as in examples.read_training_set

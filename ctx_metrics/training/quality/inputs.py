@@ -25,7 +25,7 @@ class PairInputs(ABC):
 
 
 class TokenInputs(PairInputs):
-    """Hidden layers of all tokens, out of the embedding cache: what the networks of models.learned read."""
+    """Hidden layers of all tokens, out of the embedding cache: what the networks of models.learned.networks read."""
 
     def __init__(self, cache: EmbeddingCache, hypotheses: Sequence[str], partners: Sequence[str]):
         self.cache, self.hypotheses, self.partners = cache, hypotheses, partners
@@ -40,7 +40,7 @@ class TokenInputs(PairInputs):
 
 
 class FeatureInputs(PairInputs):
-    """Alignment features and pooled vectors of whole pairs, computed once: what models.regressor reads."""
+    """Alignment features and pooled vectors of whole pairs, computed once: what models.learned.regressor reads."""
 
     def __init__(
         self,

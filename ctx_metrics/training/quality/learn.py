@@ -42,8 +42,8 @@ class Architecture:
     inputs         mt+ref or mt+src
     layers         the encoder's layers that are read; all transformer layers for the networks, three for comet
     max_length     tokens kept of a text; the paper's 100 for the networks, what the encoder reads for comet
-    hidden, projection, feedforward    widths, as models.learned.Shape has them; the paper's 300. comet: `hidden` is the
-                   width of its alignment branch (32), `feedforward` that of its pooled branch (64)
+    hidden, projection, feedforward    widths, as models.learned.networks.Shape has them; the paper's 300. comet: `hidden` is
+                   the width of its alignment branch (32), `feedforward` that of its pooled branch (64)
     pooling        both, avg or max, of the networks
     dropout        its rate: the paper's 0.5; 0.1 for comet
     """

@@ -10,7 +10,7 @@ SCHEDULES = ("plateau", "linear")
 class Recipe:
     """Settings of a training run. The defaults are those of the released configurations of Mathur et al. (2019).
 
-    loss             mse (the mean squared error), hinge (see training.losses) or their sum
+    loss             mse (the mean squared error), hinge (see training.quality.losses) or their sum
     learning_rate    Adam's, at its highest
     schedule         plateau: `decay` times the rate after a check on the development data that is no better than the best;
                      linear: up over a tenth of all steps, then down to nothing at the last one
