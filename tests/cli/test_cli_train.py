@@ -17,13 +17,14 @@ from toy_judgements import write_judgements
 
 from ctx_metrics.cli.common.trainings import known_languages, target_languages
 from ctx_metrics.cli.train import some_rows
-from ctx_metrics.cli.train.arguments import KINDS, recipe_of
+from ctx_metrics.cli.train.arguments import recipe_of
+from ctx_metrics.models.learned.networks import NETWORKS
 from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality import learn
 from ctx_metrics.training.quality.examples import read_training_set
-from ctx_metrics.training.quality.recipe import COMET, PAPER
+from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
@@ -403,7 +404,7 @@ def test_help_needs_no_torch():
 
 
 def test_the_kinds_are_those_of_the_training():
-    assert KINDS == learn.KINDS
+    assert (*NETWORKS, "comet") == KINDS
 
 
 def test_languages_of_the_data():

@@ -57,9 +57,9 @@ def read_inputs(args: Namespace) -> Inputs:
     read_files(
         streams,
         args.encoding,
-        src=args.source,
+        src=args.source and [args.source],
         ref=args.references,
-        doc=args.docids,
+        doc=args.docids and [args.docids],
         rtt=args.roundtrip,
         pseudo=args.pseudo_refs,
     )
@@ -158,20 +158,12 @@ def column_names(text: str) -> list[Column]:
     return columns
 
 
-def dataset(text: str) -> tuple[str, str]:
+def test_set(text: str) -> tuple[str, str]:
     """A test set and its language pair from TESTSET:LANGPAIR, for argparse."""
     name, _, pair = text.rpartition(":")
     if not name or not pair:
         raise argparse.ArgumentTypeError(f"{text!r} is not TESTSET:LANGPAIR, such as wmt20:de-en")
     return name, pair
-
-
-def language_pair(text: str) -> tuple[str, str]:
-    """Source and target language from a pair such as de-en, for argparse."""
-    source, _, target = text.partition("-")
-    if not source or not target:
-        raise argparse.ArgumentTypeError(f"{text!r} is no language pair such as de-en")
-    return source, target
 
 
 def _add_test_set(streams: dict[str, list[Segments]], names: str, pair: str) -> None:

@@ -35,7 +35,7 @@ def render(reports: dict[str, MetricReport], form: str, decimals: int | None, sc
     )
 
 
-def decimals_of(form: str, decimals: int | None, scale: int) -> int:
+def decimals_of(form: str, decimals: int | None, scale: int = 100) -> int:
     """The decimals to print: those asked for, or a format's own, two more on the scale 0-1 (three in a table)."""
     return decimals if decimals is not None else DECIMALS[form] + (scale == 1) * (3 if form == "table" else 2)
 

@@ -4,24 +4,25 @@ import os
 import shutil
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ...errors import CtxMetricsError, InputError
+from ...flag_types import Folder
 from ...notices import notice
+from ...settings import from_flags, setting
+from ...training.options import DataOptions
 from ...writing import check_writable, leftovers, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...training.card import Source
-    from ...training.options import DataOptions
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
 INTERRUPTED = 130
 Languages = dict[str, tuple[str | None, str | None]]
-Recipe = TypeVar("Recipe")
 
 
 def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
@@ -34,27 +35,31 @@ def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
         return INTERRUPTED
 
 
-def recipe_of(args: Namespace, usual: Recipe) -> Recipe:
-    """A recipe with what the command line says in its place; --patience none is 0 there."""
-    names = [field.name for field in fields(usual)]  # type: ignore[arg-type]  # no type says "any dataclass"
-    given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
-    if "patience" in given:
-        given["patience"] = given["patience"] or None
-    return replace(usual, **given)  # type: ignore[type-var]
+@dataclass(frozen=True)
+class Running:
+    """Where a model goes, and what becomes of what is there."""
+
+    out: Folder = setting("The model's folder; while it trains, its state.", group="running", required=True)
+    overwrite: bool = setting("Replace the model that --out holds, once this one is done.", False)
+    restart: bool = setting("Throw away the state of a training that was stopped, and begin anew.", False)
 
 
-def data_options(args: Namespace) -> "DataOptions":
+def cache(kept: str, others: str) -> Any:
+    """The flag --cache of what is kept for `others` of the trainings."""
+    help = f"Keep {kept} here, for other trainings {others}. (Default: in --out, until the training is done)"
+    return setting(help, metavar="FOLDER")
+
+
+def data_options(args: Namespace) -> DataOptions:
     """What the command line says of how judgements are read."""
-    from ...training.options import DataOptions
+    return replace(from_flags(DataOptions, args), text_checks=not args.no_text_checks)
 
-    return DataOptions(
-        args.language_pair,
-        args.human,
-        args.reference,
-        args.score_column,
-        getattr(args, "outputs", None),
-        not args.no_text_checks,
-    )
+
+def check_pairs(args: Namespace) -> None:
+    """Exit with 2, as argparse does, for a language pair of -l that is none."""
+    for pair in args.pairs or ():
+        if not all(pair.partition("-")):
+            args.parser.error(f"-l {pair}: no language pair such as de-en")
 
 
 def begin(out: Path, restart: bool) -> None:

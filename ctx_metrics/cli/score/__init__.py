@@ -4,29 +4,22 @@ Prints a table of the systems, or segment, document and system scores as TSV or 
 x100; a COMET model's .8523 is printed as 85.2.
 """
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from argparse import Namespace
 
 from ...notices import notice
-from ...run.registry import metric_table
 from ...writing import check_writable
+from .arguments import EPILOG, USAGE, add_arguments, check
 
-
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    from . import arguments
-
-    arguments.add_arguments(parser, argv, metric_table())
-    parser.set_defaults(argv=list(argv))
+__all__ = ["EPILOG", "USAGE", "add_arguments", "run"]
 
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     from ...scoring.scores import all_scores
     from ..common import inputs, output
-    from . import arguments, scoring
+    from . import scoring
 
-    arguments.check(args, args.argv)
+    check(args)
     check_writable(args.output)
     read = inputs.read_inputs(args)
     if args.slide_grid is not None:

@@ -17,6 +17,7 @@ from ...run.text_checks import unescaped
 from ...scoring.base import ContextMetric, SystemResult
 from ...scoring.scores import Scores
 from ..common.inputs import Inputs
+from ..common.metrics import own_settings
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def _with_round_trips(context: Context, args: Namespace) -> Context:
 
 def _settings(name: str, args: Namespace) -> dict[str, Any]:
     """What a metric's own flags say; of those that name files of lines, the lines."""
-    settings = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
+    settings = own_settings(name, args)
     for key in capabilities(args.table[name.upper()]).line_files:
         if settings.get(key):
             streams = [file_segments(path, args.encoding) for path in settings[key]]

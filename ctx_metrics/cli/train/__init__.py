@@ -5,13 +5,16 @@ data, and writes a folder that `sacrebleu -m NETWORK --NETWORK-model FOLDER` loa
 """
 
 import os
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...notices import counted, notice
+from ...run.flags import engine_options
+from ...settings import from_flags
+from ...training.quality.recipe import Architecture
 from ...writing import check_writable
+from ..common.metrics import own_settings
 from ..common.trainings import (
     CARD,
     CHECKS,
@@ -29,6 +32,7 @@ from ..common.trainings import (
     source,
     target_languages,
 )
+from .arguments import EPILOG, USAGE, add_arguments, check, recipe_of
 
 if TYPE_CHECKING:
     from ...engine.options import EngineOptions
@@ -37,61 +41,50 @@ if TYPE_CHECKING:
     from ...training.quality.learn import Trained
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    if argv[:1] == ["pairwise"]:
-        from . import pairwise as train_pairwise
-
-        return train_pairwise.add_arguments(parser, argv)
-    from ...run.registry import metric_table
-    from .arguments import add_arguments
-
-    add_arguments(parser, argv, metric_table())
-    parser.set_defaults(argv=list(argv))
+__all__ = ["EPILOG", "INSTEAD", "USAGE", "add_arguments", "run"]
+INSTEAD = ("pairwise",)
 
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    if args.network == "pairwise":
-        from . import pairwise as train_pairwise
-
-        return train_pairwise.run(args)
-    from . import arguments as train_arguments
-
-    train_arguments.check(args)
+    check(args)
     check_out(Path(args.out), args.overwrite)
     return run_resumable(args, _train)
 
 
 def _train(args: Namespace) -> int:
-    from ...run.flags import engine_options
     from ...training.card import card
     from ...training.curve import learning_curve
     from ...training.quality.data import split_weight
     from ...training.quality.development import read_development
     from ...training.quality.examples import read_training_set
-    from ...training.quality.learn import Architecture, learn
-    from .arguments import recipe_of
+    from ...training.quality.learn import learn
 
     if args.teacher_scores and not os.path.exists(args.teacher_scores):
         check_writable(args.teacher_scores)
     out, plot = Path(args.out), not args.no_plot and can_plot()
     engine = engine_options(args)
-    recipe = recipe_of(args)
+    recipe, architecture = recipe_of(args), from_flags(Architecture, args)
     data = data_options(args)
     training = read_training_set(
-        args.train, args.inputs, args.normalise, args.average, not args.no_mqm_root, data, scored=not args.teacher
+        args.train,
+        architecture.inputs,
+        args.normalise,
+        args.average,
+        not args.no_mqm_root,
+        data,
+        scored=not args.teacher,
     )
-    development = read_development(args.dev, args.dev_metric, args.inputs, args.dev_threshold or 0.0, data)
+    development = read_development(args.dev, args.dev_metric, architecture.inputs, args.dev_threshold or 0.0, data)
     say_shared(training, development)
-    known = known_languages([*training.datasets, *(part.name for part in development.parts)], args.language_pair)
-    if args.encoder in (None, "embedded"):
-        guard(args, training, known)
+    known = known_languages([*training.datasets, *(part.name for part in development.parts)], args.pairs)
+    if architecture.encoder == "embedded":
+        guard(architecture, "encoder" in args, training, known)
     if args.rows is not None:
         training = some_rows(training, args.rows, recipe.seed)
     teacher = ""
     if args.teacher:
-        training, teacher = _taught(args, training, known, engine)
+        training, teacher = _taught(args, training, known, architecture.inputs, engine)
     sources = {
         "train": [source(path, training.counts[path], weight) for path, weight in map(split_weight, args.train)],
         "development": [source(path, development.counts[path]) for path in args.dev],
@@ -102,18 +95,6 @@ def _train(args: Namespace) -> int:
     }
     if teacher:
         notes["targets"] = {"teacher": teacher}
-    architecture = Architecture(
-        args.network,
-        args.encoder or "embedded",
-        args.inputs,
-        args.layers,
-        args.max_length,
-        args.hidden,
-        args.projection,
-        args.feedforward,
-        args.pooling or "both",
-        args.dropout,
-    )
     begin(out, args.restart)
     trained = learn(
         architecture,
@@ -125,32 +106,31 @@ def _train(args: Namespace) -> int:
         args.cache_mb,
         _first_weights(args),
         engine,
-        args.languages or target_languages(args.encoder, known),
+        args.languages or target_languages(architecture.encoder, known),
         notes,
     )
     name, metric = name_of(args.out), trained.config["development"]["metric"]
-    text = card(name, args.network, trained, sources, args.argv)
+    text = card(name, args.kind, trained, sources, args.argv)
     end(
         out,
         trained.checks,
         text,
         (lambda: learning_curve(trained.checks, trained.best, metric, name)) if plot else None,
     )
-    print(summary(args, trained, plot, learned_from(training, development)))
+    print(summary(args.out, architecture, trained, plot, learned_from(training, development)))
     if trained.config["development"]["score"] <= 0:
         notice("the best check agrees with people no better than chance: this model has learned nothing of use")
     return 0
 
 
-def guard(args: Namespace, training: "TrainingSet", known: Languages) -> None:
+def guard(architecture: Architecture, asked: bool, training: "TrainingSet", known: Languages) -> None:
     """Stop, or warn, before the embedded encoder reads another language than English."""
     from ...language import guard_english
 
-    asked = args.encoder is not None
-    sides = {"mt+ref": [1], "mt+src": [0, 1]}[args.inputs]
+    sides = {"mt+ref": [1], "mt+src": [0, 1]}[architecture.inputs]
     languages = {language for pair in known.values() for side in sides if (language := pair[side])}
     for language in sorted(languages):
-        guard_english(f"train {args.network}", "--encoder", asked, language, ())
+        guard_english(f"train {architecture.kind}", "--encoder", asked, language, ())
     for name, pair in known.items():
         rows = [row for row, dataset in enumerate(training.datasets) if dataset == name]
         if None in pair:
@@ -189,7 +169,7 @@ def say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
         )
 
 
-def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
+def summary(out: str, architecture: Architecture, trained: "Trained", plot: bool, read: str) -> str:
     """What the command prints in the end."""
     from ...training.card import METRICS, use
     from ..common.output import table
@@ -205,8 +185,8 @@ def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
             table(["Development set", METRICS[development["metric"]]], rows),
             read,
             f"Best check: {trained.best + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
-            f"Model: {args.out} ({', '.join(files)})",
-            *(f"Use: {line}" for line in use(args.network, args.out, args.inputs)),
+            f"Model: {out} ({', '.join(files)})",
+            *(f"Use: {line}" for line in use(architecture.kind, out, architecture.inputs)),
         ]
     )
 
@@ -226,17 +206,16 @@ def _first_weights(args: Namespace) -> Path | None:
     from ...models.estimator import EMBEDDED_FOLDER
 
     if args.init == "embedded":
-        return EMBEDDED_FOLDER if args.network == "comet" else EMBEDDED_FOLDER.parent / args.network
+        return EMBEDDED_FOLDER if args.kind == "comet" else EMBEDDED_FOLDER.parent / args.kind
     return Path(args.init) if args.init else None
 
 
 def _taught(
-    args: Namespace, training: "TrainingSet", known: Languages, engine: "EngineOptions"
+    args: Namespace, training: "TrainingSet", known: Languages, inputs: str, engine: "EngineOptions"
 ) -> "tuple[TrainingSet, str]":
     from ...meta.scoring import MetricSettings
     from ...training.quality.teacher import taught
 
-    own = {flag.removeprefix(f"{args.teacher}_"): getattr(args, flag) for flag in args.teacher_flags}
-    settings = MetricSettings(args.teacher, args.table[args.teacher.upper()], own)
+    settings = MetricSettings(args.teacher, args.table[args.teacher.upper()], own_settings(args.teacher, args))
     kept = Path(args.teacher_scores) if args.teacher_scores else None
-    return taught(training, settings, known, args.inputs, engine, kept)
+    return taught(training, settings, known, inputs, engine, kept)

@@ -7,7 +7,7 @@ with people on other pairs, and writes a folder that `sacrebleu -m pairwise --pa
 
 import os
 import shutil
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,13 +15,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import CtxMetricsError
 from ...notices import counted, notice
+from ...run.flags import engine_options
 from ..common import trainings
+from .pairwise_arguments import EPILOG, FLAGS, USAGE, architecture_of, check, reads_encoder, recipe_of
 
 if TYPE_CHECKING:
     from ...judgements.judged import JudgedSet
     from ...training.card import Source
     from ...training.pairwise.learn import Trained
+    from ...training.pairwise.recipe import Architecture
     from ...training.pairwise.task import Check
+
+
+__all__ = ["EPILOG", "FLAGS", "USAGE", "run"]
 
 
 class Data(NamedTuple):
@@ -34,45 +40,24 @@ class Data(NamedTuple):
     drawn: str
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    from . import pairwise_arguments as train_pairwise_arguments
-
-    parser.description = __doc__
-    train_pairwise_arguments.add_arguments(parser)
-    parser.set_defaults(argv=list(argv))
-
-
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    from . import pairwise_arguments as train_pairwise_arguments
-
-    train_pairwise_arguments.check(args)
+    check(args)
     trainings.check_out(Path(args.out), args.overwrite)
     return trainings.run_resumable(args, _train)
 
 
 def _train(args: Namespace) -> int:
-    from ...run.flags import engine_options
     from ...training.card import pairwise_card
     from ...training.curve import pairwise_curve
     from ...training.digest import data_sha256
-    from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
-    from .pairwise_arguments import recipe_of, specs
+    from ...training.pairwise.learn import learn
 
     out, plot = Path(args.out), not args.no_plot and trainings.can_plot()
     engine = engine_options(args)
-    recipe = recipe_of(args)
-    architecture = Architecture(
-        specs(args.features, DEFAULT_FEATURES),
-        specs(args.vectors, DEFAULT_VECTORS),
-        args.encoder or "embedded",
-        args.hidden,
-        args.tied,
-        args.antisymmetric,
-    )
+    recipe, architecture = recipe_of(args), architecture_of(args)
     data = _read(args, recipe.seed)
-    languages = _languages(args, data)
+    languages = _languages(architecture, "encoder" in args, data)
     sources: dict[str, Any] = {side: [each.as_json() for each in of_side] for side, of_side in data.sources.items()}
     if args.outputs:  # what rankings say nothing of
         texts = {
@@ -172,8 +157,8 @@ def _read(args: Namespace, seed: int) -> Data:
         left, held = split_by_segment(training.sets, share, seed)
         (pairs, _), (whole, _) = count_pairs(held), count_pairs(training.sets)
         drawn = (
-            f"{pairs:,} of the {whole:,} pairs are for development alone: a share of {share:g} of the source sentences, "
-            "drawn by the seed. No source sentence and no reference is on both sides."
+            f"{pairs:,} of the {whole:,} pairs are for development alone: a share of {share:g} of the source "
+            "sentences, drawn by the seed. No source sentence and no reference is on both sides."
         )
         return Data(left, held, {"train": sources, "development": []}, drawn)
     development = read_pair_sets(args.dev, options, args.threshold)
@@ -182,20 +167,18 @@ def _read(args: Namespace, seed: int) -> Data:
     return Data(training.sets, development.sets, {"train": sources, "development": chosen_on}, "")
 
 
-def _languages(args: Namespace, data: Data) -> "list[str] | None":
+def _languages(architecture: "Architecture", asked: bool, data: Data) -> "list[str] | None":
     """What the model is for; stops, or warns, before the embedded encoder reads another language than English."""
     from ...language import guard_english
-    from .pairwise_arguments import reads_encoder
 
     sets = [*data.training, *data.development]
     known = {judged.name: (judged.source_lang, judged.target_lang) for judged in sets}
-    if not reads_encoder(args):
+    if not reads_encoder(architecture):
         return trainings.target_languages("none", known)
-    if args.encoder in (None, "embedded"):
-        asked = args.encoder is not None
+    if architecture.encoder == "embedded":
         for language in sorted({target for _, target in known.values() if target}):
             guard_english("train pairwise", "--encoder", asked, language, ())
         for judged in sets:
             if judged.target_lang is None:
                 guard_english("", "", asked, None, judged.references[0])
-    return trainings.target_languages(args.encoder, known)
+    return trainings.target_languages(architecture.encoder, known)

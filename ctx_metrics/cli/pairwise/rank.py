@@ -1,36 +1,30 @@
-"""Pairwise evaluation: which of several systems is best?
-
-A learned metric says, for two translations of a segment and its reference, how likely the one is better. The metric
-pairwise of `sacrebleu` and `ctx-metrics score` makes a score of that; here it ranks systems.
+"""Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters
+of systems that cannot be told apart, and the chance of each to beat each other one.
 """
 
 import math
 import textwrap
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from argparse import Namespace
 from collections.abc import Sequence
-from os.path import expanduser
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
-from ..flag_types import add_text_arguments, output_file, positive, probability, seed
-from ..notices import notice
-from ..run.context import build, capabilities
-from ..run.flags import add_engine_arguments, engine_options
-from ..run.streams import Segments, check_lengths, names_fault, system_names
-from ..writing import check_writable
-from .common import output
-from .common.inputs import Inputs, check_streams, inputs_of, language_pair, read_files
+from ...errors import InputError
+from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
+from ...notices import notice
+from ...run.context import build, capabilities
+from ...run.flags import add_engine_arguments, engine_options
+from ...run.streams import Segments, check_lengths, names_fault, system_names
+from ...settings import setting
+from ...writing import check_writable
+from ..common import flags, output
+from ..common.inputs import Inputs, check_streams, inputs_of, read_files
 
 if TYPE_CHECKING:
-    from ..meta.measures.bradley_terry import Ranking
+    from ...meta.measures.bradley_terry import Ranking
 
-FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o
 NAME = 8  # letters of a name at the head of a column
-RANK = """\
-Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters of
-systems that cannot be told apart, and the chance of each to beat each other one.
-"""
 EPILOG = """\
 examples:
   # three systems, with a figure
@@ -41,136 +35,63 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    commands = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
-    command = commands.add_parser(
-        "rank",
-        help="rank systems by who beats whom",
-        description=RANK,
-        epilog=EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    _add_inputs(command.add_argument_group("inputs"))
-    _add_ranking(command.add_argument_group("ranking"))
-    _add_output(command.add_argument_group("output"))
-    group = command.add_argument_group("engine")
-    add_engine_arguments(group)
-    group.add_argument(
-        "-q", "--quiet", action="store_true", help="No progress bars, and no signature on stderr beside TSV."
-    )
-    command.set_defaults(run_command=_rank, command_parser=command)
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared, how systems are ranked, and what is written, where and how."""
 
-
-def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
-    return args.run_command(args)
-
-
-def _add_inputs(group: _ArgumentGroup) -> None:
-    group.add_argument("references", nargs="+", type=expanduser, metavar="REF", help="References, one segment a line.")
-    group.add_argument(
-        "-i",
-        "--input",
-        "-t",
-        "--translations",
-        nargs="+",
-        action="extend",
-        type=expanduser,
-        dest="translations",
-        required=True,
-        metavar="FILE",
-        help="Each system's output, a file a system, at least two.",
+    references: Files = setting("References, one segment a line.", flag="REF", group="inputs")
+    translations: Files = setting(
+        "Each system's output, a file a system, at least two.", flag="-i --input -t --translations", required=True
     )
-    group.add_argument(
-        "--names",
-        nargs="+",
-        action="extend",
-        metavar="NAME",
-        help="The systems' names, in their order. (Default: the files')",
+    names: Sequence[str] | None = flags.names("the")
+    source: File | None = setting("Source segments, for models that read them.", flag="-s --source")
+    docids: File | None = setting("Document id of each line; then documents are resampled in place of segments.")
+    language_pair: tuple[str, str] | None = flags.languages()
+    encoding: str = flags.encoding()
+    no_text_checks: bool = flags.text_checks()
+    model: str | None = setting(
+        "embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. (Default: embedded, English "
+        "only)",
+        flag="--model --pairwise-model",
+        group="ranking",
     )
-    group.add_argument(
-        "-s", "--source", nargs=1, type=expanduser, metavar="FILE", help="Source segments, for models that read them."
-    )
-    group.add_argument(
-        "--docids",
-        nargs=1,
-        type=expanduser,
-        metavar="FILE",
-        help="Document id of each line; then documents are resampled in place of segments.",
-    )
-    group.add_argument(
-        "-l", "--language-pair", type=language_pair, metavar="PAIR", help="Source and target language, such as de-en."
-    )
-    group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
-    add_text_arguments(group)
-
-
-def _add_ranking(group: _ArgumentGroup) -> None:
-    group.add_argument(
-        "--model",
-        "--pairwise-model",
-        help="embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. (Default: embedded, "
-        "English only)",
-    )
-    group.add_argument(
-        "--resamples", type=positive, default=1000, metavar="N", help="Of the bootstrap. (Default: %(default)s)"
-    )
-    group.add_argument(
-        "--confidence",
-        type=probability,
-        default=0.95,
-        metavar="P",
-        help="Of the intervals, and, one-sided, of saying that a system is better. (Default: %(default)s)",
-    )
-    group.add_argument("--seed", type=seed, default=0, metavar="N", help="Of the bootstrap. (Default: %(default)s)")
-
-
-def _add_output(group: _ArgumentGroup) -> None:
-    group.add_argument(
-        "--plot", type=expanduser, metavar="FILE", help="Draw the matrix and the strengths: a .png, .pdf or .svg."
-    )
-    group.add_argument(
-        "--format",
-        choices=FORMATS,
-        help="jsonl and json have p-values and the signature. (Default: the ending of -o, if it is .tsv, .jsonl or .json, "
-        "else table)",
-    )
-    group.add_argument(
-        "-o", "--output", type=output_file, metavar="FILE", help="Write there in place of the standard output (-)."
-    )
-    group.add_argument(
-        "-w",
-        "--width",
-        type=_decimals,
-        metavar="N",
-        help="Decimals of percentages; strengths have two more. (Default: table 1, tsv 4; JSON has all)",
+    resamples: Positive = setting("Of the bootstrap.", 1000)
+    confidence: Probability = setting("Of the intervals, and, one-sided, of saying that a system is better.", 0.95)
+    seed: Seed = setting("Of the bootstrap.", 0)
+    plot: File | None = setting("Draw the matrix and the strengths: a .png, .pdf or .svg.", group="output")
+    format: flags.Format | None = flags.score_format("jsonl and json have p-values and the signature.")
+    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
+    width: Decimals | None = setting(
+        "Decimals of percentages; strengths have two more. (Default: table 1, tsv 4; JSON has all)", flag="-w --width"
     )
 
 
-def _decimals(text: str) -> int:
-    return 0 if text == "0" else positive(text)
+FLAGS = [
+    Comparison,
+    ("engine", add_engine_arguments),
+    flags.quiet("No progress bars, and no signature on stderr beside TSV."),
+]
 
 
 def _check(args: Namespace) -> None:
     """Fill in the format; exits with 2, as argparse does, where flags contradict each other."""
-    error = args.command_parser.error
-    if "-" in (*args.translations, *args.references, *(args.source or ()), *(args.docids or ())):
+    error = args.parser.error
+    if "-" in (*args.translations, *args.references, args.source, args.docids):
         error("-: the standard input is not read here; name a file")
     if len(args.translations) < 2:
         error("-i names one system; a ranking is of at least two")
     if args.names and (fault := names_fault(args.names, len(args.translations))):
         error(fault)
     if args.format is None:
-        ending = (args.output or "").rpartition(".")[2].lower()
-        args.format = ending if ending in FORMATS[1:] else FORMATS[0]
+        args.format = flags.format_of(args.output)
 
 
-def _rank(args: Namespace) -> int:
-    from ..meta.measures.bradley_terry import rank
-    from ..meta.output.serialize import one_line
-    from ..metrics.pairwise import Pairwise
-    from ..scoring.resample import say_few_documents
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ...meta.measures.bradley_terry import rank
+    from ...meta.output.serialize import one_line
+    from ...metrics.pairwise import Pairwise
+    from ...scoring.resample import say_few_documents
 
     _check(args)
     check_writable(args.output)
@@ -193,8 +114,8 @@ def _rank(args: Namespace) -> int:
     if args.format == "tsv" and not args.quiet:  # the other formats have it in them
         notice(f"Pairwise|{signature}")
     if args.plot:
-        from ..meta.plots import save
-        from ..meta.plots.win_matrix import win_matrix
+        from ...meta.plots import save
+        from ...meta.plots.win_matrix import win_matrix
 
         save(win_matrix(names, ranking), args.plot)
     return 0
@@ -203,7 +124,13 @@ def _rank(args: Namespace) -> int:
 def _read(args: Namespace) -> Inputs:
     """Read the files; raises InputError naming the one that cannot be used."""
     streams: dict[str, list[Segments]] = {}
-    read_files(streams, args.encoding, src=args.source, ref=args.references, doc=args.docids)
+    read_files(
+        streams,
+        args.encoding,
+        src=args.source and [args.source],
+        ref=args.references,
+        doc=args.docids and [args.docids],
+    )
     names = args.names or system_names(args.translations)
     read_files(streams, args.encoding, mt=args.translations)
     check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
@@ -215,8 +142,8 @@ def _read(args: Namespace) -> Inputs:
 
 def _check_plot(path: str) -> None:
     """Raise, before anything is scored, where the figure could not be drawn or written."""
-    from ..meta import plots
-    from ..meta.plots.figure import ENDINGS
+    from ...meta import plots
+    from ...meta.plots.figure import ENDINGS
 
     plots.check()
     if Path(path).suffix.lower() not in ENDINGS:
@@ -228,7 +155,7 @@ def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
     if args.format == "table":
         return _tables(names, ranking, signature, args)
     if args.format == "tsv":
-        decimals = output.DECIMALS["tsv"] if args.width is None else args.width
+        decimals = output.decimals_of("tsv", args.width)
         columns = ["rank", "system", "win", "strength", "low", "high"]
         columns += [f"against {names[j]}" for j in ranking.order]
         rows = []
@@ -275,11 +202,11 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Nam
 
 def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
     """The ranking, the matrix, what they mean, and the signature."""
-    from ..meta.measures.bradley_terry import PRIOR
-    from ..meta.output.tables import WIDTH
-    from ..meta.plots.win_matrix import short_names
+    from ...meta.measures.bradley_terry import PRIOR
+    from ...meta.output.tables import WIDTH
+    from ...meta.plots.win_matrix import short_names
 
-    decimals = output.DECIMALS["table"] if args.width is None else args.width
+    decimals = output.decimals_of("table", args.width)
     order, level = ranking.order, f"{100 * ranking.confidence:g} %"
 
     def strength(value: float) -> str:
@@ -306,9 +233,9 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
     ]
     if ranking.units > 1:
         notes += [
-            f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed {args.seed}. "
-            f"They tell what other {ranking.unit} would give with the same model; how often the model is wrong is not in "
-            "them.",
+            f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed "
+            f"{args.seed}. They tell what other {ranking.unit} would give with the same model; how often the model is "
+            "wrong is not in them.",
             "Systems of one rank are in one significance cluster.",
             f"* The row's system is significantly stronger than the column's (one-sided, {level}).",
         ]
