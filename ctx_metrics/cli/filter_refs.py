@@ -140,17 +140,14 @@ def filtered(selection: "Selection", number: int, lines: Sequence[str], form: st
     """The text of one pseudo-reference system's file."""
     from .common.output import as_json
 
-    kept = selection.streams[number]
+    kept, values = selection.streams[number], selection.scores[number]
     if form == "text":
         return "".join((text or "") + "\n" for text in kept)
-    return as_json(
-        [
-            {"segment": segment, "text": text, "pseudo": line, "score": score, "kept": text is not None}
-            for segment, (text, line, score) in enumerate(zip(kept, lines, selection.scores[number], strict=True), 1)
-        ],
-        "jsonl",
-        None,
-    )
+    objects = [
+        {"segment": segment, "text": text, "pseudo": line, "score": score, "kept": text is not None}
+        for segment, (text, line, score) in enumerate(zip(kept, lines, values, strict=True), 1)
+    ]
+    return as_json(objects, "jsonl", None)
 
 
 def scores(selection: "Selection") -> str:
@@ -158,9 +155,9 @@ def scores(selection: "Selection") -> str:
     from .common.output import tsv
 
     rows = [
-        (segment + 1, name, of_system[segment], int(stream[segment] is not None))
-        for segment in range(len(selection.streams[0]))
-        for name, of_system, stream in zip(selection.names, selection.scores, selection.streams, strict=True)
+        (segment, name, values[segment - 1], int(stream[segment - 1] is not None))
+        for segment in range(1, len(selection.streams[0]) + 1)
+        for name, values, stream in zip(selection.names, selection.scores, selection.streams, strict=True)
     ]
     return tsv(COLUMNS, rows, DECIMALS)
 

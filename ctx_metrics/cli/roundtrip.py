@@ -78,8 +78,7 @@ def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
-    options = BackTranslation.from_args(args)
-    engine = engine_options(args)
+    options, engine = BackTranslation.from_args(args), engine_options(args)
     targets = roundtrip_files(args.translations, args.folder)
     check_writable(args.folder, folder=True)
     for target in targets:
@@ -87,7 +86,7 @@ def run(args: Namespace) -> int:
     try:
         return _translate(args, options, engine, targets)
     except KeyboardInterrupt as stopped:
-        notice(f"stopped; {stopped}" if str(stopped) else "stopped")
+        notice("; ".join(filter(None, ["stopped", str(stopped)])))
         return INTERRUPTED
 
 
@@ -135,23 +134,14 @@ def _translate(args: Namespace, options: BackTranslation, engine: "EngineOptions
         notice(f"the back-translator {identity} seems to be the system {whose}: its round trips come back too well")
     for line in other_languages(names, sources, systems, streams):
         notice(line)
+    columns = {} if sources is None else {"source_copies": "Copies of the source"}
+    columns |= {"empty_outputs": "Empty outputs", "empty_roundtrips": "Empty round trips"}
     rows = []
     for name, target, system, stream in zip(names, targets, systems, streams, strict=True):
         counts, said = guards([""] * len(system) if sources is None else sources, system, stream)
         for line in said:
             notice(f"{name}: {line}")
-        copies = [] if sources is None else [str(counts["source_copies"])]
-        rows.append(
-            [
-                name,
-                str(len(system)),
-                *copies,
-                str(counts["empty_outputs"]),
-                str(counts["empty_roundtrips"]),
-                str(target),
-            ]
-        )
-    copies = [] if sources is None else ["Copies of the source"]
-    print(table(["System", "Lines", *copies, "Empty outputs", "Empty round trips", "Round trip"], rows))
+        rows.append([name, str(len(system)), *(str(counts[key]) for key in columns), str(target)])
+    print(table(["System", "Lines", *columns.values(), "Round trip"], rows))
     print(f"Back-translator: {identity}")
     return 0

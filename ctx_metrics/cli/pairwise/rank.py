@@ -14,12 +14,12 @@ from ...errors import InputError
 from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
 from ...notices import notice
 from ...run.context import build, capabilities
-from ...run.flags import add_engine_arguments, engine_options
-from ...run.streams import Segments, check_lengths, names_fault, system_names
+from ...run.flags import add_engine_arguments
+from ...run.streams import names_fault, system_names
 from ...settings import setting
 from ...writing import check_writable
 from ..common import flags, output
-from ..common.inputs import Inputs, check_streams, inputs_of, read_files
+from ..common.inputs import Streams, inputs_of, read_files
 
 if TYPE_CHECKING:
     from ...meta.measures.bradley_terry import Ranking
@@ -97,7 +97,11 @@ def run(args: Namespace) -> int:
     check_writable(args.output)
     if args.plot:
         _check_plot(args.plot)
-    read = _read(args)
+    streams: Streams = {}
+    read_files(streams, args)
+    names = args.names or system_names(args.translations)
+    read_files(streams, args, mt=args.translations)
+    read = inputs_of(args, streams, names)
     metric = build(Pairwise, read.context, {"model": args.model})
     assert isinstance(metric, Pairwise)
     if read.context.sources is not None and "sources" not in capabilities(metric).reads:
@@ -121,25 +125,6 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _read(args: Namespace) -> Inputs:
-    """Read the files; raises InputError naming the one that cannot be used."""
-    streams: dict[str, list[Segments]] = {}
-    read_files(
-        streams,
-        args.encoding,
-        src=args.source and [args.source],
-        ref=args.references,
-        doc=args.docids and [args.docids],
-    )
-    names = args.names or system_names(args.translations)
-    read_files(streams, args.encoding, mt=args.translations)
-    check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
-    inputs = inputs_of(streams, names, args.language_pair, engine=engine_options(args))
-    if not args.no_text_checks:
-        check_streams(streams)
-    return inputs
-
-
 def _check_plot(path: str) -> None:
     """Raise, before anything is scored, where the figure could not be drawn or written."""
     from ...meta import plots
@@ -154,17 +139,16 @@ def _check_plot(path: str) -> None:
 def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
     if args.format == "table":
         return _tables(names, ranking, signature, args)
-    if args.format == "tsv":
-        decimals = output.decimals_of("tsv", args.width)
-        columns = ["rank", "system", "win", "strength", "low", "high"]
-        columns += [f"against {names[j]}" for j in ranking.order]
-        rows = []
-        for i in ranking.order:
-            strengths = [output.number(value, decimals + 2) for value in (ranking.strengths[i], *ranking.intervals[i])]
-            percent = [100 * ranking.win_shares[i], *(100 * ranking.win_matrix[i, ranking.order])]
-            rows.append([ranking.ranks[i], names[i], percent[0], *strengths, *percent[1:]])
-        return output.tsv(columns, rows, decimals)
-    return output.as_json(_objects(names, ranking, signature, args), args.format, None)
+    if args.format != "tsv":
+        return output.as_json(_objects(names, ranking, signature, args), args.format, None)
+    decimals = output.decimals_of("tsv", args.width)
+    columns = ["rank", "system", "win", "strength", "low", "high", *(f"against {names[j]}" for j in ranking.order)]
+    rows = []
+    for i in ranking.order:
+        strengths = [output.number(value, decimals + 2) for value in (ranking.strengths[i], *ranking.intervals[i])]
+        against = 100 * ranking.win_matrix[i, ranking.order]
+        rows.append([ranking.ranks[i], names[i], 100 * ranking.win_shares[i], *strengths, *against])
+    return output.tsv(columns, rows, decimals)
 
 
 def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> list[dict[str, Any]]:

@@ -51,11 +51,11 @@ def recipe_of(args: Namespace) -> ParaphraseRecipe:
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    _check_out(Path(args.out), args.overwrite)
-    return trainings.run_resumable(args, _learn)
+    return trainings.run_resumable(args, ".paraphrase.train", check_out)
 
 
-def _learn(args: Namespace) -> int:
+def train(args: Namespace) -> None:
+    """Train a classifier as the command line asks for; writes its folder, and prints how well it does."""
     from ...language import guard_english
     from ...training.paraphrase.data import joined, read_labelled, split
     from ...training.paraphrase.folder import CARD, card, write_model
@@ -79,8 +79,7 @@ def _learn(args: Namespace) -> int:
         texts = (pair[0] for pair in training.pairs)
         guard_english("paraphrase train", "--encoder", True, None, texts, OTHER.format("--encoder"))
     remove_leftovers(out)
-    if args.restart:
-        (out / STATE).unlink(missing_ok=True)
+    trainings.begin(out, args.restart)
     trained = learn(args.encoder, recipe, training, development, engine_options(args), out / STATE)
     counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
     sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
@@ -89,7 +88,7 @@ def _learn(args: Namespace) -> int:
         sources["development"] = [trainings.source(args.dev, {"rows": number, "kept": number})]
     notes = {
         "languages": ["en"] if args.encoder == "embedded" else None,
-        "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},
+        "data": trainings.as_json(sources),
         "pairs": {"train": len(training), "development": len(development)},
     }
     write_model(trained, recipe, out, args.encoder, notes)
@@ -102,10 +101,9 @@ def _learn(args: Namespace) -> int:
     print(output.table([f"Development pairs ({len(development):,})", ""], rows))
     print(f"Best epoch: {trained.checks[trained.best].epoch} of {len(trained.checks)}, {len(training):,} pairs each")
     print(f"Use: ctx-metrics paraphrase score PAIRS --model {args.out}")
-    return 0
 
 
-def _check_out(out: Path, overwrite: bool) -> None:
+def check_out(out: Path, overwrite: bool) -> None:
     """Raise InputError, before anything is read, where --out holds something else than a stopped training; makes nothing."""
     from ...training.state import STATE
 

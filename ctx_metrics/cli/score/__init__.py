@@ -29,12 +29,13 @@ def run(args: Namespace) -> int:
     else:
         metrics = scoring.build_metrics(read, args)
         context = read.context
-        found = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
+        scores = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
         reports = {
-            name: scoring.report(name, metric, of_metric, read.names, context.doc_ids, args)
-            for (name, metric), of_metric in zip(metrics.items(), found, strict=True)
+            name: scoring.report(metric, of_metric, args)
+            for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
         }
-        text = output.render(reports, args.format, args.width, args.scale)
+        places = scoring.places(read.names, len(context.systems[0]), context.doc_ids, args.levels)
+        text = output.render(reports, places, args.format, args.width, args.scale)
         signatures = [(report.title, report.signature) for report in reports.values()]
     if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them
         for title, signature in signatures:
