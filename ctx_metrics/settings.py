@@ -23,8 +23,8 @@ def setting(help: str, default: Any = None, *, flag: str = "", group: str = "", 
     flag       the flag in full, and others after blanks, where it is not the prefix and the field's name; a word without
                dashes is what --help calls an argument that has no flag
     group      title of the group of flags that begins with this one
-    options    of argparse's add_argument, where they are others than the type says: type, choices, metavar, nargs, action,
-               required
+    options    of argparse's add_argument, where they are others than the type says: type, choices (or what gives them when
+               the flag is added), metavar, nargs, action, required
     """
     return field(default=default, metadata={"help": help, "flag": flag, "group": group, "options": options})
 
@@ -73,6 +73,8 @@ def add_flags(
         default = list(each.default) if isinstance(each.default, tuple) else each.default
         options = {"dest": dest + each.name, "default": default, **each.metadata["options"]}
         options = {**_options(types[each.name], options), **options}
+        if callable(options.get("choices")):
+            options["choices"] = options["choices"]()
         said = "" if default in (None, [], MISSING) else "%(default)s"
         if usual is not None:
             options["default"] = argparse.SUPPRESS
@@ -96,8 +98,8 @@ def _options(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     if get_origin(kind) is Annotated:
         kind, *more = get_args(kind)
         options |= {"metavar" if isinstance(each, str) else "type": each for each in more}
-    elif kind in (int, float):
-        options["type"] = kind
+    if kind in (int, float):
+        options.setdefault("type", kind)
     if get_origin(kind) is Literal:
         options["choices"] = list(get_args(kind))
     if get_origin(kind) is Sequence and "type" not in given:

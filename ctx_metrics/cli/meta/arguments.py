@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability
+from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole
 from ...run.flags import add_engine_arguments
-from ...run.registry import metric_table
 from ...settings import add_all, setting
 from ...training.options import DataOptions
 from ..common import flags
-from ..common.metrics import add_own_flags, check_metrics, metrics_flag
+from ..common.metrics import Metrics, add_own_flags, check_metrics, metric_names
 
 ENDINGS = {"json": "json", "tsv": "tsv", "tex": "latex", "md": "markdown"}
 GRID_SETTINGS = ("window", "stride", "tokens")  # of slide, which its grid takes all of
@@ -112,6 +111,12 @@ class Data(DataOptions):
 class Evaluation:
     """The metrics' scores, made and read, and how agreement is measured."""
 
+    metrics: Metrics | None = setting(
+        "Scored here: any of %(choices)s; their own flags are shown by `-m NAME --help`. TER is negated.",
+        flag="-m --metrics",
+        group="metrics",
+        choices=metric_names,
+    )
     scores: Files | None = setting(
         "Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
         "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them.",
@@ -157,7 +162,7 @@ class Resampling:
     """The level of significance, and what is drawn for it."""
 
     resamples: Positive = setting("Of tests and intervals.", 1000)
-    seed: int = setting("", 0, metavar="N")
+    seed: Whole = setting("", 0)
     alpha: Probability = setting("Level of significance.", 0.05)
 
 
@@ -185,13 +190,8 @@ class Plots:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
-    table, help = (
-        metric_table(),
-        "Scored here: any of {}; their own flags are shown by `-m NAME --help`. TER is negated.",
-    )
-    scored = metrics_flag(table, help, action="extend")
-    add_all(parser, [Paths, Data, ("metrics", scored), Evaluation, Resampling, Output, Plots])
-    add_own_flags(parser, argv, table)
+    add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
+    add_own_flags(parser, argv)
     quiet = flags.quiet("No progress bars, and no lines in their place.")
     add_all(parser, [("engine of the neural metrics", add_engine_arguments), quiet])
 
@@ -212,5 +212,4 @@ def check(args: Namespace) -> None:
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if args.save_scores and not args.metrics:
         error("--save-scores saves what -m scores, and -m names no metric")
-    if args.format is None:
-        args.format = flags.format_of(args.output, ENDINGS)
+    args.format = flags.format_of(args, ENDINGS)

@@ -10,11 +10,10 @@ from ...pseudo_references.options import add_pseudo_arguments
 from ...roundtrip.options import add_roundtrip_arguments
 from ...run.context import capabilities
 from ...run.flags import add_engine_arguments
-from ...run.registry import metric_table
 from ...settings import Part, add_all, setting
 from ..common import flags
 from ..common.inputs import column_names, test_set
-from ..common.metrics import add_own_flags, check_metrics, metrics_flag
+from ..common.metrics import Metrics, add_own_flags, check_metrics, metric_names
 
 LEVELS = ("segment", "document", "system")
 DEFAULT_METRIC = "comet"
@@ -75,8 +74,15 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Scoring:
-    """What goes without the metrics' names, and what is written, where and how."""
+    """The metrics, and what is written, where and how."""
 
+    metrics: Metrics | None = setting(
+        f"Any of %(choices)s. (Default: {DEFAULT_METRIC})",
+        flag="-m --metrics",
+        group="what to score with",
+        action="store",
+        choices=metric_names,
+    )
     model: Model | None = setting(
         "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
     )
@@ -107,10 +113,8 @@ class Scoring:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
-    table = metric_table()
-    named = metrics_flag(table, f"Any of {{}}. (Default: {DEFAULT_METRIC})")
-    add_all(parser, [Inputs, ("what to score with", named), Scoring])
-    add_own_flags(parser, argv, table, [DEFAULT_METRIC])
+    add_all(parser, [Inputs, Scoring])
+    add_own_flags(parser, argv, [DEFAULT_METRIC])
     parts: Sequence[Part] = [
         ("round trips of the rtt metrics", add_roundtrip_arguments),
         ("pseudo-references of the pr metrics", add_pseudo_arguments),
@@ -149,8 +153,7 @@ def check(args: Namespace) -> None:
     if args.only_system:
         args.levels = ["system"]
     _check_metrics(args)
-    if args.format is None:
-        args.format = flags.format_of(args.output)
+    args.format = flags.format_of(args)
     if args.levels is None:
         args.levels = ["system"] if args.format == "table" else ["segment", "system"]
 
