@@ -14,7 +14,7 @@ from plugin_conftest import EXAMPLES, add_package, python, run
 from selection import some
 from test_cli import COMMAND
 
-from ctx_metrics.cli.meta.arguments import PROTOCOLS
+from ctx_metrics.cli.meta import PROTOCOLS
 from ctx_metrics.meta import make_protocols, read_judged
 
 JUDGED, PREFERENCES = "judged.tsv", "preferences.tsv"

@@ -23,6 +23,7 @@ def metric_names() -> list[str]:
     return [name.lower() for name in metric_table()]
 
 
+GRID_SETTINGS = ("window", "stride", "tokens")  # of slide, which its grid takes all of
 Metrics = Annotated[Sequence[str], named_metric, "NAME"]
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ...training.card import Source
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
-INTERRUPTED = 130
 Languages = dict[str, tuple[str | None, str | None]]
 
 
@@ -33,9 +32,8 @@ def run_resumable(args: Namespace, module: str, check: Callable[[Path, bool], No
         import_module(module, "ctx_metrics.cli").train(args)
         return 0
     except KeyboardInterrupt:
-        goes_on = f"; the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
-        notice("stopped" + goes_on * _is_begun(Path(args.out)))
-        return INTERRUPTED
+        goes_on = f"the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
+        raise KeyboardInterrupt(goes_on * _is_begun(Path(args.out))) from None
 
 
 @dataclass(frozen=True)

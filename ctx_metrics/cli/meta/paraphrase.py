@@ -15,7 +15,7 @@ from ...settings import add_all, setting
 from ...writing import check_writable
 from ..common import flags
 from ..common.metrics import Metrics, add_own_flags, check_metrics, metric_names, own_settings
-from .arguments import ENDINGS, Output, Resampling
+from . import ENDINGS, Output, Resampling
 
 USAGE = "%(prog)s DATA [DATA ...] -m NAME [NAME ...] [flags]"
 EPILOG = """\
