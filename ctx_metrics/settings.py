@@ -75,14 +75,14 @@ def add_flags(
         options = {**_options(types[each.name], options), **options}
         if callable(options.get("choices")):
             options["choices"] = options["choices"]()
-        said = "" if default in (None, [], MISSING) else "%(default)s"
+        shown = "" if default in (None, [], MISSING) else "%(default)s"
         if usual is not None:
             options["default"] = argparse.SUPPRESS
-            said, *others = [str(getattr(values, each.name)) for values in usual.values()]
+            shown, *others = [str(getattr(values, each.name)) for values in usual.values()]
             pairs = zip(list(usual)[1:], others, strict=True)
-            said = "; ".join([said, *(f"{name}: {other}" for name, other in pairs if other != said)])
-        if said and not isinstance(default, bool) and "(Default: " not in help:
-            help = f"{help} (Default: {said.replace('None', 'none')})".lstrip()
+            shown = "; ".join([shown, *(f"{name}: {other}" for name, other in pairs if other != shown)])
+        if shown and not isinstance(default, bool) and "(Default: " not in help:
+            help = f"{help} (Default: {shown.replace('None', 'none')})".lstrip()
         if not flags[0].startswith("-"):
             options["metavar"], flags = flags[0], [options.pop("dest")]
         target.add_argument(*flags, help=help, **options)

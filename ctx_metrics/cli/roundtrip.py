@@ -105,8 +105,8 @@ def run(args: Namespace) -> int:
     columns |= {"empty_outputs": "Empty outputs", "empty_roundtrips": "Empty round trips"}
     rows = []
     for name, target, system, stream in zip(names, targets, systems, streams, strict=True):
-        counts, said = guards([""] * len(system) if sources is None else sources, system, stream)
-        for line in said:
+        counts, remarks = guards([""] * len(system) if sources is None else sources, system, stream)
+        for line in remarks:
             notice(f"{name}: {line}")
         rows.append([name, str(len(system)), *(str(counts[key]) for key in columns), str(target)])
     print(table(["System", "Lines", *columns.values(), "Round trip"], rows))
@@ -120,15 +120,15 @@ def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
     >>> [path.as_posix() for path in roundtrip_files(["out/a.txt", "out/b.de.txt.gz"], "rtt")]
     ['rtt/a.rtt.txt', 'rtt/b.de.rtt.txt']
     """
-    found: dict[Path, str] = {}
+    targets: dict[Path, str] = {}
     for path in paths:
         name = Path(path).name
         for packed in (".gz", ".xz"):
             name = name.removesuffix(packed)
         target = Path(folder) / f"{Path(name).stem}.rtt.txt"
-        if target in found:
+        if target in targets:
             raise InputError(
-                f"{found[target]} and {path} would both become {target}; translate one of them with another -o"
+                f"{targets[target]} and {path} would both become {target}; translate one of them with another -o"
             )
-        found[target] = path
-    return list(found)
+        targets[target] = path
+    return list(targets)

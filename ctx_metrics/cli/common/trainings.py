@@ -77,7 +77,7 @@ def finish(
     checks: Sequence[Any],
     card: str,
     draw: "Callable[[], Figure] | None",
-    said: Sequence[str],
+    lines: Sequence[str],
     uses: Sequence[str],
 ) -> None:
     """Put checks, card and learning curve beside a model that is trained, throw away what was kept for that, and print what
@@ -94,7 +94,7 @@ def finish(
 
         plots.save(draw(), str(folder / CURVE))
     files = ["model.safetensors", "config.json", CARD, CHECKS, *[CURVE] * (draw is not None)]
-    print("\n".join([*said, f"Model: {out} ({', '.join(files)})", *(f"Use: {line}" for line in uses)]))
+    print("\n".join([*lines, f"Model: {out} ({', '.join(files)})", *(f"Use: {line}" for line in uses)]))
 
 
 def _is_begun(out: Path) -> bool:
@@ -116,8 +116,8 @@ def check_out(out: Path, overwrite: bool) -> None:
     if is_model and not overwrite:
         raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")
     ours = {STATE, EMBEDDINGS, CARD, CHECKS, CURVE, "config.json", "model.safetensors"}
-    there_now = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.exists() else set()
-    others = sorted(there_now - ours)
+    names = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.exists() else set()
+    others = sorted(names - ours)
     if others or ((out / CARD).exists() and not is_model):
         raise InputError(
             f"{out} holds other things ({', '.join(others or [CARD])[:60]}); name a new or empty folder with --out"
@@ -142,13 +142,13 @@ def known_languages(datasets: Sequence[str], pairs: Sequence[str] | None) -> Lan
     from ...judgements.readers.rows import language_pair
 
     one = language_pair(pairs[0]) if pairs is not None and len(pairs) == 1 else (None, None)
-    found = {}
+    languages = {}
     for name in dict.fromkeys(datasets):
         of_name = language_pair(
             name.rpartition(" (")[0] or name
         )  # of two data sets of one name, the second has its path
-        found[name] = of_name if of_name[0] else one
-    return found
+        languages[name] = of_name if of_name[0] else one
+    return languages
 
 
 def target_languages(encoder: str | None, known: Languages) -> list[str] | None:

@@ -63,14 +63,14 @@ def run(args: Namespace) -> int:
         guard_english("paraphrase score", "--model", False, None, texts, OTHER.format("--model"))
     if args.max_length and classifier.limit < args.max_length:
         notice(f"--max-length {args.max_length}: the model reads {classifier.limit} tokens at most, which are kept")
-    found = classifier.probabilities(pairs)
-    output.write("".join(f"{value:.{args.width}f}\n" for value in found), args.output)
+    chances = classifier.probabilities(pairs)
+    output.write("".join(f"{value:.{args.width}f}\n" for value in chances), args.output)
     if labelled is not None:
         from ...training.paraphrase.task import figures
 
-        values = figures(found, labelled.labels).items()
-        said = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
-        notice(f"{args.pairs[0]}: {len(pairs):,} pairs; {said}")
+        values = figures(chances, labelled.labels).items()
+        figures_text = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
+        notice(f"{args.pairs[0]}: {len(pairs):,} pairs; {figures_text}")
     if not args.quiet:
         parts = {**classifier.signature(), "maxlen": classifier.limit, "dtype": args.ctx_dtype}
         notice("paraphrase|" + "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))

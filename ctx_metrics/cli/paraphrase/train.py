@@ -108,8 +108,8 @@ def check_out(out: Path, overwrite: bool) -> None:
     from ...training.state import STATE
 
     check_writable(str(out), folder=True)
-    there = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
-    if there and not there & {STATE, "config.json"}:
+    names = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
+    if names and not names & {STATE, "config.json"}:
         raise InputError(f"{out} holds other things; name a new or empty folder with --out")
-    if "config.json" in there and not overwrite:
+    if "config.json" in names and not overwrite:
         raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")

@@ -57,7 +57,7 @@ def train(args: Namespace) -> None:
         f"{counted(pairs, 'pair', 'pairs')} of {counted(segments, 'segment', 'segments')}"
         for pairs, segments in map(count_pairs, sides)
     )
-    said = [
+    lines = [
         table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),
         "Tau counts a pair that is not told apart as wrong.",
         f"Learned from {learned}; chosen on {chosen}",
@@ -66,7 +66,7 @@ def train(args: Namespace) -> None:
     name = trainings.name_of(args.out)
     draw = (lambda: pairwise_curve(trained.checks, trained.best, name)) if plot else None
     text = pairwise_card(name, architecture, recipe, trained, data.sources, data.drawn, args.argv)
-    trainings.finish(args.out, trained.checks, text, draw, said, use("pairwise", args.out))
+    trainings.finish(args.out, trained.checks, text, draw, lines, use("pairwise", args.out))
     say_poor(best.tau, trained.feature_taus)
     say_unfinished(trained.checks, recipe.epochs)
 

@@ -77,7 +77,7 @@ def train(args: Namespace) -> None:
     trained = learn(architecture, recipe, training, development, out, cache, args.cache_mb, init, engine, target, notes)
     best, told = trained.checks[trained.best], trained.config["development"]
     rows = [[name, f"{score:.4f}"] for name, score in told["sets"].items()]
-    said = [
+    lines = [
         table(
             ["Development set", METRICS[told["metric"]]], [*rows, *[["mean", f"{best.score:.4f}"]] * (len(rows) > 1)]
         ),
@@ -87,7 +87,7 @@ def train(args: Namespace) -> None:
     name = trainings.name_of(args.out)
     draw = (lambda: learning_curve(trained.checks, trained.best, told["metric"], name)) if plot else None
     text = card(name, args.kind, trained, sources, args.argv)
-    trainings.finish(args.out, trained.checks, text, draw, said, use(args.kind, args.out, inputs))
+    trainings.finish(args.out, trained.checks, text, draw, lines, use(args.kind, args.out, inputs))
     if best.score <= 0:
         notice("the best check agrees with people no better than chance: this model has learned nothing of use")
 
