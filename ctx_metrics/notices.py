@@ -38,18 +38,8 @@ def progress(message: str, quiet: bool = False) -> None:
 
 def quiet_libraries() -> None:
     """Keep other libraries from writing into the user's run: sacrebleu sets the root logger to INFO."""
-    for name in (
-        "transformers",
-        "sentence_transformers",
-        "huggingface_hub",
-        "httpx",
-        "httpx2",
-        "httpcore",
-        "httpcore2",
-        "urllib3",
-        "filelock",
-        "torch",
-    ):
+    names = "transformers sentence_transformers huggingface_hub httpx httpx2 httpcore httpcore2 urllib3 filelock torch"
+    for name in names.split():
         other = logging.getLogger(name)
         if other.level == logging.NOTSET:
             other.setLevel(logging.ERROR)

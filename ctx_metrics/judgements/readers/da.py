@@ -9,9 +9,8 @@ import numpy as np
 
 from ...corpus import read_lines
 from ...errors import InputError
-from ...notices import counted
 from ..judged import JudgedSet
-from .rows import find, number, unpacked
+from .rows import asked_pairs, find, number, read_aligned, unpacked
 from .table import ONE_SYSTEM
 
 HUMAN = re.compile(r"DAseg\.(.+)\.human\.([^.]+)")
@@ -19,12 +18,9 @@ HUMAN = re.compile(r"DAseg\.(.+)\.human\.([^.]+)")
 
 def da_files(folder: str) -> dict[tuple[str, str], str]:
     """The files of human scores in a folder, or in the folders in it, by test set and language pair."""
-    found = {}
-    for path in sorted([*Path(folder).glob("DAseg.*.human.*"), *Path(folder).glob("*/DAseg.*.human.*")]):
-        if match := HUMAN.fullmatch(unpacked(path.name)):
-            test, pair = match.groups()
-            found[test, pair] = str(path)
-    return found
+    paths = sorted([*Path(folder).glob("DAseg.*.human.*"), *Path(folder).glob("*/DAseg.*.human.*")])
+    matches = [(HUMAN.fullmatch(unpacked(path.name)), path) for path in paths]
+    return {(match[1], match[2]): str(path) for match, path in matches if match}
 
 
 def read_da(folder: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
@@ -38,11 +34,8 @@ def read_da(folder: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
     files = da_files(folder)
     if not files:
         raise InputError(f"{folder}: holds no files DAseg.TEST.human.PAIR")
-    chosen = {key: path for key, path in files.items() if pairs is None or key[1] in pairs}
-    if not chosen:
-        there = ", ".join(sorted({pair for _, pair in files}))
-        raise InputError(f"{folder}: none of the pairs {', '.join(pairs or ())}; there are {there}")
-    return [_read_pair(path, test, pair) for (test, pair), path in chosen.items()]
+    chosen = asked_pairs(folder, pairs, sorted({pair for _, pair in files}))
+    return [_read_pair(path, test, pair) for (test, pair), path in files.items() if pair in chosen]
 
 
 def _read_pair(human: str, test: str, pair: str) -> JudgedSet:
@@ -52,13 +45,9 @@ def _read_pair(human: str, test: str, pair: str) -> JudgedSet:
         return find(os.path.join(os.path.dirname(human), f"DAseg.{test}.{kind}.{pair}"))
 
     def texts(kind: str) -> list[str]:
-        path = file(kind)
-        if path is None:
+        if (path := file(kind)) is None:
             raise InputError(f"{human}: no file DAseg.{test}.{kind}.{pair} beside it")
-        lines = read_lines(path)
-        if len(lines) != len(scores):
-            raise InputError(f"{path}: {counted(len(lines), 'line', 'lines')} for the {len(scores)} of {human}")
-        return lines
+        return read_aligned(path, len(scores), human)
 
     source_lang, _, target_lang = pair.partition("-")
     return JudgedSet(

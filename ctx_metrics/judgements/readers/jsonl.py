@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from ...errors import InputError
-from .rows import REFERENCES, Row, read_table_text, unpacked
+from .rows import REFERENCES, Row, table_lines, unpacked
 
 
 def is_jsonl(path: str) -> bool:
@@ -22,8 +22,8 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
     Raises InputError naming file and line of what is no JSON object, or of a wanted value that is neither text nor number.
     """
     keys: dict[str, None] = {}
-    found = []
-    for number, line in enumerate(read_table_text(path).split("\n"), 1):
+    rows = []
+    for number, line in enumerate(table_lines(path), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
@@ -42,8 +42,8 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
                 raise InputError(f"{where}: {key} is a list of {len(texts)}, and {taken[0]} is there too")
             value.update(zip(names, texts or [None], strict=True))
         keys.update(dict.fromkeys(value))
-        found.append(Row(where, {key: _cell(key, value[key], where) for key in value if wanted(key)}))
-    return list(keys), found
+        rows.append(Row(where, {key: _cell(key, value[key], where) for key in value if wanted(key)}))
+    return list(keys), rows
 
 
 def _cell(key: str, value: object, where: str) -> str:

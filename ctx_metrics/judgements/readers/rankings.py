@@ -3,15 +3,15 @@
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from ...corpus import read_lines
 from ...errors import InputError
-from ...notices import counted
 from ..judged import JudgedSet
-from .rows import find, language_pair, read_csv, stem
+from .rows import find, language_pair, read_aligned, read_csv, stem
 
 RANKED = range(1, 6)
 COLUMNS = ("srclang", "trglang", "segmentId", *(f"system{k}Id" for k in RANKED), *(f"system{k}rank" for k in RANKED))
@@ -36,6 +36,7 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
         why = "has no rankings" if not pairs else f"ranks several language pairs ({', '.join(pairs)}); keep one"
         raise InputError(f"{', '.join(csvs)}: {why}")
     length = len(read_lines(references[0]))
+    lines = partial(read_aligned, length=length, other=references[0])
     preferences = []
     systems: dict[str, int] = {}
     for where, row in rows:
@@ -53,17 +54,15 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
             preferences.append((segment, *numbers))
     if not preferences:
         raise InputError(f"{', '.join(csvs)}: no ranking tells two systems apart")
-    found = np.array(preferences, dtype=np.int64)
     named = np.zeros((len(systems), length), dtype=bool)
-    named[found[:, 1], found[:, 0]] = True
-    named[found[:, 2], found[:, 0]] = True
+    for segment, *both in preferences:
+        named[both, segment] = True
     hypotheses = []
     for system, wanted in zip(systems, named, strict=True):
         path = find(os.path.join(outputs, system))
         if path is None:
             raise InputError(f"{outputs}: no output {system}, which the rankings name")
-        texts = zip(_lines(path, length, references), wanted, strict=True)
-        hypotheses.append([text if want else None for text, want in texts])
+        hypotheses.append([text if want else None for text, want in zip(lines(path), wanted, strict=True)])
     # newstest2013.fr-en.online-A is the output of online-A for newstest2013.fr-en
     prefixes = {match.group() for match in (re.match(r".+?\.[a-z]+-[a-z]+\.", system) for system in systems) if match}
     prefix = prefixes.pop() if len(prefixes) == 1 else ""
@@ -74,11 +73,11 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
         [system.removeprefix(prefix) for system in systems],
         length,
         hypotheses=hypotheses,
-        references=[_lines(path, length, references) for path in references],
-        sources=None if source is None else _lines(source, length, references),
+        references=[*map(lines, references)],
+        sources=None if source is None else lines(source),
         source_lang=source_lang,
         target_lang=target_lang,
-        preferences=found,
+        preferences=np.array(preferences, dtype=np.int64),
         reference=",".join(map(stem, references)),
     )
 
@@ -88,10 +87,3 @@ def _whole(text: str, where: str) -> int:
         return int(text)
     except ValueError:
         raise InputError(f"{where}: {text!r} is no whole number") from None
-
-
-def _lines(path: str, length: int, references: Sequence[str]) -> list[str]:
-    lines = read_lines(path)
-    if len(lines) != length:
-        raise InputError(f"{path}: {counted(len(lines), 'line', 'lines')} for the {length} of {references[0]}")
-    return lines

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from ...corpus import read_lines
 from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet
-from .rows import find, number, unpacked
+from .rows import find, number, read_aligned, unpacked
 
 SCORES = "DA-syslevel.csv"
 OUTPUTS = "system-outputs"
@@ -27,12 +28,11 @@ def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[Judged
 
     Raises InputError for a line that is not as above, for no pair at all, and for files of different lengths.
     """
-    path = os.path.join(root, SCORES)
-    path = find(path) or path
+    path = find(os.path.join(root, SCORES)) or os.path.join(root, SCORES)
     lines = [line.split() for line in read_lines(path)]
     if lines[:1] != [COLUMNS]:
-        there = " ".join(lines[0]) if lines else "missing"
-        raise InputError(f"{path}, line 1: the columns are {there}, not {' '.join(COLUMNS)}")
+        header = " ".join(lines[0]) if lines else "missing"
+        raise InputError(f"{path}, line 1: the columns are {header}, not {' '.join(COLUMNS)}")
     scores: dict[str, dict[str, float]] = {}
     for k, line in enumerate(lines[1:], 2):
         if len(line) != len(COLUMNS):
@@ -43,8 +43,9 @@ def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[Judged
     sets = [judged for pair in chosen if (judged := _read_pair(root, pair, scores[pair]))]
     if not sets:
         asked = "its pairs" if pairs is None else f"the pairs {', '.join(pairs)}"
-        there = ", ".join(scores) or "nothing"
-        raise InputError(f"{path}: none of {asked} is there with a reference file; it scores {there}")
+        raise InputError(
+            f"{path}: none of {asked} is there with a reference file; it scores {', '.join(scores) or 'nothing'}"
+        )
     return sets
 
 
@@ -56,15 +57,8 @@ def _read_pair(root: str, pair: str, scores: dict[str, float]) -> JudgedSet | No
         return None
     test = Path(reference).name.partition("-")[0]
     source = _file(root, "source", f"{test}-{source_lang}{target_lang}-src.{source_lang}")
-    texts = [read_lines(reference)]
-    length = len(texts[0])
-
-    def lines(path: str) -> list[str]:
-        found = read_lines(path)
-        if len(found) != length:
-            raise InputError(f"{path}: {counted(len(found), 'line', 'lines')} for the {length} of {reference}")
-        return found
-
+    texts = read_lines(reference)
+    lines = partial(read_aligned, length=len(texts), other=reference)
     outputs = {
         unpacked(path.name).removeprefix(f"{test}.").removesuffix(f".{pair}"): str(path)
         for path in sorted(Path(root, OUTPUTS, pair).glob(f"{test}.*"))
@@ -74,9 +68,9 @@ def _read_pair(root: str, pair: str, scores: dict[str, float]) -> JudgedSet | No
     return JudgedSet(
         f"{test}.{pair}",
         list(outputs),
-        length,
-        hypotheses=[lines(path) for path in outputs.values()],
-        references=texts,
+        len(texts),
+        hypotheses=[*map(lines, outputs.values())],
+        references=[texts],
         sources=None if source is None else lines(source),
         source_lang=source_lang,
         target_lang=target_lang,
@@ -87,7 +81,7 @@ def _read_pair(root: str, pair: str, scores: dict[str, float]) -> JudgedSet | No
 def _file(root: str, folder: str, pattern: str) -> str | None:
     """The first file of a folder whose name, without .gz or .xz, is of a pattern; where there are several, that is said."""
     wanted = re.compile(re.escape(pattern).replace(r"\*", "[^-]+"))
-    found = [path for path in sorted(Path(root, folder).glob("*")) if wanted.fullmatch(unpacked(path.name))]
-    if len(names := sorted({unpacked(path.name) for path in found})) > 1:
+    files = [path for path in sorted(Path(root, folder).glob("*")) if wanted.fullmatch(unpacked(path.name))]
+    if len(names := sorted({unpacked(path.name) for path in files})) > 1:
         notice(f"{os.path.join(root, folder)}: {names[0]} is read, of {', '.join(names)}")
-    return str(found[0]) if found else None
+    return str(files[0]) if files else None

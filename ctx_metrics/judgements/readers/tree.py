@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from ...corpus import document_ranges, read_lines
 from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet
-from .rows import find, unpacked
+from .rows import find, read_aligned, unpacked
 from .scores import SEGMENTS, SYSTEMS, read_score_lines
 
 HUMAN = "human-scores"
@@ -59,20 +60,15 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
     base = _base(root, pair)
     files = {level: find(os.path.join(base, HUMAN, f"{pair}.{human}{level}")) for level in (SEGMENTS, SYSTEMS)}
     if not any(files.values()):
-        there = ", ".join(human_names(root, pair)) or "none"
-        raise InputError(f"{base}: no human scores named {human} for {pair}; there are {there}")
+        known = ", ".join(human_names(root, pair)) or "none"
+        raise InputError(f"{base}: no human scores named {human} for {pair}; there are {known}")
     source = _text_file(os.path.join(base, "sources"), pair)
     sources = read_lines(source)
     length = len(sources)
     whole = os.path.abspath(root)
     name = f"{os.path.basename(os.path.dirname(whole) if os.path.basename(whole) == pair else whole)}.{pair}"
 
-    def lines(path: str) -> list[str]:
-        found = read_lines(path)
-        if len(found) != length:
-            raise InputError(f"{path}: {counted(len(found), 'line', 'lines')} for the {length} of {source}")
-        return found
-
+    lines = partial(read_aligned, length=length, other=source)
     outputs = os.path.join(base, "system-outputs")
     if os.path.isdir(os.path.join(outputs, pair)):
         outputs = os.path.join(outputs, pair)
@@ -81,7 +77,7 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         raise InputError(f"{outputs}: no outputs SYSTEM.txt there{_only_jsonl(outputs)}")
     chosen = _references(base, pair, name, reference)
     scores = {level: None if path is None else read_score_lines(path) for level, path in files.items()}
-    scored = {system for found in scores.values() for system in found or ()}
+    scored = {system for of_level in scores.values() for system in of_level or ()}
     if without_output := sorted(scored - set(systems)):
         notice(f"{name}: left out systems with {human} scores and no output ({', '.join(without_output)})")
     return JudgedSet(

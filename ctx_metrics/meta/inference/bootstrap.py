@@ -6,6 +6,7 @@ comparing systems, Koehn 2004).
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -97,8 +98,8 @@ def bootstrap_values(
     >>> bool(abs(np.mean(medians == 2) - 13 / 27) < 0.05)
     True
     """
-    drawn = zip(*(_one_by_one(size, resamples, [seed, k]) for k, size in enumerate(sizes)), strict=True)
-    return np.fromiter((value(list(arrays)) for arrays in drawn), dtype=np.float64)
+    draws = [chain.from_iterable(_draws(size, resamples, [seed, k], size)) for k, size in enumerate(sizes)]
+    return np.fromiter((value(list(arrays)) for arrays in zip(*draws, strict=True)), dtype=np.float64)
 
 
 def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]:
@@ -112,10 +113,10 @@ def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]
     >>> round(low, 9), round(high, 9)
     (5.0, 95.0)
     """
-    there = replicates[~np.isnan(replicates)]
-    if not there.size:
+    known = replicates[~np.isnan(replicates)]
+    if not known.size:
         return float("nan"), float("nan")
-    low, high = np.quantile(there, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
@@ -135,26 +136,15 @@ def p_not_better(replicates_better: np.ndarray, replicates_other: np.ndarray) ->
     >>> p_not_better(np.array([0.9, 0.5, 0.7, 0.8]), np.array([0.6, 0.6, 0.7, 0.6]))
     0.6
     """
-    there = ~(np.isnan(replicates_better) | np.isnan(replicates_other))
-    if not there.any():
-        return float("nan")
-    # replicates that are equal but for rounding are a tie
-    not_greater = np.count_nonzero(replicates_better[there] <= replicates_other[there] + 1e-12)
-    return float((not_greater + 1) / (np.count_nonzero(there) + 1))
+    number = np.count_nonzero(~(np.isnan(replicates_better) | np.isnan(replicates_other)))
+    # replicates that are equal but for rounding are a tie; a NaN is not <= anything
+    not_greater = np.count_nonzero(replicates_better <= replicates_other + 1e-12)
+    return (not_greater + 1) / (number + 1) if number else float("nan")
 
 
 def _draws(units: int, resamples: int, seed: int | list[int], size: int) -> Iterator[np.ndarray]:
-    """Resamples as rows of unit numbers, in blocks of rows that bound the memory at `size` numbers a row."""
-    if not units:
-        return
+    """Resamples as rows of unit numbers, int64 (..., units), in blocks that bound the memory at `size` numbers a row."""
     rng = np.random.default_rng(seed)
-    rows = max(1, BLOCK // size)
+    rows = max(1, BLOCK // max(1, size))
     for start in range(0, resamples, rows):
-        yield rng.integers(units, size=(min(rows, resamples - start), units))
-
-
-def _one_by_one(units: int, resamples: int, seed: list[int]) -> Iterator[np.ndarray]:
-    if not units:
-        yield from (np.empty(0, dtype=np.int64) for _ in range(resamples))
-    for drawn in _draws(units, resamples, seed, units):
-        yield from drawn
+        yield rng.integers(max(1, units), size=(min(rows, resamples - start), units))

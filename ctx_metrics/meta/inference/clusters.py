@@ -25,14 +25,15 @@ def ranks(values: Sequence[float] | np.ndarray, significantly_better: Callable[[
     >>> ranks([0.8, float("nan"), 0.9], lambda i, j: (i, j) == (2, 0))
     [2, 0, 1]
     """
-    found = [0] * len(values)
+    ranks = [0] * len(values)
     cluster: list[int] = []
     rank = 1
-    for metric in map(int, np.argsort(-np.asarray(values, dtype=np.float64), kind="stable")):
-        if np.isnan(values[metric]):
-            continue
+    ranked = [
+        i for i in np.argsort(-np.asarray(values, dtype=np.float64), kind="stable").tolist() if values[i] == values[i]
+    ]
+    for metric in ranked:
         if any(significantly_better(better, metric) for better in cluster):
             rank, cluster = rank + 1, []
         cluster.append(metric)
-        found[metric] = rank
-    return found
+        ranks[metric] = rank
+    return ranks

@@ -165,8 +165,9 @@ def pairwise_permutation(
 
 
 def _standardised(scores: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    there = scores[~missing]
-    spread = there.std() if there.size else 0.0
+    """Scores less their mean over their standard deviation, 0 for a constant, NaN where missing; all of one shape."""
+    known = scores[~missing]
+    spread = known.std() if known.size else 0.0
     standardised = np.full(scores.shape, np.nan)
-    standardised[~missing] = (there - there.mean()) / spread if spread else 0.0
+    standardised[~missing] = (known - known.mean()) / spread if spread else 0.0
     return standardised

@@ -75,9 +75,9 @@ def moments(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
 
     human, metric    float64 (S, N), NaN where an output is not judged or not scored
     """
-    there = ~(np.isnan(human) | np.isnan(metric))
-    h, m = (_centred(scores, there) for scores in (human, metric))
-    return np.stack([there, h, m, h * h, m * m, h * m]).sum(axis=1).T
+    known = ~(np.isnan(human) | np.isnan(metric))
+    h, m = (_centred(scores, known) for scores in (human, metric))
+    return np.stack([known, h, m, h * h, m * m, h * m]).sum(axis=1).T
 
 
 def of_moments(sums: np.ndarray) -> np.ndarray:
@@ -93,15 +93,15 @@ def of_moments(sums: np.ndarray) -> np.ndarray:
     both = zip(variances, (humans, metrics), strict=True)
     varies = [each > 1e-10 * number * squares for each, squares in both]  # beyond rounding
     defined = (number > 1) & np.all(varies, axis=0)
-    found = np.divide(number * products - human * metric, product, out=np.full(product.shape, np.nan), where=defined)
-    return np.clip(found, -1, 1)
+    r = np.divide(number * products - human * metric, product, out=np.full(product.shape, np.nan), where=defined)
+    return np.clip(r, -1, 1)
 
 
-def _centred(scores: np.ndarray, there: np.ndarray) -> np.ndarray:
-    known = scores[there]
-    centred = np.zeros(scores.shape)
-    if known.size and known.min() < known.max():
-        centred[there] = (known - known.mean()) / known.std()
+def _centred(scores: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Scores (S, N) that are known (S, N), shifted and scaled; 0 where they are not, or are all the same."""
+    values, centred = scores[known], np.zeros(scores.shape)
+    if values.size and values.min() < values.max():
+        centred[known] = (values - values.mean()) / values.std()
     return centred
 
 
@@ -116,12 +116,11 @@ def mad_outliers(scores: np.ndarray) -> np.ndarray:
     >>> mad_outliers(np.array([1.0, 2, 3, 4, -4])).tolist()
     [False, False, False, False, True]
     """
-    known = scores[~np.isnan(scores)]
-    if not len(known):
+    if np.isnan(scores).all():
         return np.zeros(len(scores), dtype=bool)
-    deviation = np.abs(scores - np.median(known))
-    mad = np.median(deviation[~np.isnan(deviation)])
-    return deviation > OUTLIER * 1.4826 * mad if mad > 0 else np.zeros(len(scores), dtype=bool)
+    deviation = np.abs(scores - np.nanmedian(scores))
+    mad = np.nanmedian(deviation)
+    return (deviation > OUTLIER * 1.4826 * mad) & (mad > 0)
 
 
 def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.ndarray, np.ndarray]:

@@ -2,17 +2,21 @@
 
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...errors import CtxMetricsError, InputError
 from ...notices import counted, notice
 from ...writing import replacing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
     from matplotlib.typing import RcKeyType
 
 COLUMN, PAGE = 3.15, 6.5  # inches: widths of a paper's column and of its text
@@ -54,7 +58,10 @@ def check() -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Everything drawn inside looks as STYLE says, whatever the user's matplotlibrc; checks for matplotlib first."""
+    """Everything drawn inside, or in a function decorated with it, looks as STYLE says, whatever the user's matplotlibrc.
+
+    Raises CtxMetricsError first if matplotlib is missing.
+    """
     check()
     import matplotlib
 
@@ -91,6 +98,41 @@ def label(name: str, longest: int = 0) -> str:
 def title(text: str, width: float) -> str:
     """A title in as many lines as it takes in `width` inches."""
     return "\n".join(map(label, textwrap.wrap(text, int(width / LETTER))))
+
+
+def draw_rows(
+    axes: "Axes", values: Sequence[float] | np.ndarray, intervals: np.ndarray | None, ranks: Sequence[int], **dots: Any
+) -> None:
+    """A row for each of V values, (V,): a dot on the bar of its interval, (V, 2), and a band, shaded in turn, a rank.
+
+    dots    more of what matplotlib plots a dot by; a list has an entry for each
+    """
+    clusters = [rank for rank in dict.fromkeys(ranks) if rank]
+    for row, rank in enumerate(ranks):
+        if rank and clusters.index(rank) % 2 == 0:
+            axes.axhspan(row - 0.5, row + 0.5, facecolor="0.92", linewidth=0, zorder=0)
+        if intervals is not None and not np.isnan(intervals[row]).any():
+            axes.plot(intervals[row], [row, row], color=SKY, linewidth=2.5, solid_capstyle="butt", zorder=2)
+        own = {name: look[row] if isinstance(look, list) else look for name, look in dots.items()}
+        axes.plot(values[row], row, "o", color=BLUE, markersize=3.6, zorder=3, **own)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color="0.85", linewidth=0.5, zorder=1)
+
+
+def draw_cells(axes: "Axes", cells: np.ndarray, colours: Any, low: float, high: float) -> "AxesImage":
+    """Cells (R, C) as a coloured grid without a frame, those that are NaN left out."""
+    image = axes.imshow(np.ma.masked_invalid(cells), cmap=colours, vmin=low, vmax=high, aspect="auto", zorder=1)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return image
+
+
+def write_cell(axes: "Axes", row: int, column: int, text: str, light: bool, bold: bool, **place: Any) -> None:
+    """A text in a cell, light where the cell is dark."""
+    colour, weight = "white" if light else "black", "bold" if bold else "normal"
+    axes.text(column, row, text, ha="center", fontsize=5.8, color=colour, weight=weight, **place)
 
 
 def save(figure: "Figure", path: str) -> None:
