@@ -151,12 +151,10 @@ class JudgedSet:
     def without(self, systems: Sequence[str]) -> "JudgedSet":
         """The same set without some systems, and without the preferences that name them."""
         left = [i for i, name in enumerate(self.systems) if name not in set(systems)]
-        number = np.full(len(self.systems), -1)
-        number[left] = np.arange(len(left))
         preferences = self.preferences
         if preferences is not None:
-            preferences = np.column_stack([preferences[:, 0], number[preferences[:, 1]], number[preferences[:, 2]]])
-            preferences = preferences[(preferences[:, 1:] >= 0).all(axis=1)]
+            preferences = preferences[np.isin(preferences[:, 1:], left).all(axis=1)]
+            preferences[:, 1:] = np.searchsorted(left, preferences[:, 1:])
         return replace(
             self,
             systems=[self.systems[i] for i in left],
@@ -194,6 +192,6 @@ class MetricScores:
 
 def row_means(scores: np.ndarray) -> np.ndarray:
     """Each row's mean over what is not NaN; NaN for a row that has nothing else. float64 (S,) of (S, N)."""
-    there = ~np.isnan(scores)
-    count = there.sum(axis=1)
-    return np.where(count > 0, np.where(there, scores, 0).sum(axis=1) / np.maximum(count, 1), np.nan)
+    known = ~np.isnan(scores)
+    count = known.sum(axis=1)
+    return np.where(count > 0, np.where(known, scores, 0).sum(axis=1) / np.maximum(count, 1), np.nan)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -88,9 +88,8 @@ def evaluate(
     for agreement in agreements:
         agreement.seen = {
             (metric, name)
-            for metric in agreement.metrics
-            for name in agreement.sets
-            if any(metric == one and fnmatchcase(name, pattern) for one, pattern in seen)
+            for (metric, pattern), name in product(seen, agreement.sets)
+            if metric in agreement.metrics and fnmatchcase(name, pattern)
         }
     described = {judged.name: _described(judged) for judged in sets}
     return Report(agreements, described, _signatures(scores, agreements), vars(significance).copy())
@@ -162,21 +161,16 @@ class _Comparisons:
 
     def _suitable(self, asked: str) -> str:
         """The test that is asked for, where it suits the protocol, else the protocol's own, which is said."""
-        protocol, of_pairs = self.protocol, isinstance(self.protocol, TieAccuracy)
+        protocol, ties, sets = self.protocol, isinstance(self.protocol, TieAccuracy), len(self.sets)
+        pearson = protocol.name.endswith("-pearson") and sets == 1
         unsuitable = {
-            "williams": "is for Pearson's r on one set"
-            if not protocol.name.endswith("-pearson") or len(self.sets) > 1
-            else "",
-            "pairs": ""
-            if of_pairs and protocol.average == "item"
-            else "is for acc-eq and tau-23 averaged over segments",
-            "perm-both": "would tie scores at random, and ties are calibrated" if of_pairs else "",
-        }.get(asked, "")
+            "williams": not pearson and "is for Pearson's r on one set",
+            "pairs": not (ties and protocol.average == "item") and "is for acc-eq and tau-23 averaged over segments",
+            "perm-both": ties and "would tie scores at random, and ties are calibrated",
+        }.get(asked)
         if unsuitable:
             own = TESTS.get(protocol.test, "no test")
-            notice(
-                f"--test {asked} {unsuitable}; {protocol.name} on {counted(len(self.sets), 'set', 'sets')} has: {own}"
-            )
+            notice(f"--test {asked} {unsuitable}; {protocol.name} on {counted(sets, 'set', 'sets')} has: {own}")
         return protocol.test if unsuitable or asked == "auto" else asked
 
     def complete(self, agreement: Agreement) -> None:

@@ -7,11 +7,10 @@ from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
 from .da import da_files, read_da
-from .jsonl import is_jsonl
 from .mqm import read_mqm
 from .preferences import read_preferences
 from .rankings import read_rankings
-from .rows import find, header_of
+from .rows import asked_pairs, find, header_of, is_jsonl
 from .system_da import SCORES, read_system_da
 from .table import COLUMNS as TABLE_COLUMNS
 from .table import read_table
@@ -48,21 +47,19 @@ def read_judged(
     path = os.fspath(path)
     if not os.path.exists(path):
         raise InputError(f"cannot read {path}: No such file or directory")
-    sets = _read_folder(path, pairs, human, reference) if os.path.isdir(path) else None
-    if sets is None:
-        sets = [_read_file(path, reference, score, outputs)]
-    chosen = [each for each in sets if pairs is None or f"{each.source_lang}-{each.target_lang}" in pairs]
-    if not chosen:
-        there = ", ".join(f"{each.source_lang}-{each.target_lang}" if each.source_lang else each.name for each in sets)
-        raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {there}")
-    return chosen
+    if os.path.isdir(path):
+        return _read_folder(path, pairs, human, reference)
+    judged = _read_file(path, reference, score, outputs)
+    pair = f"{judged.source_lang}-{judged.target_lang}"
+    if pairs is not None and pair not in pairs:
+        there = pair if judged.source_lang else judged.name
+        raise InputError(f"{path}: none of the pairs {', '.join(pairs)}; there are {there}")
+    return [judged]
 
 
 def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: str | None) -> list[JudgedSet]:
-    if there := tree_pairs(path):
-        chosen = [pair for pair in there if pairs is None or pair in pairs]
-        if not chosen:
-            raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")
+    if of_tree := tree_pairs(path):
+        chosen = asked_pairs(path, pairs, of_tree)
         scored = [pair for pair in chosen if human in human_names(path, pair)]
         if scored and len(scored) < len(chosen):
             left = ", ".join(pair for pair in chosen if pair not in scored)
@@ -81,8 +78,6 @@ def layout_of(path: str) -> str:
         return "table"
     header, parted = header_of(path)
     columns = set(header)
-    if not columns - {""}:
-        raise InputError(f"{path}: the file is empty, or its first line is")
     if {"target", "category", "severity"} <= columns:
         return "errors"
     if {"better", "worse"} <= columns:

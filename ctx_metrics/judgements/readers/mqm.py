@@ -2,12 +2,11 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 
 from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet, is_human
-from .grid import Segment, judged_set, say_missing
+from .grid import Segment, judged_set
 from .rows import language_pair, read_rows, stem
 
 COLUMNS = ("system", "doc", "doc_id", "rater", "source", "target", "category", "severity")
@@ -80,11 +79,8 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
         score = -sum(sums) / len(sums)
         segments[place].judge(system, texts[system, document, position], score, path)
     name = stem(path)
-    found = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
-    languages = (found[1], found[2]) if found else language_pair(name)
-    judged = judged_set(name, segments.values(), languages, reference)
-    say_missing(judged)
-    return judged
+    pair = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
+    return judged_set(name, segments.values(), (pair[1], pair[2]) if pair else language_pair(name), reference)
 
 
 def _cap(path: str, penalties: dict[_Place, dict[str, float]]) -> None:
@@ -99,12 +95,8 @@ def _cap(path: str, penalties: dict[_Place, dict[str, float]]) -> None:
 def _clean_text(raters: dict[str, list[dict[str, str]]], column: str) -> str:
     """The text itself, from each rater's rows."""
     without_error = [rows for rows in raters.values() if rows[0]["severity"].lower() == "no-error"]
-    candidates = [_most_frequent([_unmarked(row[column]) for row in rows]) for rows in without_error or raters.values()]
-    return min(candidates, key=len)
-
-
-def _most_frequent(texts: Sequence[str]) -> str:
-    return max(Counter(texts).items(), key=lambda item: (item[1], -len(item[0])))[0]
+    counts = [Counter(_unmarked(row[column]) for row in rows) for rows in without_error or raters.values()]
+    return min((max(texts, key=lambda text: (texts[text], -len(text))) for texts in counts), key=len)
 
 
 def _unmarked(text: str) -> str:

@@ -71,16 +71,15 @@ def read_preferences(path: str, reference: str | None = None) -> JudgedSet:
     if not preferences:
         raise InputError(f"{path}: no preferences below the header")
     name = stem(path)
-    source_lang, target_lang = language_pair(name)
     return JudgedSet(
         name,
         list(systems),
         len(segments),
-        hypotheses=[[each.outputs.get(system) for each in segments] for system in systems],
-        references=as_streams([each.references for each in segments]),
-        sources=whole([each.source for each in segments]),
-        source_lang=source_lang,
-        target_lang=target_lang,
+        [[each.outputs.get(system) for each in segments] for system in systems],
+        as_streams([each.references for each in segments]),
+        whole([each.source for each in segments]),
+        None,
+        *language_pair(name),
         preferences=np.array(preferences, dtype=np.int64),
         reference=called,
     )

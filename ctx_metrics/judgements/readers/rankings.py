@@ -67,16 +67,15 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
     prefixes = {match.group() for match in (re.match(r".+?\.[a-z]+-[a-z]+\.", system) for system in systems) if match}
     prefix = prefixes.pop() if len(prefixes) == 1 else ""
     name = prefix[:-1] or stem(csvs[0])
-    source_lang, target_lang = language_pair(name)
     return JudgedSet(
         name,
         [system.removeprefix(prefix) for system in systems],
         length,
-        hypotheses=hypotheses,
-        references=[*map(lines, references)],
-        sources=None if source is None else lines(source),
-        source_lang=source_lang,
-        target_lang=target_lang,
+        hypotheses,
+        [*map(lines, references)],
+        None if source is None else lines(source),
+        None,
+        *language_pair(name),
         preferences=np.array(preferences, dtype=np.int64),
         reference=",".join(map(stem, references)),
     )

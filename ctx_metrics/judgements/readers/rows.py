@@ -1,17 +1,19 @@
-"""The rows of a file with a header, its numbers, and what its name says."""
+"""The rows of a file with a header, of JSON objects or of scores, its numbers, and what its name says."""
 
 import csv
 import io
+import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...corpus import BOM, read_lines, read_text
 from ...errors import InputError
 from ...notices import counted, notice
 
+SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # endings of score files
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
 PACKED = (".gz", ".xz")
 REFERENCES = ("ref", "reference", "pe")
@@ -64,14 +66,78 @@ def _rows(
         if column not in header:
             raise InputError(f"{path}, line 1: no column {column}; the header names {', '.join(header) or 'nothing'}")
     rows = []
-    for number, cells in [*numbered]:
-        where = f"{path}, line {number}"
+    for k, cells in [*numbered]:
+        where = f"{path}, line {k}"
         if len(cells) != len(header) and not ragged:
             raise InputError(f"{where}: {len(cells)} columns, and the header names {len(header)}{mend}")
         rows.append(Row(where, dict(zip(header, cells, strict=not ragged))))
         if lacking := [column for column in needed if column not in rows[-1].cells]:
             raise InputError(f"{where}: column {lacking[0]} is missing")
     return header, rows
+
+
+def is_jsonl(path: str) -> bool:
+    """Whether a file's name ends in .jsonl, or in .jsonl.gz or .jsonl.xz."""
+    return unpacked(path).endswith(".jsonl")
+
+
+def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], list[Row]]:
+    """The keys of the objects of a file, one a line, in order of first appearance, and the rows, as read_rows gives them.
+
+    wanted    whether a key is read. Of these a row has those that its object has: a string as it is, a number as Python
+              writes it, null as "". Empty lines are no rows. A reference may be a list of references: "ref": ["a", "b"] is
+              read as "ref": "a", "ref2": "b"
+
+    Raises InputError naming file and line of what is no JSON object, or of a wanted value that is neither text nor number.
+    """
+    keys: dict[str, None] = {}
+    rows = []
+    for k, line in enumerate(table_lines(path), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {k}"
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where}: no JSON ({error}); write one object a line") from error
+        if not isinstance(value, dict):
+            raise InputError(
+                f"{where}: no JSON object; write one a line, such as {{'mt': ..., 'ref': ..., 'score': 1}}"
+            )
+        for key in [key for key in REFERENCES if isinstance(value.get(key), list)]:
+            texts = value.pop(key)
+            names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]
+            if taken := [name for name in names if name in value]:
+                raise InputError(f"{where}: {key} is a list of {len(texts)}, and {taken[0]} is there too")
+            value.update(zip(names, texts or [None], strict=True))
+        keys.update(dict.fromkeys(value))
+        rows.append(Row(where, {key: _cell(key, value[key], where) for key in value if wanted(key)}))
+    return list(keys), rows
+
+
+def _cell(key: str, value: object, where: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InputError(f"{where}: {key} is neither text nor number")
+    text = str(value)
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f"{where}: {key} holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
+    return text
+
+
+def read_score_lines(path: str) -> dict[str, list[float]]:
+    """Each system's scores in the order of a file of mt-metrics-eval, NaN for None, of lines `system<TAB>score`.
+
+    Raises InputError naming the line of no score.
+    """
+    scores: dict[str, list[float]] = {}
+    for k, line in enumerate(read_lines(path), 1):
+        cells = line.rsplit(maxsplit=1)
+        if len(cells) != 2:
+            raise InputError(f"{path}, line {k}: expected a system, a tab and a score, got {line!r}")
+        scores.setdefault(cells[0], []).append(number(cells[1], f"{path}, line {k}"))
+    return scores
 
 
 def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> tuple[list[str], str | None]:
@@ -137,14 +203,16 @@ def language_pair(name: str) -> tuple[str | None, str | None]:
 
 
 def header_of(path: str) -> tuple[list[str], str]:
-    """The columns that a file's first line names, and what parts them, a tab or a comma."""
+    """The columns that a file's first line names, and what parts them, a tab or a comma; raises InputError for none."""
     first = table_lines(path)[0].removesuffix("\r")
-    if "\t" in first:
-        return first.split("\t"), "\t"
+    parted = "\t" if "\t" in first else ","
     try:
-        return next(csv.reader(io.StringIO(first, newline="")), []), ","
+        header = first.split("\t") if parted == "\t" else next(csv.reader(io.StringIO(first, newline="")), [])
     except csv.Error as error:
         raise InputError(f"{path}, line 1: {error}; write a header that names the columns") from error
+    if not any(header):
+        raise InputError(f"{path}: the file is empty, or its first line is")
+    return header, parted
 
 
 def table_lines(path: str) -> list[str]:

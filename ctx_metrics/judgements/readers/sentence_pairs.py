@@ -81,11 +81,9 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
     """
     header, parted = header_of(path)
     columns = set(header)
-    if not columns - {""}:
-        raise InputError(f"{path}: the file is empty, or its first line is")
-    if {"sentence1", "sentence2"} <= columns and parted == ",":
-        raise InputError(f"{path}: commas part its columns; write it with tabs")
     if {"sentence1", "sentence2"} <= columns:
+        if parted == ",":
+            raise InputError(f"{path}: commas part its columns; write it with tabs")
         named = [name for name in ("label", "score") if name in columns]
         if len(named) != 1:
             raise InputError(f"{path}, line 1: the header must name one of label (0 or 1) and score (graded)")

@@ -18,11 +18,7 @@ SEED = 4
 
 
 class PairCounts(NamedTuple):
-    """How people (h) and a metric (m) see the pairs of a list of outputs: C, D, T_h, T_m (a tie for one), T_hm (for both).
-
-    >>> round(PairCounts(concordant=3, discordant=1, human_ties=1, metric_ties=0, both_ties=1).accuracy, 3)
-    0.667
-    """
+    """How people (h) and a metric (m) see the pairs of outputs: C, D, T_h, T_m (a tie for one), T_hm (for both)."""
 
     concordant: int
     discordant: int
@@ -36,9 +32,9 @@ class PairCounts(NamedTuple):
         return sum(self)
 
     @property
-    def accuracy(self) -> float:
-        """acc_eq = (C + T_hm) / (C + D + T_h + T_m + T_hm), from 0 to 1; NaN where there is no pair."""
-        return (self.concordant + self.both_ties) / self.pairs if self.pairs else float("nan")
+    def right(self) -> int:
+        """C + T_hm; acc_eq is their share of all pairs."""
+        return self.concordant + self.both_ties
 
 
 class Calibration(NamedTuple):
@@ -84,7 +80,7 @@ def pair_counts(human: np.ndarray, metric: np.ndarray, epsilon: float = 0.0) -> 
 
 
 def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> Calibration:
-    """The epsilon that maximises a metric's accuracy, the mean over groups of pair_counts(...).accuracy.
+    """The epsilon that maximises a metric's accuracy, the mean over groups of right / pairs of pair_counts.
 
     Epsilon 0 and every observed difference of two scores are tried; the smallest of the best is taken. Where a pair
     begins to tie for the metric, it gains a credit if people tie it, and loses one if it was concordant; so the accuracy
@@ -218,8 +214,8 @@ def _credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarra
 def _right(human: np.ndarray, metric: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Each group's credits and pairs, int64 (G,), for few large groups. Scores are (G, K)."""
     counts = [pair_counts(*rows, epsilon) for rows in zip(human, metric, strict=True)]
-    right, pairs = [each.concordant + each.both_ties for each in counts], [each.pairs for each in counts]
-    return np.array(right, dtype=np.int64), np.array(pairs, dtype=np.int64)
+    right, pairs = np.array([(each.right, each.pairs) for each in counts], dtype=np.int64).reshape(-1, 2).T
+    return right, pairs
 
 
 def _mean(right: np.ndarray, pairs: np.ndarray) -> float:

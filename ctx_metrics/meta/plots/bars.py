@@ -6,7 +6,7 @@ import numpy as np
 
 from ..output.serialize import NOTHING, capital, fixed, seen_somewhere
 from ..report import Agreement
-from .figure import BLUE, COLUMN, GREY, LETTER, SKY, draw_rows, label, new_figure, style, title
+from .figure import BLUE, COLUMN, GREY, LETTER, SKY, draw_rows, label, legend_below, new_figure, style, title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ def agreement_bars(agreement: Agreement) -> "Figure":
     if any(seen):
         handles.append(Patch(facecolor="white", edgecolor="0.75", hatch="/////", label="trained on a set"))
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, handlelength=1.4)
+        legend_below(figure, 3, handles=handles, handlelength=1.4)
     return figure
 
 

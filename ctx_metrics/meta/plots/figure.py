@@ -24,6 +24,16 @@ COLUMN, PAGE = 3.15, 6.5  # inches: widths of a paper's column and of its text
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 GREY = "#8A8A8A"
+# of lines: colour, marker, dashes
+LINES = (
+    (BLUE, "o", "-"),
+    (VERMILION, "s", "-"),
+    (GREEN, "^", "-"),
+    (PURPLE, "D", "-"),
+    (ORANGE, "v", "--"),
+    (SKY, "P", "--"),
+    (BLACK, "X", "--"),
+)
 LETTER = 0.058  # inches that a letter takes, about
 ENDINGS = (".png", ".pdf", ".svg")
 STYLE: "dict[RcKeyType, float]" = {
@@ -133,6 +143,11 @@ def write_cell(axes: "Axes", row: int, column: int, text: str, light: bool, bold
     """A text in a cell, light where the cell is dark."""
     colour, weight = "white" if light else "black", "bold" if bold else "normal"
     axes.text(column, row, text, ha="center", fontsize=5.8, color=colour, weight=weight, **place)
+
+
+def legend_below(figure: "Figure", columns: int, **look: Any) -> None:
+    """The legend of a figure below its axes, without a frame."""
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False, **look)
 
 
 def save(figure: "Figure", path: str) -> None:

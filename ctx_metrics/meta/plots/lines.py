@@ -5,20 +5,10 @@ from typing import TYPE_CHECKING, Any
 from ...notices import counted
 from ..lengths import LengthCurves
 from ..output.serialize import capital
-from .figure import BLACK, BLUE, COLUMN, GREEN, LETTER, ORANGE, PURPLE, SKY, VERMILION, label, new_figure, style, title
+from .figure import COLUMN, LETTER, LINES, label, legend_below, new_figure, style, title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-LINES = (
-    (BLUE, "o", "-"),
-    (VERMILION, "s", "-"),
-    (GREEN, "^", "-"),
-    (PURPLE, "D", "-"),
-    (ORANGE, "v", "--"),
-    (SKY, "P", "--"),
-    (BLACK, "X", "--"),
-)
 
 
 @style()
@@ -27,7 +17,6 @@ def agreement_by_length(curves: LengthCurves) -> "Figure":
 
     The first seven metrics have a colour and a marker of their own; any more are thin grey lines, since nobody tells
     more colours apart. A NaN is a gap in the line.
-
     """
     names = list(curves.values)
     width = max(COLUMN, 0.62 * len(curves.buckets) + 0.6)
@@ -57,5 +46,5 @@ def agreement_by_length(curves: LengthCurves) -> "Figure":
     axes.set_ylabel(label(curves.protocol))
     axes.set_title(title(capital(curves.title), width))
     if names:
-        figure.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=2.2, columnspacing=1.2)
+        legend_below(figure, columns, handlelength=2.2, columnspacing=1.2)
     return figure

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...notices import counted
 from ..output.serialize import fixed
-from .figure import BLUE, COLUMN, LETTER, PAGE, VERMILION, label, new_figure, style
+from .figure import BLUE, COLUMN, LETTER, PAGE, VERMILION, label, legend_below, new_figure, style
 from .labels import place_labels
 
 if TYPE_CHECKING:
@@ -113,18 +113,8 @@ def _add_key(figure: "Figure", key: Sequence[str], numbers: Mapping[str, str], o
     looks = [(OUTLIER, VERMILION) if name in outliers else (SYSTEM, BLUE) for name in key]
     handles = [Line2D([], [], linestyle="", marker=marker, markersize=3, color=colour) for marker, colour in looks]
     texts = [f"{numbers[name]} {label(name, 44)}" for name in key]
-    figure.legend(
-        handles,
-        texts,
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        handlelength=0.8,
-        handletextpad=0.3,
-        columnspacing=1.2,
-        labelspacing=0.25,
-        fontsize=6,
-    )
+    spaces = {"handlelength": 0.8, "handletextpad": 0.3, "columnspacing": 1.2, "labelspacing": 0.25}
+    legend_below(figure, columns, handles=handles, labels=texts, fontsize=6, **spaces)
 
 
 def _label_points(panel: "Axes", human: np.ndarray, scores: np.ndarray, texts: Sequence[str], is_outlier) -> None:
