@@ -58,10 +58,8 @@ def decode(content: bytes, name: str, encoding: str | None = None) -> str:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        column = error.start - content.rfind(b"\n", 0, error.start)
-        raise InputError(
-            f"{name}, line {line}: byte {column} (0x{content[error.start]:02x}) is not {encoding}; {mend}"
-        ) from error
+        column, byte = error.start - content.rfind(b"\n", 0, error.start), content[error.start]
+        raise InputError(f"{name}, line {line}: byte {column} (0x{byte:02x}) is not {encoding}; {mend}") from error
     except UnicodeError as error:  # of encodings such as punycode, which do not say where
         raise InputError(f"{name} is not {encoding}; {mend}") from error
     except LookupError as error:
@@ -76,10 +74,7 @@ def split_lines(text: str, name: str = "") -> list[str]:
     >>> split_lines("one \\ntwo\\r\\n")
     ['one', 'two']
     """
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    lines = [line.rstrip() for line in lines]
+    lines = [line.rstrip() for line in text.removesuffix("\n").split("\n")] if text else []
     if name and len(lines) == 1 and (returns := lines[0].count("\r")):
         inside = counted(returns, "carriage return", "carriage returns")
         notice(f"{name}: one line with {inside} inside; only a line feed ends a line: save the file with line feeds")

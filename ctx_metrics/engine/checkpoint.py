@@ -151,9 +151,8 @@ def _check_foreign(folder: Path) -> None:
     for key, value in config.items():
         # some models' layers share their tensors
         if ("layer" in key and value > 100 * tensors) or (key in _ROWS and value * width > size):
-            raise ModelError(
-                f"config.json gives {shown(value)} for {key}, more than {tensors} tensors of {size} bytes hold"
-            )
+            hold = f"{tensors} tensors of {size} bytes hold"
+            raise ModelError(f"config.json gives {shown(value)} for {key}, more than {hold}")
 
 
 def first_position(config: dict) -> int:

@@ -28,9 +28,7 @@ class EncoderLayer:
         self, take: Callable, prefix: str, heads: int, eps: float, pre_norm: bool, split: bool, dtype: torch.dtype
     ):
         def linear(*names):
-            return make_linear(
-                [take(f"{prefix}{n}.weight", dtype) for n in names], [take(f"{prefix}{n}.bias", dtype) for n in names]
-            )
+            return make_linear(*([take(f"{prefix}{n}.{p}", dtype) for n in names] for p in ("weight", "bias")))
 
         def norm(name):
             return LayerNorm(take, f"{prefix}{name}", eps)
@@ -66,7 +64,7 @@ class EncoderLayer:
 
 
 class LayerNorm:
-    """Layer normalisation over the last dimension, in fp32."""
+    """Layer normalisation over the last dimension, in fp32: [..., width] to the same."""
 
     def __init__(self, take: Callable, name: str, eps: float):
         self.weight, self.bias, self.eps = take(f"{name}.weight"), take(f"{name}.bias"), eps

@@ -139,6 +139,11 @@ class TokenStates(Readout):
 class _PooledMix(Accumulator):
     mixed: torch.Tensor  # of first tokens [sequences, width], else of all tokens [total, width]
 
+    def __init__(self, readout: "PooledMix", packed: PackedTokens):
+        super().__init__(readout, packed)
+        if readout.layer_norm:
+            self.owners = packed.owners  # before the first layer runs
+
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         readout, packed = self.readout, self.packed
         weight = readout.weights[number] if number < len(readout.weights) else 0.0
@@ -160,13 +165,14 @@ class _PooledMix(Accumulator):
         """Each sequence's states less their mean, over their standard deviation, both over all tokens and dimensions."""
         numbers = torch.tensor(self.packed.lengths, device=states.device, dtype=torch.float32) * states.shape[1]
         mean = self._summed(states.sum(1)) / numbers
-        centred = states - mean[self.packed.owners, None]
+        centred = states - mean[self.owners, None]
         variance = self._summed(centred.square().sum(1)) / numbers
-        return centred / torch.sqrt(variance + 1e-12)[self.packed.owners, None]
+        return centred / torch.sqrt(variance + 1e-12)[self.owners, None]
 
     def _summed(self, of_tokens: torch.Tensor) -> torch.Tensor:
+        """Sums [sequences] of what tokens have [total]."""
         sums = torch.zeros(len(self.packed.lengths), device=of_tokens.device)
-        return sums.index_add_(0, self.packed.owners, of_tokens)
+        return sums.index_add_(0, self.owners, of_tokens)
 
     def result(self) -> list[torch.Tensor]:
         if self.readout.pooling == "cls":
@@ -191,6 +197,7 @@ class _PooledMix(Accumulator):
         return torch.from_numpy(pooled).to(device), torch.from_numpy(counted).to(device)
 
     def _kept(self, sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of a sequence's tokens are pooled, and which are counted, bool [tokens] each."""
         counted = np.ones(len(sequence), bool)
         if self.readout.separator is not None:
             separators = np.flatnonzero(sequence == self.readout.separator)

@@ -72,9 +72,8 @@ class TextTokenizer:
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
                 from transformers import AutoTokenizer
 
-                self.backend = AutoTokenizer.from_pretrained(
-                    str(folder), local_files_only=True, use_fast=True
-                ).backend_tokenizer
+                fast = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, use_fast=True)
+                self.backend = fast.backend_tokenizer
             self.backend.no_truncation()
             self.backend.no_padding()
             check_growth(self.backend)

@@ -41,7 +41,7 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
     path = os.fspath(path)
     file = _file(path)
     segment_file, system_file = (
-        path if file.level == level else find(file.start + level) for level in (SEGMENTS, SYSTEMS)
+        path if file.level == each else find(file.start + each) for each in (SEGMENTS, SYSTEMS)
     )
     of_segments = of_systems = None
     if segment_file is not None:
@@ -231,6 +231,7 @@ def _reference(folder: str, references: list[str], wanted: str | None) -> str | 
 
 
 def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
+    """The scores of a file, float64 (S, each)."""
     scores = read_score_lines(path)
     if missing := [system for system in judged.systems if system not in scores]:
         raise InputError(f"{path}: no scores of {', '.join(missing)}; leave these systems out of {judged.name}")

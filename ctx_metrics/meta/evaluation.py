@@ -14,8 +14,7 @@ from ..errors import InputError
 from ..judgements.judged import JudgedSet, MetricScores
 from ..notices import counted, notice, progress
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
-from .inference.clusters import ranks
-from .inference.significance import pairwise_permutation, perm_both, williams
+from .inference.significance import pairwise_permutation, perm_both, ranks, williams
 from .protocols import Measurement, Protocol, TieAccuracy
 from .report import Agreement, Report
 
@@ -177,9 +176,8 @@ class _Comparisons:
         """Add the ranks, p-values and intervals that are asked for."""
         whole = [name for name in agreement.metrics if not np.isnan(self.measured[name].overall)]
         if self.significance.intervals and self._can_bootstrap:
-            agreement.intervals = np.array(
-                [interval(self._replicates(name)) if name in whole else (np.nan, np.nan) for name in agreement.metrics]
-            )
+            intervals = {name: interval(self._replicates(name)) for name in whole}
+            agreement.intervals = np.array([intervals.get(name, (np.nan, np.nan)) for name in agreement.metrics])
         if self.test in ("", "none") or (self.test == "bootstrap" and not self._can_bootstrap):
             return
         agreement.test = TESTS[self.test]

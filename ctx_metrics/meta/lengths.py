@@ -70,9 +70,8 @@ def agreement_by_length(
         for judged, chosen, of_set in zip(usable, inside, metrics, strict=True):
             if not chosen.any():
                 continue
-            part = JudgedSet(
-                judged.name, judged.systems, int(chosen.sum()), segment_scores=judged.human_segments[:, chosen]
-            )
+            human = judged.human_segments[:, chosen]
+            part = JudgedSet(judged.name, judged.systems, human.shape[1], segment_scores=human)
             for name, array in of_set.items() if not protocol.lacks(part) else ():
                 part_scores = row_means(array[:, chosen]) if protocol.level == "system" else array[:, chosen]
                 measured[name].append(protocol.measure(part, part_scores))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..judgements.judged import JudgedSet, MetricScores
 from .inference.bootstrap import ratio
-from .measures import correlation, pairwise, soft_pairwise, taus, ties
+from .measures import correlation, pairwise, taus, ties
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 SPARSE = 0.5  # the share of judged outputs below which tests swap these alone
@@ -157,10 +157,10 @@ class SoftPairwiseAccuracy(Protocol):
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         known = ~np.isnan(judged.human_segments).all(axis=1)
-        return _mean(soft_pairwise.SoftPairwise(judged.human_segments[known]).agreements(scores[known]))
+        return _mean(pairwise.SoftPairwise(judged.human_segments[known]).agreements(scores[known]))
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
-        return soft_pairwise.SoftPairwise(judged.human_segments).accuracy
+        return pairwise.SoftPairwise(judged.human_segments).accuracy
 
 
 class SegmentCorrelation(Protocol):

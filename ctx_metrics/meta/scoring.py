@@ -34,12 +34,12 @@ def score_set(
 ) -> list[MetricScores | None]:
     """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
 
-    Where every system has an output for every segment, all systems are scored in one pass, with their documents. Where
-    some have not (lists of better and worse outputs), the outputs that are there are scored one by one, and there are no
-    scores of systems. TER, and any metric whose class has higher_is_better = False, is negated.
+    Where every system has an output for every segment, all are scored in one pass, with their documents; else (lists of
+    better and worse outputs) the outputs that are there one by one, without scores of systems. TER, and any metric whose
+    class has higher_is_better = False, is negated.
 
-    kept    a folder of score files. A metric's scores are written there as soon as it is done; what is there already, of
-            the same texts with the same signature, is read in place of scoring, which is said
+    kept    a folder of score files: a metric's scores are written there as soon as it is done, and read in place of
+            scoring where they are of the same texts with the same signature, which is said
 
     Raises InputError for a set without texts or a folder that cannot be written, and what a metric raises that cannot be
     used on this language.

@@ -7,16 +7,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from ctx_metrics.meta.measures import soft_pairwise
-from ctx_metrics.meta.measures.pairwise import pair_agreements
-from ctx_metrics.meta.measures.soft_pairwise import SoftPairwise, swaps
+from ctx_metrics.meta.measures import pairwise
+from ctx_metrics.meta.measures.pairwise import SoftPairwise, pair_agreements, swaps
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")
 
 
 def p_values(scores, permutations=1000, seed=4):
-    return soft_pairwise.p_values(scores, swaps(scores.shape[1], permutations, seed))
+    return pairwise.p_values(scores, swaps(scores.shape[1], permutations, seed))
 
 
 def soft_pairwise_accuracy(human, metric, permutations=1000, seed=4):
@@ -162,7 +161,7 @@ def test_blocks_do_not_change_a_value(monkeypatch):
     scores, holes = tenths(2, (4, 33)), tenths(3, (4, 33), "outputs")
     whole = p_values(scores, 101), p_values(holes, 101)
     for block in (1, 200, 1000):
-        monkeypatch.setattr(soft_pairwise, "BLOCK", block)
+        monkeypatch.setattr(pairwise, "BLOCK", block)
         np.testing.assert_array_equal(p_values(scores, 101), whole[0])
         np.testing.assert_array_equal(p_values(holes, 101), whole[1])
 

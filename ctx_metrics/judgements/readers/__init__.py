@@ -1,4 +1,4 @@
-"""Readers of human judgements, one layout a module; `read_judged` finds the one that a path wants."""
+"""Readers of human judgements, a kind of layout a module; `read_judged` finds the one that a path wants."""
 
 import os
 from collections.abc import Sequence
@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
-from .da import da_files, read_da
+from .da import SCORES, da_files, read_da, read_system_da
 from .mqm import read_mqm
-from .preferences import read_preferences
-from .rankings import read_rankings
+from .preferences import read_preferences, read_rankings
 from .rows import asked_pairs, find, header_of, is_jsonl
-from .system_da import SCORES, read_system_da
 from .table import COLUMNS as TABLE_COLUMNS
 from .table import read_table
 from .tree import human_names, read_tree, tree_pairs
@@ -100,8 +98,7 @@ def _read_file(path: str, reference: str | None, score: str | None, outputs: str
         return read_preferences(path, reference)
     if layout == "rankings":
         if outputs is None or reference is None:
-            raise InputError(
-                f"{path}: rankings want the folder of the systems' outputs (--outputs) and the reference file (--reference)"
-            )
+            wanted = "the folder of the systems' outputs (--outputs) and the reference file (--reference)"
+            raise InputError(f"{path}: rankings want {wanted}")
         return read_rankings([path], outputs, [reference])
     return read_table(path, score, reference)

@@ -101,9 +101,8 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where}: no JSON ({error}); write one object a line") from error
         if not isinstance(value, dict):
-            raise InputError(
-                f"{where}: no JSON object; write one a line, such as {{'mt': ..., 'ref': ..., 'score': 1}}"
-            )
+            example = "{'mt': ..., 'ref': ..., 'score': 1}"
+            raise InputError(f"{where}: no JSON object; write one a line, such as {example}")
         for key in [key for key in REFERENCES if isinstance(value.get(key), list)]:
             texts = value.pop(key)
             names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]

@@ -65,9 +65,8 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
 
     Of two columns of one meaning the first of the names above is read, which is said.
 
-    The prepared MQM tables (seg_in_doc, mqm) and the MLQE-PE tables (pe, z_mean) are of this form. MLQE-PE's doc_id is not
-    read: its segments are drawn one by one. A file named .jsonl holds the same as JSON, an object a row; mt and score must
-    be there in each.
+    The prepared MQM tables (seg_in_doc, mqm) and those of MLQE-PE (pe, z_mean; its doc_id is not read) are of this form. A
+    file named .jsonl holds the same as JSON, an object a row; mt and score must be there in each.
 
     A segment is one combination of doc, seg, src and ref. Without `seg`, a system's further rows of a combination are
     further segments, unless another rater judged the same output.

@@ -28,9 +28,7 @@ def tree_pairs(root: str) -> list[str]:
 
 def _scored(base: str) -> set[tuple[str, str]]:
     """The pairs and the kinds of human scores of the files PAIR.KIND.seg.score and PAIR.KIND.sys.score in a folder."""
-    files = [
-        unpacked(name) for name in _list(os.path.join(base, HUMAN)) if unpacked(name).endswith((SEGMENTS, SYSTEMS))
-    ]
+    files = [name for name in map(unpacked, _list(os.path.join(base, HUMAN))) if name.endswith((SEGMENTS, SYSTEMS))]
     parts = [name.removesuffix(SEGMENTS).removesuffix(SYSTEMS).partition(".") for name in files]
     return {(pair, kind) for pair, _, kind in parts}
 

@@ -38,14 +38,12 @@ def bootstrap_parts(
               and a pair counts as often as its two were drawn together: pairs that share a thing are not independent
 
     Set k's units are drawn U_k times with replacement, independently of the other sets; with c_u the number of times that
-    unit u was drawn, its sums are sum of c_u * parts[u], of pairs sum of c_i * c_j * parts[i, j].
+    unit u was drawn, its sums are sum of c_u * parts[u], of pairs sum of c_i * c_j * parts[i, j]. The draws depend on the
+    seed and the U_k alone, as in bootstrap_values, so two metrics' replicates on the same units are paired.
 
-    The draws depend on the seed and the U_k alone. So two metrics measured on the same units get the same resamples, and
-    their replicates are paired; bootstrap_values draws the same units too.
-
-    By hand: of the units (1, 1) and (0, 1), two draws give the first twice, each once or the second twice, with values 1,
-    1/2 and 0 and probabilities 1/4, 1/2 and 1/4. Of the pairs of three things, of which (0, 1) alone adds to the numerator,
-    three draws give each thing once (1/3), or one thing twice and another once, whose pair is then all there is.
+    By hand: two draws of the units (1, 1) and (0, 1) give the values 1, 1/2 and 0 with probabilities 1/4, 1/2 and 1/4. Of
+    the pairs of three things, of which (0, 1) alone adds to the numerator, three draws give each thing once (1/3), or one
+    thing twice and another once, whose pair is then all there is.
 
     >>> parts = [np.array([[1.0, 1.0], [0.0, 1.0]])]
     >>> replicates = bootstrap_parts(parts, pooled=True)
@@ -87,12 +85,10 @@ def bootstrap_values(
     """Values in resamples, for a value of any kind. float64 (resamples,).
 
     sizes    units of each of K test sets
-    value    the value, from K int64 arrays of the units drawn, with repetitions, in any order
+    value    the value, from K int64 arrays (U_k,) of the units drawn, as bootstrap_parts draws them
 
-    The draws depend on the seed and the sizes alone, as in bootstrap_parts.
-
-    By hand: the median of 1, 2 and 9 drawn with replacement is one of them, and it is 2 unless 1 or 9 is drawn at least
-    twice: 1 - 2 * (3 * 2 + 1) / 27 = 13 / 27.
+    By hand: the median of 1, 2 and 9 drawn with replacement is 2 unless 1 or 9 is drawn at least twice:
+    1 - 2 * (3 * 2 + 1) / 27 = 13 / 27.
 
     >>> medians = bootstrap_values([3], lambda drawn: np.median(np.array([1, 2, 9])[drawn[0]]))
     >>> bool(abs(np.mean(medians == 2) - 13 / 27) < 0.05)
@@ -123,13 +119,8 @@ def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]
 def p_not_better(replicates_better: np.ndarray, replicates_other: np.ndarray) -> float:
     """Paired bootstrap test (Koehn 2004): p that the first metric agrees no better than the other.
 
-    The replicates are two metrics' values in the same n resamples; k is the number of resamples in which the first value
-    is not greater, a tie included, so that identical metrics have p = 1:
-
-        p = (k + 1) / (n + 1)
-
-    which is never 0, as the permutation tests' p is not. Resamples in which either value is NaN are left out; NaN if all
-    are.
+    p = (k + 1) / (n + 1), never 0, of two metrics' values (n,) in the same resamples, of which the first is not greater in
+    k, a tie included, so that identical metrics have p = 1. Resamples in which either is NaN are left out; NaN if all are.
 
     By hand: better, worse, equal, better, so k = 2 and p = 3 / 5.
 

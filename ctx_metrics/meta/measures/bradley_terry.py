@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from ...errors import InputError
 from ..inference.bootstrap import interval, p_not_better, resampled_sums
-from ..inference.clusters import ranks
+from ..inference.significance import ranks
 
 PRIOR = 0.5  # games that `rank` adds to each pair of systems
 TOLERANCE = 1e-10
@@ -67,9 +67,8 @@ def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
         sum over i != j of w_ij log(1 / (1 + exp(t_j - t_i))),    w_ij = wins[i, j] + prior / 2
 
     A finite maximum exists if and only if each system has beaten each other one, directly or through others that it beat
-    (Ford 1957); with a prior above 0 that holds, and a system that always wins stays finite. Found by Newton's method to
-    1e-10. A step is shortened by log(1 + r) / r, r being the largest minus the smallest change of the whole step, with
-    which each step is known to climb (the logistic loss is self-concordant, Bach 2010).
+    (Ford 1957), as with any prior above 0. Found by Newton's method to 1e-10. A step whose changes range over r is shortened
+    by log(1 + r) / r, with which it is known to climb (the logistic loss is self-concordant, Bach 2010).
 
     Raises InputError for negative or NaN counts, for fewer than 2 systems, and where no finite maximum exists.
 
@@ -124,14 +123,12 @@ def rank(
                      it was not scored; the diagonal is ignored
     groups           N document ids: whole documents are resampled, whose segments are alike; None: segments are
 
-    Each pair of systems gets PRIOR games of which either wins half, so that a system that always wins stays finite, with
-    a strength over the other of two of at most log((N + .25) / .25). Where every pair has the same number of segments,
-    strengths and win shares order the systems alike.
+    Each pair of systems gets PRIOR games of which either wins half, so that a system that always wins stays finite. Where
+    every pair has the same number of segments, strengths and win shares order the systems alike.
 
-    Units are drawn with replacement, as many as there are, and the strengths computed anew (Efron 1979). System i is
-    significantly stronger than j where p of a tie or less among the resamples (p_not_better, one-sided) is at most
-    1 - confidence; the ranks are clusters by that (clusters.ranks). The chances of one pair are no independent games, but
-    nothing here takes them for such: what varies is found by resampling alone.
+    Units are drawn with replacement, as many as there are, and the strengths computed anew (Efron 1979), so the chances of
+    one pair need be no independent games. System i is significantly stronger than j where p of a tie or less among the
+    resamples (p_not_better, one-sided) is at most 1 - confidence; the ranks are clusters by that (significance.ranks).
 
     Raises InputError for fewer than 2 systems, arrays of other shapes, and a system of which no segment was scored.
 

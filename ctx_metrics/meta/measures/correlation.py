@@ -151,6 +151,7 @@ def _pearson_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
 
 
 def _kendall_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    """float64 (G,) of rows (G, K), by scipy where there are few, else for all of them at once."""
     groups, members = human.shape
     if groups <= members:  # loop over what is fewer
         tau = np.full(groups, np.nan)
@@ -183,7 +184,7 @@ def _signs(scores: np.ndarray, i: int) -> np.ndarray:
 
 
 def _unit(rows: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Each row's deviations from its mean, scaled to length 1; 0 where NaN, and all 0 where there is no deviation."""
+    """Deviations (G, K) from each row's mean, scaled to length 1; 0 where NaN, and all 0 where there is no deviation."""
     known = ~np.isnan(rows)
     mean = np.where(known, rows, 0).sum(axis=1) / np.maximum(count, 1)
     deviation = np.where(known, rows - mean[:, None], 0)
@@ -200,10 +201,12 @@ def _varies(rows: np.ndarray) -> np.ndarray:
 
 
 def _filled(rows: np.ndarray) -> np.ndarray:
+    """The rows (G, K) with -inf for NaN."""
     return np.where(np.isnan(rows), -np.inf, rows)
 
 
 def _ranks(rows: np.ndarray) -> np.ndarray:
+    """Ranks in each of the rows (G, K), NaN where NaN."""
     missing = np.isnan(rows)
     if not rows.size:
         return rows

@@ -93,8 +93,8 @@ def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> C
 
     Raises InputError for another average.
 
-    Segment 0 is tied for people and differs by 1, segment 1 is reversed, segment 2 is concordant and differs by 2: at
-    epsilon 0 accuracy is 1/3 (segment 2), at 1 it is 2/3, and at 2 again 1/3.
+    Segment 0 is tied for people and differs by 1, 1 is reversed, 2 is concordant and differs by 2: accuracy is 1/3 at
+    epsilon 0 (segment 2), 2/3 at 1, and again 1/3 at 2.
 
     >>> calibrate(np.array([[1.0, 2, 2], [1, 1, 1]]), np.array([[1.0, 1, 3], [2, 4, 1]]))
     Calibration(epsilon=1.0, accuracy=0.6666666666666666, groups=3, pairs=3, sampled=False)

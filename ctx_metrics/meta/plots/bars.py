@@ -18,10 +18,9 @@ ROW = 0.155  # inches a metric
 def agreement_bars(agreement: Agreement) -> "Figure":
     """One row a metric, best at the top: its overall agreement with the 95 % interval, the value and the rank in print.
 
-    A bar's length is read from 0, so bars would need an axis from 0, on which metrics that agree from .82 to .86 look all
-    the same, and they point both ways where some are negative. So the value is a dot and the bar is the interval, on an
-    axis that spans what there is. Significance clusters are bands, shaded in turn. A metric that was trained on one of
-    the sets has a hollow dot and a hatched row; one without a value keeps its row.
+    The value is a dot and the bar is the interval, on an axis that spans what there is: bars of values would need one from
+    0, on which metrics that agree from .82 to .86 look all the same. Significance clusters are bands, shaded in turn. A
+    metric that was trained on one of the sets has a hollow dot and a hatched row; one without a value keeps its row.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -60,7 +59,7 @@ def agreement_bars(agreement: Agreement) -> "Figure":
 
 
 def _print_values(axes, agreement: Agreement, overall: np.ndarray) -> None:
-    """Values and ranks in columns at the right of the axes."""
+    """Values (M,) and ranks in columns at the right of the axes."""
 
     columns = [(25, "value", *(fixed(value, 3) for value in overall))]
     if agreement.ranks is not None:
@@ -73,7 +72,7 @@ def _print_values(axes, agreement: Agreement, overall: np.ndarray) -> None:
 
 
 def _set_range(axes, agreement: Agreement, overall: np.ndarray) -> None:
-    """The axis spans all values and intervals; a line marks 0 where it is among them."""
+    """The axis spans all values (M,) and intervals; a line marks 0 where it is among them."""
     ends = [] if agreement.intervals is None else list(np.ravel(agreement.intervals))
     known = [value for value in [*overall, *ends] if not np.isnan(value)]
     if not known:

@@ -15,6 +15,7 @@ from ...writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
     from matplotlib.typing import RcKeyType
@@ -143,6 +144,13 @@ def write_cell(axes: "Axes", row: int, column: int, text: str, light: bool, bold
     """A text in a cell, light where the cell is dark."""
     colour, weight = "white" if light else "black", "bold" if bold else "normal"
     axes.text(column, row, text, ha="center", fontsize=5.8, color=colour, weight=weight, **place)
+
+
+def colour_scale(figure: "Figure", image: "AxesImage", axes: "Axes", label: str, **place: Any) -> "Colorbar":
+    """The scale of an image's colours, without a frame."""
+    scale = figure.colorbar(image, ax=axes, label=label, **place)
+    scale.outline.set_visible(False)
+    return scale
 
 
 def legend_below(figure: "Figure", columns: int, **look: Any) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..output.serialize import fixed
-from .figure import COLUMN, VERMILION, draw_cells, label, new_figure, style, write_cell
+from .figure import COLUMN, VERMILION, colour_scale, draw_cells, label, new_figure, style, write_cell
 from .figure import title as title_of
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def window_heatmap(
     axes.set_ylabel("window (sentences)")
     if title is not None:
         axes.set_title(heading)
-    scale = figure.colorbar(image, ax=axes, label=label(measure), fraction=0.05, pad=0.03)
-    scale.outline.set_visible(False)
+    scale = colour_scale(figure, image, axes, label(measure), fraction=0.05, pad=0.03)
     if not np.isnan(grid[:1, :1]).any() and largest:
         scale.ax.axhline(grid[0, 0], color=VERMILION, linewidth=1.6, clip_on=False)
     return figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..measures.bradley_terry import Ranking
-from .figure import BLUE, LETTER, VERMILION, draw_cells, draw_rows, label, new_figure, style, write_cell
+from .figure import BLUE, LETTER, VERMILION, colour_scale, draw_cells, draw_rows, label, new_figure, style, write_cell
 from .figure import title as title_of
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None)
     _draw_strengths(dots, ranking, order)
     if heading:
         figure.suptitle(heading, fontsize=7.5)
-    scale = figure.colorbar(
-        image, ax=cells, location="bottom", label="row beats column (%)", fraction=0.05, pad=0.02, aspect=30
-    )
-    scale.outline.set_visible(False)
+    place = {"location": "bottom", "fraction": 0.05, "pad": 0.02, "aspect": 30}
+    scale = colour_scale(figure, image, cells, "row beats column (%)", **place)
     scale.ax.tick_params(length=2)
     scale.ax.locator_params(nbins=5)
     return figure
