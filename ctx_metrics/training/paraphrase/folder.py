@@ -12,7 +12,7 @@ from ...models.paraphrase.low_rank import learned
 from ...models.paraphrase.pair import LABELS
 from ...models.paraphrase.sequence_classifier import silent
 from ...writing import make_folder, os_errors, replacing
-from ..card import Source, command, recipe_table, source_table, table, versions
+from ..card import Source, command, rendered
 from ..folder import encoder_name
 from .learn import TrainedClassifier
 from .recipe import ParaphraseRecipe
@@ -75,38 +75,22 @@ def card(
     name     of its folder;  drawn    how the development pairs were drawn from the training files; "" if they were not
     argv     the words after `ctx-metrics paraphrase`
     """
-    encoder = trained.encoder
-    what = f"low-rank changes (rank {recipe.rank}) over" if recipe.rank else "all weights of"
     checks = [
         (
-            f"**{check.epoch}**" if number == trained.best else str(check.epoch),
+            f"**{check.epoch}**" if number == trained.best else check.epoch,
             f"{check.loss:.4f}",
             *(f"{getattr(check, figure):.4f}" for figure in trained.development),
         )
         for number, check in enumerate(trained.checks)
     ]
-    return (
-        "\n\n".join(
-            [
-                f"# {name}: paraphrase classifier",
-                "The chance that two sentences say the same, for an ordered pair such as (pseudo-reference, reference): "
-                f"{what} {encoder.name} (sha256 {encoder.ckpt}...), which reads both as one sequence.",
-                f"    ctx-metrics paraphrase score PAIRS --model {name}",
-                "## What it learned from",
-                source_table([*training, *development]),
-                *([drawn] if drawn else []),
-                "## Recipe",
-                recipe_table({key: str(value) for key, value in vars(recipe).items()}),
-                f"    ctx-metrics paraphrase {command(argv).removeprefix('ctx-metrics train ')}",
-                "## Development pairs",
-                "They chose the epoch, which makes the figures a little optimistic.",
-                table(("epoch", "loss", "accuracy", "F1", "AUC"), checks),
-                "## Limits",
-                "It knows the language of its training pairs, single sentences, and what their makers called a paraphrase. "
-                f"Pairs are cut at {recipe.max_length} tokens.",
-                "## Made with",
-                versions(("ctx-metrics", "torch", "transformers", "tokenizers", "safetensors")),
-            ]
-        )
-        + "\n"
+    return rendered(
+        "paraphrase",
+        name=name,
+        encoder=trained.encoder,
+        sources=[*training, *development],
+        drawn=drawn,
+        recipe={key: str(value) for key, value in vars(recipe).items()},
+        rank=recipe.rank,
+        command=command(argv, "paraphrase"),
+        checks=checks,
     )
