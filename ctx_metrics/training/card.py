@@ -140,7 +140,7 @@ def rendered(template: str, config: Mapping[str, Any] = {}, **facts: Any) -> str
         "python": platform.python_version(),
         **facts,
     }
-    text = files(__package__).joinpath("cards", f"{template}.md").read_text("utf-8")
+    text = (files(__package__) / "cards" / f"{template}.md").read_text("utf-8")
     written = ModelCard.from_template(ModelCardData(library_name="ctx-metrics"), template_str=text, **facts)
     return re.sub(r"\n{3,}", "\n\n", written.text.strip("\n")) + "\n"
 

@@ -1,6 +1,6 @@
 """Which texts are encoded together: decided once, before any of them is encoded."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,22 @@ class Plan:
         self.before = [end - 2 * row for row, end in enumerate(self.ends)]  # the same without specials
         self.chunks = groups(lengths.tolist(), CHUNK_TOKENS)
 
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Plan":
+        """The plan of which `as_bytes` gave these."""
+        [texts], numbers = np.split(np.frombuffer(content, np.int32), [1])
+        return cls(numbers[texts:], numbers[:texts])
+
+    def as_bytes(self) -> bytes:
+        """The plan for a file: int32 numbers, of texts, of each one's tokens, and all ids."""
+        lengths = np.diff(self.ends)
+        return np.concatenate([[len(lengths)], lengths, self.ids]).astype(np.int32).tobytes()
+
+    def places(self, number: int) -> Iterator[tuple[bytes, "Place"]]:
+        """The token ids of each text, and its place if the plan has this number."""
+        for chunk in range(len(self.chunks) - 1):
+            yield from ((self.text(row).tobytes(), Place(number, chunk, row)) for row in self.rows(chunk))
+
     def text(self, row: int) -> np.ndarray:
         """Token ids of the text in a row, specials included: int32 [tokens]."""
         return self.ids[self.ends[row] : self.ends[row + 1]]
@@ -32,6 +48,15 @@ class Plan:
     def tokens(self, chunk: int) -> int:
         """Content tokens of a chunk."""
         return self.before[self.chunks[chunk + 1]] - self.before[self.chunks[chunk]]
+
+    def part(self, place: "Place") -> slice:
+        """Which of the content tokens of its chunk are a text's."""
+        first = self.before[self.chunks[place.chunk]]
+        return slice(self.before[place.row] - first, self.before[place.row + 1] - first)
+
+    def identity(self, chunk: int) -> bytes:
+        """The token ids of a chunk."""
+        return self.ids[self.ends[self.chunks[chunk]] : self.ends[self.chunks[chunk + 1]]].tobytes()
 
 
 class Place(NamedTuple):
