@@ -73,11 +73,19 @@ def resolve(name: str) -> ResolvedModel:
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
     if name == EMBEDDED:
         return _embedded()
-    folder = Path(os.path.expanduser(name))
-    if folder.is_dir():
-        return ResolvedModel(folder.resolve().name, folder, None, checkpoint_hash(folder))
-    repo, folder = hub_folder(name, ENCODER)
-    return ResolvedModel(repo, folder, folder.name[:12], checkpoint_hash(folder))
+    return located(name, ENCODER)
+
+
+def located(name: str, kind: HubKind, ckpt: "Callable[[Path], str] | None" = None) -> ResolvedModel:
+    """What a local folder, or a hub name with optional @revision, holds; raises ModelError as `resolve` does.
+
+    ckpt    of a folder; None: checkpoint_hash
+    """
+    folder, repo = Path(os.path.expanduser(name)), None
+    if not folder.is_dir():
+        repo, folder = hub_folder(name, kind)
+    own, revision = (repo, folder.name[:12]) if repo else (folder.resolve().name, None)
+    return ResolvedModel(own, folder, revision, (ckpt or checkpoint_hash)(folder))
 
 
 def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .pairwise.learn import Architecture
     from .pairwise.learn import Trained as TrainedPairwise
     from .pairwise.recipe import PairwiseRecipe
+    from .paraphrase.learn import TrainedClassifier
+    from .paraphrase.recipe import ParaphraseRecipe
     from .quality.learn import Trained
 
 TITLES = {"bilstm": "BiLSTM", "bilstmatt": "BiLSTM with attention", "esim": "ESIM", "comet": "alignment regressor"}
@@ -109,6 +111,41 @@ def pairwise_card(
         taus={"the model": trained.checks[trained.best].tau, **trained.feature_taus},
         checks=_checks(("cost of", "epoch", "mean cost", "strict tau"), rows, trained.best, "epochs"),
         others=[package for package, is_read in others.items() if is_read],
+    )
+
+
+def paraphrase_card(
+    name: str,
+    trained: "TrainedClassifier",
+    recipe: "ParaphraseRecipe",
+    training: Sequence[Source],
+    development: Sequence[Source],
+    drawn: str,
+    argv: Sequence[str],
+) -> str:
+    """The Markdown of a classifier's card.
+
+    name     of its folder;  drawn    how the development pairs were drawn from the training files; "" if they were not
+    argv     the words after `ctx-metrics paraphrase`
+    """
+    checks = [
+        (
+            f"**{check.epoch}**" if number == trained.best else check.epoch,
+            f"{check.loss:.4f}",
+            *(f"{getattr(check, figure):.4f}" for figure in trained.development),
+        )
+        for number, check in enumerate(trained.checks)
+    ]
+    return rendered(
+        "paraphrase",
+        name=name,
+        encoder=trained.encoder,
+        sources=[*training, *development],
+        drawn=drawn,
+        recipe={key: str(value) for key, value in vars(recipe).items()},
+        rank=recipe.rank,
+        command=command(argv, "paraphrase"),
+        checks=checks,
     )
 
 

@@ -189,7 +189,7 @@ class UnifiedEstimator(CometEstimator):
         self.labels = None
         if spans or self.xcomet:
             self.labels = TokenLabels(
-                parameters.word_layer, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
+                parameters.word_layer or 0, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
             )
         self.readouts = [self.first, *([self.labels] if self.labels else [])]
         self.head.check(encoder.width)

@@ -1,6 +1,7 @@
 """Error spans from word labels (xCOMET, Guerreiro et al. 2024), decoded as unbabel-comet does."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -51,22 +52,14 @@ def _spans(
     if len(each) > 1:
         each = [weight * probabilities for weight, probabilities in zip(LABEL_WEIGHTS, each, strict=True)]
     confidence, label = torch.stack(each).sum(0).max(1)
-    spans: list[ErrorSpan] = []
-    begin = None
-    for place, number in enumerate(label.tolist()):
-        if number and begin is None:
-            begin = place
-        elif not number and begin is not None:
-            spans.append(
-                ErrorSpan(
-                    tokenizer.decode(ids[begin:place].tolist()),
-                    labels[int(label[begin]) - 1],
-                    confidence[begin:place].mean().item(),
-                    offsets[begin][0],
-                    offsets[place - 1][1],
-                )
-            )
-            begin = None
+    spans, begin = [], 0
+    for is_error, run in groupby(label.tolist(), bool):
+        end = begin + len(list(run))
+        if is_error and end < length:
+            text, severity = tokenizer.decode(ids[begin:end].tolist()), labels[int(label[begin]) - 1]
+            certain = confidence[begin:end].mean().item()
+            spans.append(ErrorSpan(text, severity, certain, offsets[begin][0], offsets[end - 1][1]))
+        begin = end
     return spans
 
 

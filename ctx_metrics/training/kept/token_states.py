@@ -9,6 +9,7 @@ of plan N), lock. A chunk that the disk has changed is encoded again.
 """
 
 import json
+import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -35,13 +36,13 @@ IDENTITY, LOCK = "cache.json", "lock"
 class EmbeddingCache:
     """States of the content tokens of texts, in fp16, encoded once and then read from disk.
 
-    folder         where the files lie, made if it is not there; None keeps all in memory. One process at a time has it
+    folder         where the files lie, made if it is not there; None: one that goes with it. One process at a time has it
     encoder        what encodes, in its own number format; results are rounded to fp16. Its store is neither read nor filled
     layers         the hidden layers to keep: 0 is the embedding layer
     ckpt           12 hex digits of the sha256 of the encoder's weights, as models.hub gives it
     max_content    most content tokens of a text; None for the most that the encoder takes
-    limit_mb       bound, in MiB, of the folder's files together, or of the states in memory. Texts beyond it are encoded
-                   whenever they are asked for. What an earlier run left in the folder is used and kept, whatever the bound
+    limit_mb       bound, in MiB, of the folder's files together. Texts beyond it are encoded whenever they are asked for.
+                   What an earlier run left in the folder is used and kept, whatever the bound
 
     The same fills in the same order, with the same engine options on the same machine, give the same states bit for bit,
     however often the process was stopped in between and whatever the bound. `cut` counts the distinct texts that were filled
@@ -58,7 +59,8 @@ class EmbeddingCache:
         max_content: int | None = None,
         limit_mb: int = 8192,
     ):
-        self.folder = None if folder is None else Path(folder)
+        self._own = tempfile.TemporaryDirectory() if folder is None else None
+        self.folder = Path(self._own.name if self._own else str(folder))
         self.encoder, self.layers, self.limit = encoder, tuple(layers), limit_mb * 2**20
         self.max_content = min(max_content or encoder.max_content, encoder.max_content)
         self._shape = (len(self.layers), encoder.width)
@@ -68,17 +70,16 @@ class EmbeddingCache:
         self._plans: dict[int, Plan] = {}  # by number; below 0 those that had no room, whose chunks are not kept either
         self._planned: dict[bytes, Place] = {}  # by token ids, of all plans
         self._places: dict[str, Place | None] = {}  # of all texts that were filled; None for those without tokens
-        self._kept: dict[tuple[int, int], np.ndarray | Path] = {}  # finished chunks: their states, or the file of these
+        self._kept: dict[tuple[int, int], Path] = {}  # the files of finished chunks
         self._sound: set[tuple[int, int]] = set()  # chunks whose file was checked
         self._recent = EmbeddingStore(RECENT_BYTES)
         self._lock: FileLock | None = None
-        if self.folder is not None:
-            try:
-                with self._os_errors():
-                    self._open(self.folder, ckpt)
-            except BaseException:
-                self.close()
-                raise
+        try:
+            with self._os_errors():
+                self._open(ckpt)
+        except BaseException:
+            self.close()
+            raise
 
     def fill(self, texts: Sequence[str], label: str = "encoding") -> None:
         """Make texts known, and encode and keep what is not kept yet of them, with a progress bar.
@@ -117,17 +118,13 @@ class EmbeddingCache:
         for place, i in sorted(places):  # texts of one chunk one after another
             part = self._plans[place.plan].part(place)
             kept = self._kept.get(place[:2])
-            if isinstance(kept, Path):
-                with self._os_errors():
-                    states = np.fromfile(
-                        kept,
-                        np.float16,
-                        (part.stop - part.start) * self._numbers,
-                        offset=part.start * self._token_bytes,
-                    ).reshape(-1, *self._shape)
-            else:
-                states = np.array((self._beyond(place.plan, place.chunk) if kept is None else kept)[part])
-            found[i] = torch.from_numpy(states)
+            if kept is None:
+                found[i] = torch.from_numpy(np.array(self._beyond(place.plan, place.chunk)[part]))
+                continue
+            count, offset = (part.stop - part.start) * self._numbers, part.start * self._token_bytes
+            with self._os_errors():
+                numbers = np.fromfile(kept, np.float16, count, offset=offset)
+            found[i] = torch.from_numpy(numbers.reshape(-1, *self._shape))
         return found
 
     def close(self) -> None:
@@ -135,6 +132,8 @@ class EmbeddingCache:
         self._kept.clear()
         if self._lock is not None:
             self._lock.release()
+        if self._own is not None:
+            self._own.cleanup()
 
     def _plan(self, texts: Sequence[str]) -> None:
         """Find each new text's place, in a new plan where no plan has it."""
@@ -156,13 +155,11 @@ class EmbeddingCache:
 
     def _add_plan(self, plan: Plan) -> None:
         """Write a new plan; one that has no room comes out the same the next time."""
-        number = max(self._plans, default=-1) + 1
-        if self.folder is not None:
-            content = plan.as_bytes()
-            if self._used() + len(content) + SUM_BYTES <= self.limit:
-                write_kept(self.folder / f"plan-{number:0>4}", content)
-            else:
-                number = min(self._plans, default=0) - 1
+        number, content = max(self._plans, default=-1) + 1, plan.as_bytes()
+        if self._used() + len(content) + SUM_BYTES <= self.limit:
+            write_kept(self.folder / f"plan-{number:0>4}", content)
+        else:
+            number = min(self._plans, default=0) - 1
         self._know(number, plan)
 
     def _know(self, number: int, plan: Plan) -> None:
@@ -172,9 +169,6 @@ class EmbeddingCache:
     def _keep(self, number: int, chunk: int) -> None:
         """Encode a chunk and keep it."""
         states = self._encoded(number, chunk)
-        if self.folder is None:
-            self._kept[number, chunk] = states
-            return
         path = self.folder / f"chunk-{number:0>4}-{chunk:0>6}.f16"
         write_kept(path, states.tobytes(), self._plans[number].identity(chunk))
         self._kept[number, chunk] = path
@@ -183,16 +177,14 @@ class EmbeddingCache:
     def _check(self, chunks: set[tuple[int, int]]) -> None:
         """Forget those of the chunks that are not on the disk as they were written, and say how many."""
         damaged = 0
-        for number, chunk in chunks - self._sound:
-            path, of = self._kept.get((number, chunk)), self._plans[number].identity(chunk)
-            if isinstance(path, Path):
-                with self._os_errors():
-                    is_sound = read_kept(path, of) is not None
-                if is_sound:
-                    self._sound.add((number, chunk))
-                else:
-                    damaged += 1
-                    del self._kept[number, chunk]
+        for number, chunk in (chunks & self._kept.keys()) - self._sound:
+            with self._os_errors():
+                is_sound = read_kept(self._kept[number, chunk], self._plans[number].identity(chunk)) is not None
+            if is_sound:
+                self._sound.add((number, chunk))
+            else:
+                damaged += 1
+                del self._kept[number, chunk]
         if damaged:
             notice(f"{self.folder}: {counted(damaged, 'chunk is', 'chunks are')} damaged and encoded again")
 
@@ -221,21 +213,21 @@ class EmbeddingCache:
             )
         return states.numpy()
 
-    def _open(self, folder: Path, ckpt: str) -> None:
+    def _open(self, ckpt: str) -> None:
         """Take the folder, check what made it, and find what it holds."""
-        folder.mkdir(parents=True, exist_ok=True)
-        identity = folder / IDENTITY
-        others = {path for path in folder.iterdir() if path.name != LOCK} - {*leftovers(folder)}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        identity = self.folder / IDENTITY
+        others = {path for path in self.folder.iterdir() if path.name != LOCK} - {*leftovers(self.folder)}
         if others and not identity.exists():
-            raise InputError(f"{folder} is no embedding cache, and not empty; name another --cache folder")
-        self._lock = FileLock(folder / LOCK, thread_local=False)
+            raise InputError(f"{self.folder} is no embedding cache, and not empty; name another --cache folder")
+        self._lock = FileLock(self.folder / LOCK, thread_local=False)
         try:
             self._lock.acquire(timeout=0)
         except Timeout as error:
             raise InputError(
-                f"embedding cache {folder} is in use by another process; wait for it or name another --cache folder"
+                f"embedding cache {self.folder} is in use by another process; wait for it or name another --cache folder"
             ) from error
-        remove_leftovers(folder)
+        remove_leftovers(self.folder)
         made_with = {
             "format": FORMAT,
             "ckpt": ckpt,
@@ -249,19 +241,17 @@ class EmbeddingCache:
             check_identity(identity, made_with)
         else:
             write_bytes(str(identity), json.dumps(made_with, indent=2).encode(), MEND)
-        for path in sorted(folder.glob("plan-*")):
+        for path in sorted(self.folder.glob("plan-*")):
             if (content := read_kept(path)) is None:
                 raise InputError(f"{path}: the file is damaged{MEND} or delete this one")
             self._know(int(path.name.split("-")[1]), Plan.from_bytes(content))
-        for path in folder.glob("chunk-*.f16"):
+        for path in self.folder.glob("chunk-*.f16"):
             number, chunk = map(int, path.stem.split("-")[1:])
             if number in self._plans and chunk < len(self._plans[number].chunks) - 1:
                 self._kept[number, chunk] = path
 
     def _used(self) -> int:
         """Bytes of the limit that are taken."""
-        if self.folder is None:
-            return sum(states.nbytes for states in self._kept.values() if isinstance(states, np.ndarray))
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
     def _os_errors(self) -> AbstractContextManager[None]:

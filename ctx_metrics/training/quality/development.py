@@ -12,7 +12,17 @@ from ...meta.measures.correlation import pearson
 from ...meta.measures.taus import preferences_from_scores, tau
 from ...notices import notice
 from ..options import ALL, DataOptions
-from .data import PARTNERS, Judgement, JudgementSet, averaged, check_inputs, read_judgements, say_left_out, usable
+from .data import (
+    PARTNERS,
+    Judgement,
+    JudgementSet,
+    averaged,
+    check_inputs,
+    read_judgements,
+    rows_by,
+    say_left_out,
+    usable,
+)
 
 METRICS = ("pearson", "darr")
 
@@ -133,12 +143,9 @@ def read_development(
 
 def _pairs(of_set: JudgementSet, rows: Sequence[Judgement], scores: np.ndarray, threshold: float) -> np.ndarray:
     """Preferences among the outputs of each segment: int64 (P, 3), rows (0, better, worse), positions in `rows`."""
-    of_segment: dict[int, list[int]] = {}
-    for k, row in enumerate(rows):
-        of_segment.setdefault(row.segment, []).append(k)
     least = 0.0 if of_set.preferences else threshold
     found = [np.zeros((0, 3), np.int64)]
-    for own in map(np.array, of_segment.values()):
+    for own in map(np.array, rows_by(row.segment for row in rows).values()):
         pairs = preferences_from_scores(scores[own, None], least)
         found.append(np.column_stack([pairs[:, 0], own[pairs[:, 1]], own[pairs[:, 2]]]))
     return np.concatenate(found)

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import InputError
 from ...notices import counted, notice
 from ..options import ALL, DataOptions
-from .data import PARTNERS, averaged, check_inputs, read_judgements, say_left_out, split_weight, usable
+from .data import PARTNERS, averaged, check_inputs, read_judgements, rows_by, say_left_out, split_weight, usable
 
 NORMALISE = ("annotator", "file", "none")
 FLAT = "standardised to 0"
@@ -141,11 +141,8 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
     >>> z.tolist(), flat
     ([-1.0, 0.0, 1.0, 0.0], 2)
     """
-    of_rater: dict[Hashable, list[int]] = {}
-    for row, rater in enumerate(raters):
-        of_rater.setdefault(rater, []).append(row)
     z, flat = np.zeros(len(scores)), 0
-    for rows in of_rater.values():
+    for rows in rows_by(raters).values():
         own = scores[rows]
         spread = own.std() if own.min() < own.max() else 0.0  # rounding gives even equal scores a deviation
         if spread > 0:
