@@ -3,6 +3,7 @@
 The texts are the templates in cards/; what is here gives them their facts.
 """
 
+import functools
 import os
 import platform
 import re
@@ -52,33 +53,11 @@ def card(name: str, kind: str, trained: "Trained", sources: Mapping[str, Sequenc
 
     name       of its folder;  sources    those of "train" and "development";  argv    the command's arguments
     """
-    config, metric = trained.config, METRICS[trained.config["development"]["metric"]]
-    learned, targets = config["training"], config["targets"]
-    rows = [
-        (f"{each.rows:,}", each.epoch, f"{each.loss:.4f}", f"{each.score:.4f}", f"{each.learning_rate:.2g}")
-        for each in trained.checks
-    ]
-    judged = (
-        "what its teacher gave the training texts" if "teacher" in targets else "the translations that people judged"
-    )
-    known = map(language_pair, config["development"]["sets"])
-    return rendered(
-        "quality",
-        config,
-        name=name,
-        kind=kind,
-        title=TITLES[kind],
-        texts=f"the translation and its {'reference' if config['inputs'] == 'mt+ref' else 'source'}",
-        learned=learned,
-        targets=targets,
-        sources=sources,
-        recipe={key: value for key, value in learned.items() if key not in ("rows", "init")},
-        command=command(argv),
-        metric=metric,
-        checks=_checks(("rows read", "epoch", "loss", metric, "learning rate"), rows, trained.best, "checks"),
-        zero=f"the mean of {judged}",
-        pairs=sorted({f"{source}-{target}" for source, target in known if source}),
-    )
+    of_development = trained.config["development"]
+    known = map(language_pair, of_development["sets"])
+    pairs = sorted({f"{source}-{target}" for source, target in known if source})
+    facts = {"kind": kind, "title": TITLES[kind], "metric": METRICS[of_development["metric"]], "pairs": pairs}
+    return _rendered("quality", trained, command(argv), name=name, sources=sources, **facts)
 
 
 def pairwise_card(
@@ -97,66 +76,37 @@ def pairwise_card(
     config = trained.config
     with_nltk = any(each["spec"].startswith("meteor") for each in config["features"])
     others = {"sacrebleu": config["features"], "nltk": with_nltk, "tokenizers": config["encoder"] is not None}
-    rows = [(each.phase, each.epoch, f"{each.cost:.4f}", f"{each.tau:.4f}") for each in trained.checks]
-    return rendered(
-        "pairwise",
-        config,
-        name=name,
-        features=architecture.features,
-        vectors=list(map(os.path.basename, architecture.vectors)),
-        sources=sources,
-        drawn=drawn,
-        recipe=vars(recipe),
-        command=command(argv),
-        taus={"the model": trained.checks[trained.best].tau, **trained.feature_taus},
-        checks=_checks(("cost of", "epoch", "mean cost", "strict tau"), rows, trained.best, "epochs"),
-        others=[package for package, is_read in others.items() if is_read],
-    )
+    facts = {
+        "features": architecture.features,
+        "vectors": list(map(os.path.basename, architecture.vectors)),
+        "others": [package for package, is_read in others.items() if is_read],
+    }
+    recipe_and_data = {"recipe": vars(recipe), "sources": sources, "drawn": drawn}
+    return _rendered("pairwise", trained, command(argv), name=name, **recipe_and_data, **facts)
 
 
 def paraphrase_card(
     name: str,
     trained: "TrainedClassifier",
     recipe: "ParaphraseRecipe",
-    training: Sequence[Source],
-    development: Sequence[Source],
+    sources: Mapping[str, Sequence[Source]],
     drawn: str,
     argv: Sequence[str],
 ) -> str:
-    """The Markdown of a classifier's card.
+    """The Markdown of the card of a paraphrase classifier.
 
-    name     of its folder;  drawn    how the development pairs were drawn from the training files; "" if they were not
-    argv     the words after `ctx-metrics paraphrase`
+    drawn    as pairwise_card has it;  argv    the words after `ctx-metrics paraphrase`
     """
-    checks = [
-        (
-            f"**{check.epoch}**" if number == trained.best else check.epoch,
-            f"{check.loss:.4f}",
-            *(f"{getattr(check, figure):.4f}" for figure in trained.development),
-        )
-        for number, check in enumerate(trained.checks)
-    ]
-    return rendered(
-        "paraphrase",
-        name=name,
-        encoder=trained.encoder,
-        sources=[*training, *development],
-        drawn=drawn,
-        recipe={key: str(value) for key, value in vars(recipe).items()},
-        rank=recipe.rank,
-        command=command(argv, "paraphrase"),
-        checks=checks,
-    )
+    given = {key: str(value) for key, value in vars(recipe).items()}
+    facts = {"rank": recipe.rank, "recipe": given, "sources": sources, "drawn": drawn}
+    return _rendered("paraphrase", trained, command(argv, "paraphrase"), name=name, **facts)
 
 
-def rendered(template: str, config: Mapping[str, Any] = {}, **facts: Any) -> str:
-    """The Markdown of a template in cards/ with these facts, where several blank lines are one.
-
-    config    config.json of the model, of whose encoder and languages most cards tell
-    """
+def _rendered(template: str, trained: Any, command: str, **facts: Any) -> str:
+    """The Markdown of a template in cards/ with these facts of a trained model, where several blank lines are one."""
     from huggingface_hub import ModelCard, ModelCardData
 
-    encoder = []
+    config, encoder = getattr(trained, "config", {}), []
     if config.get("encoder") is not None:
         own = os.path.basename(config["encoder"].rstrip("/")) or config["encoder"]
         weights = f"{config['encoder_ckpt']}..."
@@ -171,9 +121,12 @@ def rendered(template: str, config: Mapping[str, Any] = {}, **facts: Any) -> str
     }
     facts = {
         **tools,
+        "trained": trained,
         "config": config,
         "encoder": encoder,
         "languages": ", ".join(config.get("languages") or ()),
+        "checks": functools.partial(_checks, trained.checks, trained.best),
+        "command": command,
         "python": platform.python_version(),
         **facts,
     }
@@ -237,9 +190,10 @@ def source_table(paths: Sequence[Source]) -> str:
     return table(["path", *["weight"] * weighted, "rows", "used", "of which, or left out", "sha256"], rows)
 
 
-def recipe_table(recipe: Mapping[str, Any]) -> str:
+def recipe_table(recipe: Mapping[str, Any], without: Sequence[str] = ()) -> str:
     """The settings of a recipe, a line each."""
-    return table(("setting", "value"), [(key, "none" if value is None else value) for key, value in recipe.items()])
+    rows = [(key, "none" if value is None else value) for key, value in recipe.items() if key not in without]
+    return table(("setting", "value"), rows)
 
 
 def versions(*packages: str) -> str:
@@ -247,13 +201,17 @@ def versions(*packages: str) -> str:
     return ", ".join(f"{package} {version(package)}" for package in packages)
 
 
-def _checks(headers: Sequence[str], rows: Sequence[Sequence[object]], best: int, what: str) -> str:
-    """The checks' table, the fourth cell of the best one in bold; of many, some evenly over all and the best."""
-    every = -(-len(rows) // CHECKS_SHOWN)
-    shown = [
-        [*cells[:3], f"**{cells[3]}**", *cells[4:]] if number == best else cells
-        for number, cells in enumerate(rows)
-        if number % every == 0 or number == best
-    ]
-    more = "" if every == 1 else f"\n\n{len(shown)} of {len(rows)} {what}; checks.jsonl has all."
-    return table(headers, shown) + more
+def _checks(checks: Sequence[Any], best: int, columns: Mapping[str, str], bold: int, what: str = "") -> str:
+    """The checks' table, a cell of the best one in bold; of many, some evenly over all and the best, unless `what` is "".
+
+    columns    their heads, and how a cell is made of a check;  bold    number of the cell
+    """
+    every = -(-len(checks) // CHECKS_SHOWN) if what else 1
+    rows = []
+    for number, check in enumerate(checks):
+        if number % every == 0 or number == best:
+            cells = [cell.format_map(vars(check)) for cell in columns.values()]
+            cells[bold] = f"**{cells[bold]}**" if number == best else cells[bold]
+            rows.append(cells)
+    more = "" if every == 1 else f"\n\n{len(rows)} of {len(checks)} {what}; checks.jsonl has all."
+    return table(list(columns), rows) + more
