@@ -89,10 +89,10 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
             f"{path} was written with {sums}, and this goes on with {_sums()}: the weights may differ in their last bits "
             "from those of a training in one go"
         )
-    parts: dict[str, dict[str, torch.Tensor]] = {part: {} for part in PARTS}
-    for name, tensor in tensors.items():
-        part, _, key = name.partition("/")
-        parts[part][key] = tensor
+    parts = {
+        part: {name.removeprefix(f"{part}/"): each for name, each in tensors.items() if name.startswith(f"{part}/")}
+        for part in PARTS
+    }
     return TrainingState(**parts, progress=progress)
 
 

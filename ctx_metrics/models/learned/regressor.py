@@ -145,14 +145,8 @@ def alignment_features(hypothesis: EncodedText, reference: EncodedText, layers: 
     of_layers = torch.stack([recall, precision, harmonic], 1).flatten().tolist()
     h_ids, r_ids = hypothesis.ids[1:-1].tolist(), reference.ids[1:-1].tolist()
     h_pairs, r_pairs = (list(pairwise(ids)) or ids for ids in (h_ids, r_ids))
-    return [
-        *of_layers,
-        cosine.item(),
-        overlap(r_ids, h_ids),
-        overlap(h_ids, r_ids),
-        overlap(r_pairs, h_pairs),
-        overlap(h_pairs, r_pairs),
-    ]
+    sides = (r_ids, h_ids), (h_ids, r_ids), (r_pairs, h_pairs), (h_pairs, r_pairs)
+    return [*of_layers, cosine.item(), *(overlap(items, others) for items, others in sides)]
 
 
 def overlap(items: Sequence, others: Sequence) -> float:
@@ -193,11 +187,8 @@ class PairFeatures:
 
 def network_inputs(pairs: Sequence[tuple]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """What PairFeatures gave for n pairs, stacked as the network reads it: see its forward."""
-    return (
-        torch.tensor([pair[0] for pair in pairs]),
-        torch.stack([pair[1] for pair in pairs]),
-        torch.stack([pair[2] for pair in pairs]),
-    )
+    features, hypotheses, references = zip(*pairs, strict=True)
+    return torch.tensor(features), torch.stack(hypotheses), torch.stack(references)
 
 
 class AlignmentRegressor(Estimator):

@@ -245,21 +245,12 @@ def _of_table(path: str, score: str | None, reference: str | None) -> JudgementS
         raise InputError(f"{stem(path)}: has {references} references; name one")
     numbers: dict[Hashable, int] = {}
     name = stem(path)
-    rows = [
-        Judgement(
-            row.hypothesis,
-            row.texts[3],
-            row.score,
-            name,
-            row.system,
-            row.texts[0],
-            row.texts[2],
-            numbers.setdefault(row.texts, len(numbers)),
-            (row.segment, row.system),
-            row.rater,
-        )
-        for row in judged
-    ]
+    rows = []
+    for row in judged:
+        (document, _, source, text), system = row.texts, row.system
+        segment, output = numbers.setdefault(row.texts, len(numbers)), (row.segment, system)
+        known = row.hypothesis, text, row.score, name, system
+        rows.append(Judgement(*known, document, source, segment, output, row.rater))
     return JudgementSet(path, name, rows, False)
 
 
@@ -282,14 +273,9 @@ def _of_judged(path: str, judged: JudgedSet, scored: bool) -> JudgementSet:
 
 
 def _judgement(judged: JudgedSet, segment: int, system: int, score: float, number: int) -> Judgement:
-    return Judgement(
-        judged.texts[system][segment] or "",
-        judged.references[0][segment] if judged.references else None,
-        score,
-        judged.name,
-        judged.systems[system],
-        judged.doc_ids[segment] if judged.doc_ids else None,
-        judged.sources[segment] if judged.sources else None,
-        number,
-        (number, system),
-    )
+    hypothesis = judged.texts[system][segment] or ""
+    reference = judged.references[0][segment] if judged.references else None
+    document = judged.doc_ids[segment] if judged.doc_ids else None
+    source = judged.sources[segment] if judged.sources else None
+    names = judged.name, judged.systems[system]
+    return Judgement(hypothesis, reference, score, *names, document, source, number, (number, system))

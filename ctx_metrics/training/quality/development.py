@@ -132,13 +132,8 @@ def read_development(
     for path, count in counts.items():
         if said := say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept")})):
             notice(f"{path}: {count['kept']} rows for development; {said}")
-    return DevelopmentSet(
-        [hypothesis for hypothesis, _ in distinct],
-        [partner for _, partner in distinct],
-        metric,
-        {path: dict(count) for path, count in counts.items()},
-        parts,
-    )
+    hypotheses, partners = map(list, zip(*distinct, strict=True))
+    return DevelopmentSet(hypotheses, partners, metric, {path: dict(count) for path, count in counts.items()}, parts)
 
 
 def _pairs(of_set: JudgementSet, rows: Sequence[Judgement], scores: np.ndarray, threshold: float) -> np.ndarray:
