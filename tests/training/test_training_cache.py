@@ -193,7 +193,7 @@ def test_bound_in_memory(bound_encoder, caplog):
     wanted = filled(None, bound_encoder, texts).states(texts)
     bound_encoder.batches.clear()
     cache = filled(None, bound_encoder, texts, limit_mb=1)
-    assert sum(path.stat().st_size for path in cache._kept.values()) <= 2**20
+    assert sum(path.stat().st_size for path in cache.folder.iterdir()) <= 2**20
     assert len(caplog.messages) == 1
     assert same(cache.states(texts), wanted)
 

@@ -4,7 +4,7 @@ A text's states depend, in their last bits, on the texts that go through the net
 once, by a plan that is on disk before anything is encoded, and a chunk is always encoded whole: after an interruption, or
 again and again where the bound leaves no room for it, with the same result.
 
-Files: cache.json (what made it), plan-N (token ids, as plan.Plan has them), chunk-N-C.f16 (the states of a finished chunk C
+Files: cache.json (what made it), plan-N (texts, as plan.as_bytes has them), chunk-N-C.f16 (the states of a finished chunk C
 of plan N), lock. A chunk that the disk has changed is encoded again.
 """
 
@@ -25,7 +25,7 @@ from ...errors import InputError, ModelError
 from ...notices import counted, notice
 from ...writing import leftovers, os_errors, remove_leftovers, write_bytes
 from .files import MEND, SUM_BYTES, read_kept, write_kept
-from .plan import Place, Plan
+from .plan import Chunk, as_bytes, chunked, from_bytes
 
 FORMAT = 3  # of the files, and of the rule that cuts plans into chunks
 RECENT_BYTES = 2**28  # of chunks beyond the bound that stay in memory
@@ -64,14 +64,14 @@ class EmbeddingCache:
         self.encoder, self.layers, self.limit = encoder, tuple(layers), limit_mb * 2**20
         self.max_content = min(max_content or encoder.max_content, encoder.max_content)
         self._shape = (len(self.layers), encoder.width)
-        self._numbers = len(self.layers) * encoder.width
-        self._token_bytes = 2 * self._numbers
+        self._token_bytes = 2 * len(self.layers) * encoder.width
         self.cut = 0
-        self._plans: dict[int, Plan] = {}  # by number; below 0 those that had no room, whose chunks are not kept either
-        self._planned: dict[bytes, Place] = {}  # by token ids, of all plans
-        self._places: dict[str, Place | None] = {}  # of all texts that were filled; None for those without tokens
-        self._kept: dict[tuple[int, int], Path] = {}  # the files of finished chunks
-        self._sound: set[tuple[int, int]] = set()  # chunks whose file was checked
+        self._chunks: list[Chunk] = []  # of all plans; those of a plan that had no room are not kept
+        self._next = 0  # the number of the next plan
+        self._planned: dict[bytes, tuple[int, int]] = {}  # the place of each text: its chunk, and the row there
+        self._places: dict[str, tuple[int, int] | None] = {}  # of what was filled; None for texts without tokens
+        self._kept: set[int] = set()  # chunks that are finished
+        self._sound: set[int] = set()  # those of them whose file was checked
         self._recent = EmbeddingStore(RECENT_BYTES)
         self._lock: FileLock | None = None
         try:
@@ -89,17 +89,21 @@ class EmbeddingCache:
         """
         self._plan(texts)
         places = {place for text in texts if (place := self._places[text]) is not None}
-        self._check({place[:2] for place in places})
+        wanted = {chunk for chunk, _ in places}
+        self._check(wanted)
         chosen, size = [], self._used()
-        for number, chunk in sorted({place[:2] for place in places} - self._kept.keys()):
-            more = self._plans[number].tokens(chunk) * self._token_bytes + SUM_BYTES
-            if number >= 0 and size + more <= self.limit:
-                chosen.append((number, chunk))
+        for number in sorted(wanted - self._kept):
+            chunk = self._chunks[number]
+            more = chunk.ends[-1] * self._token_bytes + SUM_BYTES
+            if chunk.file is not None and size + more <= self.limit:
+                chosen.append((number, chunk, chunk.file))
                 size += more
-        with self.encoder.progress(label, sum(len(self._plans[number].rows(chunk)) for number, chunk in chosen)):
-            for number, chunk in chosen:
-                self._keep(number, chunk)
-        beyond = sum(place[:2] not in self._kept for place in places)
+        with self.encoder.progress(label, sum(len(chunk.texts) for _, chunk, _ in chosen)):
+            for number, chunk, file in chosen:
+                write_kept(file, self._encoded(chunk).tobytes(), chunk.identity)
+                self._kept.add(number)
+                self._sound.add(number)
+        beyond = sum(chunk not in self._kept for chunk, _ in places)
         if beyond:
             notice(
                 f"{label}: {beyond} of {counted(len(places), 'text', 'texts')} are beyond the embedding cache's bound of "
@@ -109,23 +113,27 @@ class EmbeddingCache:
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Content tokens kept of each text, specials not counted; 0 for an empty one. All must have been filled."""
         places = [self._places[text] for text in texts]
-        return [0 if place is None else len(self._plans[place.plan].text(place.row)) - 2 for place in places]
+        return [0 if place is None else self._part(*place)[1] for place in places]
 
     def states(self, texts: Sequence[str]) -> list[torch.Tensor]:
         """fp16 CPU tensor [content tokens, layers, width] of each text. All must have been filled."""
         found = [torch.empty(0, *self._shape, dtype=torch.float16) for _ in texts]
         places = [(place, i) for i, text in enumerate(texts) if (place := self._places[text]) is not None]
-        for place, i in sorted(places):  # texts of one chunk one after another
-            part = self._plans[place.plan].part(place)
-            kept = self._kept.get(place[:2])
-            if kept is None:
-                found[i] = torch.from_numpy(np.array(self._beyond(place.plan, place.chunk)[part]))
+        for (number, row), i in sorted(places):  # texts of one chunk one after another
+            start, length = self._part(number, row)
+            if number not in self._kept:
+                found[i] = torch.from_numpy(np.array(self._beyond(number)[start : start + length]))
                 continue
-            count, offset = (part.stop - part.start) * self._numbers, part.start * self._token_bytes
+            count, offset = length * self._token_bytes // 2, start * self._token_bytes
             with self._os_errors():
-                numbers = np.fromfile(kept, np.float16, count, offset=offset)
+                numbers = np.fromfile(str(self._chunks[number].file), np.float16, count, offset=offset)
             found[i] = torch.from_numpy(numbers.reshape(-1, *self._shape))
         return found
+
+    def _part(self, number: int, row: int) -> tuple[int, int]:
+        """Where a text starts among the content tokens of its chunk, and how many it has."""
+        start, end = self._chunks[number].ends[row : row + 2]
+        return start, end - start
 
     def close(self) -> None:
         """Let another process have the folder; the cache cannot be used from then on."""
@@ -148,60 +156,52 @@ class EmbeddingCache:
         # equal lengths together, which is fast, and the short first, so that the bound leaves out few texts
         new = sorted({key for key in keys.values() if key} - self._planned.keys(), key=lambda key: (len(key), key))
         if new:
-            ids = np.frombuffer(b"".join(new), np.int32)
-            self._add_plan(Plan(ids, np.array([len(key) // ids.itemsize for key in new])))
+            self._add_plan(new)
         self._places.update({text: None if key is None else self._planned[key] for text, key in keys.items()})
         self.cut += cut
 
-    def _add_plan(self, plan: Plan) -> None:
+    def _add_plan(self, texts: list[bytes]) -> None:
         """Write a new plan; one that has no room comes out the same the next time."""
-        number, content = max(self._plans, default=-1) + 1, plan.as_bytes()
-        if self._used() + len(content) + SUM_BYTES <= self.limit:
-            write_kept(self.folder / f"plan-{number:0>4}", content)
-        else:
-            number = min(self._plans, default=0) - 1
-        self._know(number, plan)
+        content = as_bytes(texts)
+        has_room = self._used() + len(content) + SUM_BYTES <= self.limit
+        if has_room:
+            write_kept(self.folder / f"plan-{self._next:0>4}", content)
+        self._know(texts, self._next if has_room else None)
 
-    def _know(self, number: int, plan: Plan) -> None:
-        self._plans[number] = plan
-        self._planned.update(plan.places(number))
+    def _know(self, texts: list[bytes], plan: int | None) -> None:
+        """Take up the chunks of a plan: its number, None for one that is not on disk."""
+        for number, chunk in enumerate(chunked(texts)):
+            file = None if plan is None else self.folder / f"chunk-{plan:0>4}-{number:0>6}.f16"
+            self._planned.update({text: (len(self._chunks), row) for row, text in enumerate(chunk)})
+            self._chunks.append(Chunk(chunk, file))
+        self._next = self._next if plan is None else plan + 1
 
-    def _keep(self, number: int, chunk: int) -> None:
-        """Encode a chunk and keep it."""
-        states = self._encoded(number, chunk)
-        path = self.folder / f"chunk-{number:0>4}-{chunk:0>6}.f16"
-        write_kept(path, states.tobytes(), self._plans[number].identity(chunk))
-        self._kept[number, chunk] = path
-        self._sound.add((number, chunk))
-
-    def _check(self, chunks: set[tuple[int, int]]) -> None:
+    def _check(self, chunks: set[int]) -> None:
         """Forget those of the chunks that are not on the disk as they were written, and say how many."""
-        damaged = 0
-        for number, chunk in (chunks & self._kept.keys()) - self._sound:
-            with self._os_errors():
-                is_sound = read_kept(self._kept[number, chunk], self._plans[number].identity(chunk)) is not None
-            if is_sound:
-                self._sound.add((number, chunk))
-            else:
-                damaged += 1
-                del self._kept[number, chunk]
+        with self._os_errors():
+            unchecked = [(number, self._chunks[number]) for number in (chunks & self._kept) - self._sound]
+            damaged = {
+                number for number, chunk in unchecked if read_kept(Path(str(chunk.file)), chunk.identity) is None
+            }
+        self._kept -= damaged
+        self._sound |= chunks & self._kept
         if damaged:
-            notice(f"{self.folder}: {counted(damaged, 'chunk is', 'chunks are')} damaged and encoded again")
+            notice(f"{self.folder}: {counted(len(damaged), 'chunk is', 'chunks are')} damaged and encoded again")
 
-    def _beyond(self, number: int, chunk: int) -> np.ndarray:
+    def _beyond(self, number: int) -> np.ndarray:
         """The states of a chunk that is not kept."""
-        recent = self._recent.get((number, chunk), [()])
+        recent = self._recent.get(number, [()])
         if recent is None:
-            recent = {(): torch.from_numpy(self._encoded(number, chunk))}
-            self._recent.put((number, chunk), recent)
+            recent = {(): torch.from_numpy(self._encoded(self._chunks[number]))}
+            self._recent.put(number, recent)
         return recent[()].numpy()
 
-    def _encoded(self, number: int, chunk: int) -> np.ndarray:
+    def _encoded(self, chunk: Chunk) -> np.ndarray:
         """fp16 [content tokens, layers, width] of all texts of a chunk."""
-        plan, kept = self._plans[number], self.encoder.store
+        kept = self.encoder.store
         self.encoder.store = EmbeddingStore(0)  # what a store holds would be left out of the batch, and change it
         try:
-            tokens = [TokenIds(plan.text(row), 0) for row in plan.rows(chunk)]
+            tokens = [TokenIds(np.frombuffer(text, np.int32), 0) for text in chunk.texts]
             found = self.encoder.encode(tokens, [(layer,) for layer in self.layers])
         finally:
             self.encoder.store = kept
@@ -244,11 +244,8 @@ class EmbeddingCache:
         for path in sorted(self.folder.glob("plan-*")):
             if (content := read_kept(path)) is None:
                 raise InputError(f"{path}: the file is damaged{MEND} or delete this one")
-            self._know(int(path.name.split("-")[1]), Plan.from_bytes(content))
-        for path in self.folder.glob("chunk-*.f16"):
-            number, chunk = map(int, path.stem.split("-")[1:])
-            if number in self._plans and chunk < len(self._plans[number].chunks) - 1:
-                self._kept[number, chunk] = path
+            self._know(from_bytes(content), int(path.name.split("-")[1]))
+        self._kept = {number for number, chunk in enumerate(self._chunks) if chunk.file and chunk.file.exists()}
 
     def _used(self) -> int:
         """Bytes of the limit that are taken."""
