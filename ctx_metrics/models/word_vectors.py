@@ -187,14 +187,8 @@ def _lines(path: str, quiet: bool) -> Iterator[bytes]:
             # it goes with `raw`
             file = gzip.open(raw) if path.endswith(".gz") else lzma.open(raw) if lzma else raw  # noqa: SIM115
             size = os.fstat(raw.fileno()).st_size
-            with tqdm(
-                desc="word vectors",
-                total=size,
-                unit="B",
-                unit_scale=True,
-                disable=True if quiet else None,
-                leave=False,
-            ) as bar:
+            look = {"desc": "word vectors", "unit": "B", "unit_scale": True, "leave": False}
+            with tqdm(total=size, disable=quiet or None, **look) as bar:
                 for number, line in enumerate(file):
                     yield line
                     if number % _LINES_A_STEP == 0 and not bar.disable:

@@ -9,7 +9,7 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import EncodedText
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
-from ctx_metrics.models.folder import load_weights, read_config
+from ctx_metrics.models.folder import load_network, read_config
 from ctx_metrics.models.learned import regressor
 from ctx_metrics.models.learned.regressor import (
     FLOOR,
@@ -17,7 +17,6 @@ from ctx_metrics.models.learned.regressor import (
     RegressorNetwork,
     alignment_features,
     feature_names,
-    make_network,
     overlap,
     pooled_vectors,
     predict,
@@ -170,6 +169,6 @@ def test_shipped_model_is_small_and_described():
     files = list(EMBEDDED_FOLDER.iterdir())
     assert sum(path.stat().st_size for path in files) < 8_000_000
     assert {path.name for path in files} == {"config.json", "model.safetensors", "README.md"}
-    network = make_network(EMBEDDED_FOLDER, read_config(EMBEDDED_FOLDER))
-    load_weights(EMBEDDED_FOLDER, network)
+    config = read_config(EMBEDDED_FOLDER)
+    network, _ = load_network(EMBEDDED_FOLDER, config, lambda: RegressorNetwork(**config["network"]))
     assert network.alignment.mean.shape == (len(feature_names((3, 4, 6))),)

@@ -14,16 +14,15 @@ from ...engine.encoder import TextEncoder
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...models import hub
-from ...models.folder import check_fields, checked_weights, load_weights, read_config
+from ...models.folder import FIELDS, check_fields, checked_weights, load_weights, read_config
 from ...models.learned.estimator import PREFIX
 from ...models.learned.networks import NETWORKS, LearnedNetwork, Shape
 from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...notices import counted, notice
 from ..digest import digest
-from ..folder import claim, encoder_name, finish
 from ..kept.token_states import EmbeddingCache
 from ..loop import Loop
-from ..state import STATE
+from ..state import STATE, claim, encoder_name, finish
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .inputs import FeatureInputs, PairInputs, TokenInputs
@@ -83,7 +82,7 @@ def learn(
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json.
 
-    cache        folder of the embedding cache, None: in memory; cache_mb    its bound in MiB
+    cache        folder of the embedding cache, None: one that goes in the end; cache_mb    its bound in MiB
     init         a folder of a model of the same sizes, whose weights are the first ones
     languages    what the model is for, such as ["en"]; None: whatever the encoder reads
     notes        what else config.json says of the training
@@ -216,7 +215,7 @@ def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
 def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
     """Put the weights of a model of the same sizes, over the same encoder, into the network."""
     given = read_config(init)
-    check_fields(init, given)
+    check_fields(init, given, FIELDS)
     wanted = {name: config[name] for name in ("model_type", "encoder_ckpt", "layers", "network")}
     for name, value in wanted.items():
         if name != "network" and given[name] != value:
