@@ -1,10 +1,9 @@
 """Pairwise evaluation: how often is a system's output the better one of two (Guzman, Joty, Marquez and Nakov 2015)?"""
 
-import argparse
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,73 +13,61 @@ from ..features import FeatureSettings, feature_scores, feature_settings
 from ..features.specs import Feature, parse_features
 from ..language import guard_english
 from ..notices import counted, place
-from ..run.context import Capabilities, Stream
-from ..scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
+from ..run.context import Capabilities
+from ..scoring.base import ContextMetric, SystemResult, digest, model_setting
+from ..settings import setting
 
 if TYPE_CHECKING:
     from ..models.pairwise.model import Outputs
 
 
-class PairwiseScore(ContextScore):
-    """100 times the mean chance, over segments and opponents, that the system's output is the better one: 0 to 100, and 50
-    against an equal. It says how a system stands to its opponents, not how good it is."""
+@dataclass(frozen=True)
+class PairwiseSettings:
+    """Settings of Pairwise; in Python `against` has streams of outputs in place of files."""
 
+    model: str | None = model_setting(
+        "embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]"
+    )
+    against: Sequence[Sequence[str]] | None = setting(
+        "Outputs that every system is compared with, in place of the other systems; needed for one system alone.",
+        nargs="+",
+        metavar="FILE",
+    )
+    baseline: bool = setting("Compare every system with the first one only, in place of all others.", False)
 
-class PairwiseSignature(ContextSignature):
-    """nrefs, model, rev, ckpt, features, vectors, against, pool, dtype, scale and versions."""
+    def __post_init__(self):
+        if self.against and self.baseline:
+            raise InputError(
+                "pairwise: the opponents are given twice, by --pairwise-against and --pairwise-baseline; leave one out"
+            )
+        if any(isinstance(stream, str) for stream in self.against or ()):
+            raise InputError(
+                "pairwise: opponents must be lists of strings, not files; leave --pairwise-against out here"
+            )
 
 
 class Pairwise(ContextMetric):
-    """Mean probability that a system's output is better than its opponents', given the reference.
-
-    references    streams of references for scoring with references=None
-    model         "embedded" (the default, English), a folder that `ctx-metrics train pairwise` wrote, or a hub
-                  name[@revision]
-    against       streams of outputs that are every system's opponents in place of the other systems
-    baseline      whether the first system is every system's only opponent
-    context       systems (those of the comparison; each is the others' opponent), sources (for models one of whose features
-                  reads them), target_lang and engine, as run.context.Context describes them
+    """100 times the mean probability, over segments and opponents, that a system's output is the better one, given the
+    reference: 0 to 100, and 50 against an equal. It says how a system stands to its opponents, not how good it is. The
+    systems are each other's opponents unless the settings name others.
 
     P(i is better than j) is the mean of both orders in which the network can read the two, so P(j is better than i) is
     exactly one minus it. With several references it is the mean over a segment's references, whose metric features see all
-    of them. A segment without a reference is not scored.
-
-    Raises InputError for settings or texts that cannot be scored, and where a system has no opponent; ModelError for a
-    model that cannot be used, ResourceError for a device that is missing or too small.
+    of them. A segment without a reference is not scored. Raises InputError where a system has no opponent.
     """
 
     NAME = "Pairwise"
-    _SIGNATURE_TYPE = PairwiseSignature
-    _SCORE_TYPE = PairwiseScore
+    Settings = PairwiseSettings
     capabilities = Capabilities(
         reads=frozenset({"systems", "sources", "target_lang", "engine"}), compares_systems=True, line_files=("against",)
     )
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        model: str | None = None,
-        against: Sequence[Sequence[str]] | None = None,
-        baseline: bool = False,
-        **context: Any,
-    ):
-        super().__init__(references, systems=systems, **context)
+    def _prepare(self) -> None:
         from ..models.pairwise.model import PairwiseModel
 
-        if against and baseline:
-            raise InputError(
-                "pairwise: the opponents are given twice, by --pairwise-against and --pairwise-baseline; leave one out"
-            )
         engine = self._context.engine
-        self.asked, self.baseline = model is not None, baseline
-        self._against = list(against or ())
-        if any(isinstance(stream, str) for stream in self._against):
-            raise InputError(
-                "pairwise: opponents must be lists of strings, not files; leave --pairwise-against out here"
-            )
-        self.model = PairwiseModel(model, engine)
+        self._against = list(self.options.against or ())
+        self.model = PairwiseModel(self.options.model, engine)
         guarded = self.model.english_only and self._context.target_lang
         if guarded and not self.asked:
             self._guard(())
@@ -92,7 +79,7 @@ class Pairwise(ContextMetric):
             self._guard(())
         self.settings = {
             **self.model.signature(),
-            "against": "file" if self._against else "baseline" if baseline else "others",
+            "against": "file" if self._against else "baseline" if self.options.baseline else "others",
             "pool": "",
             "dtype": engine.dtype,
         }
@@ -103,29 +90,6 @@ class Pairwise(ContextMetric):
         super().announce(systems)
         self._pool: list[Sequence[str]] = [list(system) for system in systems]
         self.settings["pool"] = self._pool_digest()
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --pairwise-* of the sacrebleu command."""
-        group.add_argument(
-            "--pairwise-model",
-            default=None,
-            metavar="MODEL",
-            help="embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. "
-            "(Default: embedded, English only)",
-        )
-        group.add_argument(
-            "--pairwise-against",
-            nargs="+",
-            default=None,
-            metavar="FILE",
-            help="Outputs that every system is compared with, in place of the other systems; needed for one system alone.",
-        )
-        group.add_argument(
-            "--pairwise-baseline",
-            action="store_true",
-            help="Compare every system with the first one only, in place of all others.",
-        )
 
     def win_probabilities(self) -> np.ndarray:
         """P(system i's output is better than system j's) for each segment: fp64 [systems, systems, segments], in the order
@@ -181,7 +145,7 @@ class Pairwise(ContextMetric):
 
     def _pool_digest(self) -> str:
         """What tells apart comparisons with other opponents: 8 hex digits of the texts, whatever their order."""
-        pool = self._against or (self._pool[:1] if self.baseline else self._pool)
+        pool = self._against or (self._pool[:1] if self.options.baseline else self._pool)
         return hashlib.sha256(" ".join(sorted(map(digest, pool))).encode()).hexdigest()[:8]
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
@@ -208,7 +172,7 @@ class Pairwise(ContextMetric):
         is of another length."""
         if self._against:
             opponents = self._against
-        elif self.baseline:
+        elif self.options.baseline:
             opponents = [] if alone else self._pool[:1]
         else:
             opponents = list(self._pool)

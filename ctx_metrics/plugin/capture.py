@@ -1,8 +1,9 @@
 """What one run of the sacrebleu command knows, handed to the metrics as constructor arguments."""
 
+import os
 from argparse import Namespace
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sacrebleu.metrics.base import Metric
@@ -11,11 +12,50 @@ from ..corpus import document_ranges, read_lines
 from ..errors import CtxMetricsError, InputError
 from ..notices import OncePerRun, counted, logger, notice
 from ..pseudo_references.options import PseudoFilter
+from ..roundtrip.options import BackTranslation, check_roundtrips
 from ..run.context import Context, build_all, capabilities
 from ..run.flags import engine_options
 from ..run.registry import MetricTable
-from ..run.streams import Segments, check_roundtrips, named, names_fault, system_names, test_set_lines
+from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
+from ..settings import from_flags, setting
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How a run resamples and which files it writes, whatever the metrics."""
+
+    ctx_resample: str = setting(
+        "What --confidence and the paired tests resample or swap. Segments of a document are alike, so intervals "
+        "from segments are too narrow; document needs --docids.",
+        "segment",
+        choices=["segment", "document"],
+    )
+    ctx_seg_scores: str | None = setting(
+        "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
+        "named and laid out as mt-metrics-eval reads them.",
+        type=os.path.expanduser,
+        metavar="DIR",
+    )
+    ctx_names: Sequence[str] | None = setting(
+        "The systems' names in these files, in the systems' order. (Default: the names of their files)",
+        nargs="+",
+        metavar="NAME",
+    )
+    ctx_no_text_checks: bool = setting(
+        "Do not look for HTML entities, shifted lines and byte-order marks in the texts.", False
+    )
+
+
+@dataclass(frozen=True)
+class SlideSettings(RunSettings):
+    """The same, where slide may be among the metrics."""
+
+    slide_output: str | None = setting(
+        "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.",
+        type=os.path.expanduser,
+        metavar="FILE.tsv",
+    )
 
 
 class Run:
@@ -181,7 +221,7 @@ class Run:
             systems=systems,
             source_lang=langs[0] or None,
             target_lang=langs[1] or None,
-            pseudo_filter=PseudoFilter.from_args(args) if "pseudo_filter" in reads else PseudoFilter(),
+            pseudo_filter=from_flags(PseudoFilter, args) if "pseudo_filter" in reads else PseudoFilter(),
             engine=engine_options(args),
         )
         if not {"roundtrips", "backtranslator"} & set(reads):
@@ -194,7 +234,8 @@ class Run:
         from ..scoring.base import digest
 
         args, systems = self.args, context.systems
-        check_roundtrips(args, len(self.systems))
+        options = from_flags(BackTranslation, args)
+        check_roundtrips(args.roundtrip, options, len(self.systems))
         if args.roundtrip:
             files = zip(args.roundtrip, systems, strict=False)  # --detail asks for rows of the first system
             return [self._lines_of("--roundtrip", *each) for each in files], args.rtt_bt_name
@@ -204,7 +245,7 @@ class Run:
         if key not in self._translated:
             from ..roundtrip.translate import made_round_trips
 
-            self._translated[key] = made_round_trips(context, args)
+            self._translated[key] = made_round_trips(context, options)
         return self._translated[key]
 
     def _pseudo_references(self, systems: Sequence[Sequence[str]]) -> list[Sequence[str]] | None:

@@ -32,23 +32,18 @@ class DerivedMetric(ContextMetric):
     """An inner metric over texts that subclasses choose in _texts. Corpus scores are computed as the inner metric computes
     them: BLEU's from n-gram counts of the corpus, a mean of segments from the segments.
 
-    inner         a metric of sacrebleu, or a ContextMetric that was given no references
-    references, context    as ContextMetric takes them
-
     The rows of a sacrebleu metric are its own statistics and, behind them, 1.0 where the segment has a reference, else 0.0.
     """
 
-    def __init__(
-        self,
-        inner: Metric,
-        references: Sequence[Stream] | None,
-        **context: Any,
-    ):
-        super().__init__(references, **context)
-        self.inner = inner
-        if isinstance(inner, ContextMetric):
-            inner.NAME = self.NAME
-        self.settings = inner_settings(inner)
+    def _prepare(self) -> None:
+        self.inner = self._make_inner()
+        if isinstance(self.inner, ContextMetric):
+            self.inner.NAME = self.NAME
+        self.settings = inner_settings(self.inner)
+
+    @abstractmethod
+    def _make_inner(self) -> Metric:
+        """A metric of sacrebleu, or a ContextMetric without references, by the settings."""
 
     @abstractmethod
     def _texts(self, corpus: Corpus) -> Texts:

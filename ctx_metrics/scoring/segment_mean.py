@@ -31,7 +31,7 @@ class SegmentMean(ContextMetric):
         systems: Sequence[Sequence[str]] = (),
         **context: Any,
     ):
-        super().__init__(references, systems=systems, **context)
+        super().__init__(references, systems, **context)
         self.metric = metric
         self.settings = {**inner_settings(metric), "average": "segments"}
 
