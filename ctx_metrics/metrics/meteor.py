@@ -8,8 +8,8 @@ from importlib.metadata import version
 from ..corpus import Corpus
 from ..notices import notice
 from ..run.context import Capabilities
-from ..scoring.base import ContextMetric, Row, SystemResult
-from ..scoring.segment_counts import counted_result
+from ..scoring.base import ContextMetric, SystemResult
+from ..scoring.segment_counts import results_of_segments
 from ..scoring.tokenization import TokenizerSettings, Words, tokenizer_for
 from ..settings import setting
 
@@ -73,21 +73,13 @@ class METEOR(ContextMetric):
         self.settings = {"case": "lc", "tok": self._words.signature(), "stem": self.stemmer, "nltk": version("nltk")}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        of_segments = list(zip(*corpora[0].references, strict=True)) or [()] * len(corpora[0])
-        references = [[self._words(text) for text in texts if text is not None] for texts in of_segments]
-        unreferenced = [i for i, of_segment in enumerate(references) if not of_segment]
-        results = []
-        for corpus in corpora:
-            rows: list[Row] = []
-            empty = []
-            for i, of_segment in enumerate(references):
-                tokens = self._words(corpus.hypotheses[i])
-                if of_segment and not (tokens and any(of_segment)):
-                    empty.append(i)
-                best = max((meteor(tokens, reference, self.stemmer) for reference in of_segment), default=0.0)
-                rows.append([best, float(bool(of_segment))])
-            results.append(counted_result(rows, empty, unreferenced))
-        return results
+        return results_of_segments(corpora, lambda *references: list(map(self._words, references)), self._value)
+
+    def _value(self, hypothesis: str, references: Sequence[Sequence[str]]) -> float | None:
+        words = self._words(hypothesis)
+        if not words or not any(references):
+            return None
+        return max(meteor(words, reference, self.stemmer) for reference in references)
 
 
 def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "porter") -> float:

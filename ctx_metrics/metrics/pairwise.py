@@ -12,7 +12,7 @@ from ..errors import InputError, ModelError
 from ..features import FeatureSettings, feature_scores, feature_settings
 from ..features.specs import Feature, parse_features
 from ..language import guard_english
-from ..notices import counted, place
+from ..notices import counted, told
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, digest, model_setting
 from ..settings import setting
@@ -101,7 +101,7 @@ class Pairwise(ContextMetric):
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
         rows = [[0.0, float(there)] for there in ~judge.unscored]
-        said = [SystemResult(rows, judge.counts(i), judge.notices(i)) for i in range(number)]
+        said = [SystemResult(rows, *judge.told(i)) for i in range(number)]
         self._announced(said, [getattr(system, "name", "") for system in self._context.systems])
         wins = np.full((number, number, segments), 0.5)
         wins[:, :, judge.unscored] = np.nan
@@ -163,8 +163,8 @@ class Pairwise(ContextMetric):
             own = numbers[digest(corpus.hypotheses)]
             wins = np.mean([judge.chance(own, numbers[digest(texts)]) for texts in of_system], axis=0)
             rows = [[0.0, 0.0] if np.isnan(value) else [value, 1.0] for value in wins.tolist()]
-            counts = {"opponents": len(of_system), **judge.counts(own)}
-            results.append(SystemResult(rows, counts, judge.notices(own)))
+            counts, notices = judge.told(own)
+            results.append(SystemResult(rows, {"opponents": len(of_system), **counts}, notices))
         return results
 
     def _opponents(self, corpus: Corpus, alone: bool) -> list[Sequence[str]]:
@@ -249,40 +249,33 @@ class _Judge:
             self._found[i, j] = np.where(self.unscored, np.nan, found)
         return self._found[i, j]
 
-    def counts(self, system: int) -> dict[str, int]:
-        """What is odd about a system's segments, for the score."""
-        return {
-            "empty": len(self._empty(system)),
-            "unreferenced": int(self._unreferenced.sum()),
-            "unscored": int((self.unscored & ~self._unreferenced).sum()),
-            **{name: self._odd[name] for name in ("truncated",) if name in self._odd},
-        }
-
-    def notices(self, system: int) -> list[str]:
-        """The same in words."""
-        said = []
-        if empty := self._empty(system):
-            said.append(
-                f"{counted(len(empty), 'segment has an empty hypothesis', 'segments have empty hypotheses')}, compared as "
-                f"any other (segment {place(empty)})"
-            )
-        for places, why in (
-            (self._blank, ("has an empty reference", "have empty references")),
-            (self._unreferenced, ("has no reference and is left out", "have no reference and are left out")),
-            (
-                self.unscored & ~self._unreferenced,
-                ("got no score of a feature and is left out", "got no score of a feature and are left out"),
+    def told(self, system: int) -> tuple[dict[str, int], list[str]]:
+        """What is odd about a system's segments: counts for the score, and the same in words."""
+        empty = [i for i, text in enumerate(self._corpora[system].hypotheses) if not text.strip()]
+        unscored = self.unscored & ~self._unreferenced
+        kinds = {
+            "empty": (empty, "[segment has an empty hypothesis|segments have empty hypotheses], compared as any other"),
+            "blank": (
+                np.flatnonzero(self._blank).tolist(),
+                "[segment has an empty reference|segments have empty references]",
             ),
-        ):
-            if rows := np.flatnonzero(places).tolist():
-                said.append(f"{counted(len(rows), f'segment {why[0]}', f'segments {why[1]}')} (segment {place(rows)})")
+            "unreferenced": (
+                np.flatnonzero(self._unreferenced).tolist(),
+                "[segment has|segments have] no reference and [is|are] left out",
+            ),
+            "unscored": (
+                np.flatnonzero(unscored).tolist(),
+                "[segment got|segments got] no score of a feature and [is|are] left out",
+            ),
+        }
+        counts, lines = told(kinds)
+        del counts["blank"]
+        if "truncated" in self._odd:
+            counts["truncated"] = self._odd["truncated"]
         if cut := self._odd.get("truncated", 0):
-            said.append(
+            lines.append(
                 f"{counted(cut, 'text was cut', 'texts were cut')} to what the encoder reads, of all systems and references"
             )
         if unknown := self._odd.get("unknown_words", 0):
-            said.append(f"{unknown:,} of {self._odd['words']:,} words have no vector, of all systems and references")
-        return said
-
-    def _empty(self, system: int) -> list[int]:
-        return [i for i, text in enumerate(self._corpora[system].hypotheses) if not text.strip()]
+            lines.append(f"{unknown:,} of {self._odd['words']:,} words have no vector, of all systems and references")
+        return counts, lines

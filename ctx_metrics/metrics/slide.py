@@ -1,12 +1,13 @@
 """SLIDE: a learned model over a sliding window of document sentences (Raunak, Kocmi and Post 2023)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..notices import counted, notice, place
+from ..notices import counted, notice, place, told
 from ..run.context import Stream
 from ..scoring.base import SystemResult
 from ..scoring.windowed import read_texts, window_examples
@@ -90,17 +91,15 @@ class SLIDE(COMET):
         if corpora[0].doc_ids is None:
             notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
-        windows = [self._windows_of(corpus, of_corpus) for corpus, of_corpus in zip(corpora, counts, strict=True)]
+        windows = [self._windows_of(*each) for each in zip(corpora, counts, strict=True)]
         if not any(windows):
             raise InputError(
                 f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
                 "dropped; take a smaller --slide-window, or another --slide-partial than drop"
             )
-        odd = [self._odd_lines(*each) for each in zip(corpora, windows, counts, strict=True)]
         results = self._score_windows(corpora, windows)
-        documents = corpora[0].documents()
-        for of_system, lines, result in zip(windows, odd, results, strict=True):
-            self._count_windows(documents, of_system, *lines, result)
+        for each in zip(corpora, windows, counts, results, strict=True):
+            self._count_windows(*each)
         return results
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
@@ -116,33 +115,18 @@ class SLIDE(COMET):
             return sentence_windows(length, self.window, self.stride, self.partial)
         return token_windows(counts, self.tokens, self.stride, self.estimator.special_tokens)
 
-    def _odd_lines(
-        self, corpus: Corpus, windows: Sequence[Window], counts: Sequence[int]
-    ) -> tuple[list[int], list[int]]:
-        """Segments that are blank beside others in a window, and those that exceed the token budget by themselves."""
-        blank = blank_lines(corpus, windows, self.estimator.inputs)
-        if self.tokens is None:
-            return blank, []
-        return blank, [i for i, tokens in enumerate(counts) if tokens + self.estimator.special_tokens > self.tokens]
-
     def _count_windows(
-        self,
-        documents: Sequence[tuple[int, int]],
-        windows: Sequence[Window],
-        blank: Sequence[int],
-        over: Sequence[int],
-        result: SystemResult,
+        self, corpus: Corpus, windows: Sequence[Window], counts: Sequence[int], result: SystemResult
     ) -> None:
         """Add to a result how many windows there are, what they cover, and what is odd about them."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
-            for start, end in documents:
+            for start, end in corpus.documents():
                 kept = sentence_windows(end - start, self.window, self.stride, "drop")
                 dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
         coverage = f"{100 * (1 - len(uncovered) / len(result.rows)):.1f}%"
         result.counts = {"windows": len(windows), "coverage": coverage, **result.counts}
-        result.counts.update(uncovered=len(uncovered), dropped=dropped, over=len(over), blank=len(blank))
         if dropped:
             were = counted(dropped, "partial window was", "partial windows were")
             result.notices.append(f"{were} dropped (--slide-partial drop)")
@@ -150,14 +134,16 @@ class SLIDE(COMET):
             result.notices.append(
                 f"in no scored window: {len(uncovered)} of {len(result.rows)} sentences (segment {place(uncovered)})"
             )
-        if over:
-            lines = counted(len(over), "window of one sentence exceeds", "windows of one sentence exceed")
-            result.notices.append(f"{lines} {self.tokens} tokens (segment {place(over)})")
-        if blank:
-            lines = counted(len(blank), "sentence has", "sentences have")
-            result.notices.append(
-                f"{lines} an empty {read_texts(self.estimator.inputs)} inside a window (segment {place(blank)})"
-            )
+        special, inputs = self.estimator.special_tokens, self.estimator.inputs
+        over = [i for i, tokens in enumerate(counts) if tokens + special > (self.tokens or math.inf)]
+        blank = blank_lines(corpus, windows, inputs)
+        kinds = {
+            "over": (over, f"[window of one sentence exceeds|windows of one sentence exceed] {self.tokens} tokens"),
+            "blank": (blank, f"[sentence has|sentences have] an empty {read_texts(inputs)} inside a window"),
+        }
+        numbers, notices = told(kinds)
+        result.counts.update(uncovered=len(uncovered), dropped=dropped, **numbers)
+        result.notices += notices
 
 
 def blank_lines(corpus: Corpus, windows: Sequence[Window], inputs: str) -> list[int]:

@@ -10,7 +10,7 @@ from ..run.context import Capabilities
 from ..settings import setting
 from ..windows import Window
 from .base import ContextMetric, SystemResult, multiref_setting
-from .windowed import ExamplesOf, check_sources, score_windows, window_examples
+from .windowed import ExamplesOf, check_sources, estimate_windows, system_result, window_examples
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -80,6 +80,10 @@ class EstimatorMetric(ContextMetric):
     def _score_windows(
         self, corpora: list[Corpus], windows: list[list[Window]], examples_of: ExamplesOf = window_examples
     ) -> list[SystemResult]:
-        """All systems' results by their windows."""
-        how = self.options.multiref, self.options.on_long
-        return score_windows(self.NAME.lower(), self.estimator, corpora, windows, *how, examples_of)
+        """All systems' results by their windows; against several references a window takes the best value, or their mean."""
+        own, estimator = self.options, self.estimator
+        found = estimate_windows(self.NAME.lower(), estimator, corpora, windows, own.on_long, examples_of)
+        return [
+            system_result(estimator, len(corpus), of_system, estimates, own.multiref)
+            for corpus, of_system, estimates in zip(corpora, windows, found, strict=True)
+        ]

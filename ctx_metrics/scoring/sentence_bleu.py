@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from sacrebleu.metrics import BLEU
 
 from ..corpus import Corpus
 from .base import ContextMetric, SystemResult
-from .segment_counts import counted_result
+from .segment_counts import results_of_segments
 from .tokenization import Words, WordSettings
 
 ORDERS = 4
@@ -40,27 +39,15 @@ class SentenceBLEU(ContextMetric):
         return " ".join(self._words(text))
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        @cache
-        def pooled(*references: str) -> dict[str, Any]:
-            return _COUNTS._extract_reference_info([self._text(text) for text in references])
+        return results_of_segments(corpora, self._pooled, self._value)
 
-        results = []
-        for corpus in corpora:
-            rows, empty, unreferenced = [], [], []
-            for i, hypothesis in enumerate(corpus.hypotheses):
-                references = [text for stream in corpus.references if (text := stream[i]) is not None]
-                if not references:
-                    unreferenced.append(i)
-                    rows.append([0.0, 0.0])
-                    continue
-                statistics = _COUNTS._compute_segment_statistics(self._text(hypothesis), pooled(*references))
-                if statistics[0] and any(pooled(*references)["ref_lens"]):
-                    rows.append([moses_bleu(statistics), 1.0])
-                else:
-                    empty.append(i)
-                    rows.append([0.0, 1.0])
-            results.append(counted_result(rows, empty, unreferenced))
-        return results
+    def _pooled(self, *references: str) -> dict[str, Any]:
+        """The counts of all references together."""
+        return _COUNTS._extract_reference_info([self._text(text) for text in references])
+
+    def _value(self, hypothesis: str, pooled: dict[str, Any]) -> float | None:
+        statistics = _COUNTS._compute_segment_statistics(self._text(hypothesis), pooled)
+        return moses_bleu(statistics) if statistics[0] and any(pooled["ref_lens"]) else None
 
 
 def moses_bleu(statistics: Sequence[int]) -> float:
