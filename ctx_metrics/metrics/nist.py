@@ -3,6 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
@@ -98,20 +100,22 @@ class NIST(ContextMetric):
         empty: list[list[int]] = [[] for _ in corpora]
         for i, of_segment in enumerate(references):
             # a segment of all systems at once, so that one segment's n-grams are held at a time
-            most = [most_in_one(of_segment, order) for order in range(1, MAX_ORDER + 1)]
+            most: Counter = reduce(
+                or_, map(counts, of_segment), Counter()
+            )  # of each n-gram, in the reference that has most of it
             length = sum(map(len, of_segment)) / max(1, len(of_segment))
             for corpus, of_corpus, places in zip(corpora, rows, empty, strict=True):
                 tokens = self._words(corpus.hypotheses[i]) if of_segment else []
                 if of_segment and not (tokens and length):
                     places.append(i)
                 ngrams_of_order = [float(max(0, len(tokens) - order)) for order in range(MAX_ORDER)]
-                gains = matched_information(tokens, most, information)
+                matched: list[list[float]] = [[] for _ in range(MAX_ORDER)]
+                for ngram, times in (counts(tokens) & most).items():
+                    matched[len(ngram) - 1].append(times * information(ngram))
+                gains = map(math.fsum, matched)
                 of_corpus.append([*gains, *ngrams_of_order, float(len(tokens)), length, float(bool(of_segment))])
         unreferenced = [i for i, of_segment in enumerate(references) if not of_segment]
         return [counted_result(*each, unreferenced) for each in zip(rows, empty, strict=True)]
-
-    def _is_scored(self, row: Row) -> bool:
-        return row[-1] != 0
 
     def _compute_score_from_stats(self, stats: Row) -> ContextScore:
         *sums, length, reference_length, scored = map(float, stats)
@@ -130,28 +134,9 @@ def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
     return zip(*(tokens[start:] for start in range(order)), strict=False)
 
 
-def most_in_one(references: Sequence[Sequence[str]], order: int) -> Counter:
-    """How often each n-gram stands in the reference that has most of it.
-
-    >>> most_in_one([["a", "a"], ["a", "b"]], 1)
-    Counter({('a',): 2, ('b',): 1})
-    """
-    most: Counter = Counter()
-    for reference in references:
-        most |= Counter(ngrams(reference, order))
-    return most
-
-
-def matched_information(tokens: Sequence[str], most: Sequence[Counter], information: NgramInformation) -> list[float]:
-    """The information of a hypothesis' matched n-grams in bits, summed by order; `most` as of most_in_one, by order."""
-    gains = [0.0] * len(most)
-    for order, allowed in enumerate(most, 1):
-        found = Counter(ngrams(tokens, order))
-        matched = found.keys() & allowed.keys()
-        if not matched:  # nor then can longer ones
-            break
-        gains[order - 1] = math.fsum(min(found[ngram], allowed[ngram]) * information(ngram) for ngram in matched)
-    return gains
+def counts(tokens: Sequence[str]) -> Counter:
+    """How often each n-gram of an order up to MAX_ORDER stands in a text."""
+    return Counter(ngram for order in range(1, MAX_ORDER + 1) for ngram in ngrams(tokens, order))
 
 
 def length_factor(length: float, reference_length: float) -> float:

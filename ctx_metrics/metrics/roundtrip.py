@@ -54,12 +54,20 @@ class RoundTripMetric(DerivedMetric):
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Take all systems, each with its round trip; raises InputError where their numbers or lengths differ."""
+        from ..roundtrip.guards import other_languages, same_engine
+
         super().announce(systems)
-        sources, roundtrips = self._context.sources, self._context.roundtrips
-        assert sources is not None and roundtrips is not None  # the constructor refuses to be without
+        roundtrips, backtranslator = self._context.roundtrips, self._context.backtranslator
+        assert roundtrips is not None  # the constructor refuses to be without
         self._roundtrips = self._by_system(systems, roundtrips)
-        self._warn_of_same_engine(systems, self._context.backtranslator)
-        self._warn_of_other_languages(systems, sources, roundtrips)
+        for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
+            notice(
+                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
+                "back too well; take another one"
+            )
+        names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
+        for line in other_languages(names, self._context.sources, systems, roundtrips):
+            notice(line)
 
     def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
         self.num_refs = 0
@@ -91,24 +99,6 @@ class RoundTripMetric(DerivedMetric):
                     f"{name}: {whose} equals an earlier system, and its round trip does not; the earlier one is scored"
                 )
         return of_system
-
-    def _warn_of_same_engine(self, systems: Sequence[Sequence[str]], backtranslator: str | None) -> None:
-        from ..roundtrip.guards import same_engine
-
-        for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
-            notice(
-                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
-                "back too well; take another one"
-            )
-
-    def _warn_of_other_languages(
-        self, systems: Sequence[Sequence[str]], sources: Sequence[str], roundtrips: Sequence[Sequence[str]]
-    ) -> None:
-        from ..roundtrip.guards import other_languages
-
-        names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
-        for line in other_languages(names, sources, systems, roundtrips):
-            notice(line)
 
     def _texts(self, corpus: Corpus) -> Texts:
         from ..roundtrip.guards import guards

@@ -75,7 +75,7 @@ class Run:
         self.whole_length = 0  # segments before sacrebleu picked some of them
         self.columns = 1  # of the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
-        self._unused: dict[str, bool] = {}
+        self._unused: dict[str, str] = {}
 
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
         """Start a run with its parsed arguments; `own` names each metric's own attributes among them.
@@ -85,10 +85,10 @@ class Run:
         """
         self.begun, self.args, self._own, self.unwritten = True, args, own, None
         self.systems, self._files, self._streams, self._translated, self.metrics = [], {}, {}, {}, {}
-        # context the user gave by a flag, and whether nothing has used it so far
-        self._unused = {key: True for key, (_, given) in self._context_flags().items() if given}
-        if "doc_ids" in self._unused and (self.by_document or self.targets):
-            self._unused["doc_ids"] = False
+        # the context that the user gave by a flag and nothing has used so far
+        self._unused = {key: flag for key, (flag, given) in self._context_flags().items() if given}
+        if self.by_document or self.targets:
+            self._unused.pop("doc_ids", None)
         self.chosen = [name for name in dict.fromkeys(args.metrics) if name in self.table.plugins]
         for name in self.chosen:
             if name in broken:
@@ -162,7 +162,7 @@ class Run:
         metrics = build_all(chosen, self._context(references, systems, reads))
         for metric in metrics:
             for key in self._unused.keys() & capabilities(metric).reads:
-                self._unused[key] = False
+                del self._unused[key]
         return dict(zip(names, metrics, strict=True))
 
     def _settings(self, name: str, system: Sequence[str]) -> dict[str, Any]:
@@ -186,10 +186,8 @@ class Run:
                     notice(
                         f"{flag} is BLEU's alone, and -m does not name it; metrics made of BLEU have flags of their own"
                     )
-        for key, unused in self._unused.items():
-            if unused:
-                flag = self._context_flags()[key][0]
-                notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
+        for flag in self._unused.values():
+            notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
 
     def _context_flags(self) -> dict[str, tuple[str, Any]]:
         """The flag that gives each context, and what it was given."""
@@ -262,14 +260,14 @@ class Run:
     def _stream(self, key: str, path: str | None, field: str) -> list[str] | None:
         """Lines of the file that a flag names, else of the test set, else None. Read once."""
         if key not in self._streams:
+            lines = None
             if path:
-                lines = self._streams[key] = read_lines(path, self.args.encoding)
+                lines = read_lines(path, self.args.encoding)
                 if key == "doc_ids":
                     document_ranges(lines, path)
-            else:
-                self._streams[key] = (
-                    test_set_lines(self.args.test_set, self.args.langpair, field) if self.args.test_set else None
-                )
+            elif self.args.test_set:
+                lines = test_set_lines(self.args.test_set, self.args.langpair, field)
+            self._streams[key] = lines
         return self._streams[key]
 
     def _picked(

@@ -90,6 +90,13 @@ class PseudoFilter:
             return self.threshold
         return PROBABILITY if self.kind == "bert" else MAS_OF_EMBEDDED if self.vectors is None else MAS_OF_VECTORS
 
+    @property
+    def in_place_of_embedded(self) -> str:
+        """The flag that names another model where an embedded one scores, which reads English; "" elsewhere."""
+        if self.kind == "bert":
+            return "--pseudo-model" if self.model in (None, "embedded") else ""
+        return "--pseudo-vectors" if self.kind == "mas" and self.vectors is None else ""
+
     def signature(self) -> dict:
         """The signature's part on the choice: filter, threshold, guard; the filter's own adds its model."""
         return {"filter": self.kind, "threshold": self.limit, "guard": "off" if self.guard is None else self.guard}

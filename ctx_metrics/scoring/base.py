@@ -152,7 +152,6 @@ class ContextMetric(Metric):
     """
 
     _SIGNATURE_TYPE = ContextSignature
-    _SCORE_TYPE = ContextScore
     NAME: str
     Settings: type = NoSettings
     options: Any  # the settings, a value of Settings
@@ -309,8 +308,8 @@ class ContextMetric(Metric):
             notice(f"{prefix}{where}{text}")
 
     def _is_scored(self, row: Row) -> bool:
-        """Whether a row is of a segment that has a score."""
-        return row[1] != 0
+        """Whether a row is of a segment that has a score; its last number says so."""
+        return row[-1] != 0
 
     def segment_scores(
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None = None
@@ -336,7 +335,7 @@ class ContextMetric(Metric):
 
     def _compute_score_from_stats(self, stats: Row) -> Score:
         total, weight = float(stats[0]), float(stats[1])
-        return self._SCORE_TYPE(self.title, 100 * total / weight if weight > 0 else math.nan)
+        return ContextScore(self.title, 100 * total / weight if weight > 0 else math.nan)
 
     # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Sequence | None) -> None:

@@ -91,21 +91,19 @@ def results_of_pairs(
     multiref    "max" takes the best of several references' values, "mean" their average
     """
     systems, segments = shape
-    found: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]
+    pairs: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]
     for (system, i, _), result in zip(places, results, strict=True):
-        found[system][i].append(result)
-    return [_result_of_pairs(of_system, multiref, max_length) for of_system in found]
-
-
-def _result_of_pairs(
-    segments: "Sequence[Sequence[PairResult[float]]]", multiref: str, max_length: int | None
-) -> SystemResult:
-    """Rows and counts of one system from the results of each segment against each of its references."""
-    values = [best_reference([result.value or 0.0 for result in results], multiref) for results in segments]
-    return counted_result(
-        [[0.0, 0.0] if value is None else [value, 1.0] for value in values],
-        empty=[i for i, results in enumerate(segments) if results and all(any(r.empty) for r in results)],
-        unreferenced=[i for i, results in enumerate(segments) if not results],
-        truncated=[i for i, results in enumerate(segments) if any(any(r.cut) for r in results)],
-        max_length=max_length,
-    )
+        pairs[system][i].append(result)
+    made = []
+    for of_system in pairs:
+        values = [best_reference([result.value or 0.0 for result in of_segment], multiref) for of_segment in of_system]
+        made.append(
+            counted_result(
+                [[0.0, 0.0] if value is None else [value, 1.0] for value in values],
+                empty=[i for i, own in enumerate(of_system) if own and all(any(result.empty) for result in own)],
+                unreferenced=[i for i, own in enumerate(of_system) if not own],
+                truncated=[i for i, own in enumerate(of_system) if any(any(result.cut) for result in own)],
+                max_length=max_length,
+            )
+        )
+    return made
