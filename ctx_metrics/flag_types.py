@@ -101,10 +101,7 @@ def languages(text: str) -> list[str]:
 
 def probability(text: str) -> float:
     """A number between 0 and 1, for argparse."""
-    value = float(text)
-    if not 0 < value < 1:
-        raise ArgumentTypeError(f"{text} is not between 0 and 1")
-    return value
+    return _number(text, lambda value: 0 < value < 1, "between 0 and 1")
 
 
 def decimals(text: str) -> int:

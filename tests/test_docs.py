@@ -25,6 +25,18 @@ def test_the_metric_of_adding_a_metric(tmp_path):
     assert done.stdout.count("sc:1.0") == 59, done.stderr
 
 
+def test_the_metric_with_settings_of_adding_a_metric(tmp_path):
+    page = (DOCS / "adding-a-metric.md").read_text(encoding="utf-8")
+    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    env = add_package(tmp_path, {"overlap": "overlap:Overlap"}, {"overlap.py": code})
+    done = sacrebleu(REF, "-i", A, "-m", "overlap", "--overlap-shortest", "4", "--overlap-lowercase", **env)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["name"] == "Overlap" and 30 < result["score"] < 90 and result["case"] == "lc"
+    done = sacrebleu("--help", **env)
+    assert "Letters of the shortest word that counts. (Default: 1)" in " ".join(done.stdout.split())
+
+
 def test_links_lead_somewhere():
     pages = [*DOCS.rglob("*.md"), DOCS.parent / "README.md", DOCS.parent / "examples" / "README.md"]
     for page in pages:

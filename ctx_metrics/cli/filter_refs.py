@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..notices import notice
+from ..settings import add_flags, from_flags
 from ..writing import check_writable, write_whole
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ examples:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add the flags of the subcommand."""
-    from ..pseudo_references.options import add_pseudo_arguments
-    from ..run.flags import add_engine_arguments
+    from ..pseudo_references.options import PseudoFilter
+    from ..run.flags import ContextFiles, add_engine_arguments
     from .common.inputs import language_pair
 
     parser.usage, parser.epilog = USAGE, EXAMPLES
@@ -69,7 +70,8 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     )
     group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
     group = parser.add_argument_group("pseudo-references")
-    add_pseudo_arguments(group)
+    add_flags(group, ContextFiles, only=["pseudo_refs"])
+    add_flags(group, PseudoFilter)
     next(action for action in group._group_actions if action.dest == "pseudo_refs").required = True
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -99,7 +101,7 @@ def run(args: Namespace) -> int:
     from ..pseudo_references.selection import select
     from ..run.flags import engine_options
 
-    options = PseudoFilter.from_args(args)
+    options = from_flags(PseudoFilter, args)
     names = file_names(args.pseudo_refs, args.format)
     golds, pseudo, systems = read(args)
     check_writable(args.folder, folder=True)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..notices import counted, notice
-from ..roundtrip.options import BackTranslation, add_backtranslation_arguments, checked_spec
+from ..roundtrip.options import BackTranslation, checked_spec
+from ..settings import add_flags, from_flags
 from ..writing import check_writable, write_whole
 from .common.inputs import language_pair
 
@@ -82,7 +83,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
         help="Of all text read, and of the round trips written. (Default: %(default)s)",
     )
     group = parser.add_argument_group("back-translator")
-    add_backtranslation_arguments(group)
+    add_flags(group, BackTranslation)
     group.add_argument(
         "--bt", type=checked_spec, dest="rtt_bt", metavar="hf:MODEL|cmd:COMMAND", help="The same as --rtt-bt."
     )
@@ -97,7 +98,7 @@ def run(args: Namespace) -> int:
 
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
-    options = BackTranslation.from_args(args)
+    options = from_flags(BackTranslation, args)
     engine = engine_options(args)
     targets = roundtrip_files(args.translations, args.folder)
     check_writable(args.folder, folder=True)

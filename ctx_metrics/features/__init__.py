@@ -150,14 +150,8 @@ def _made(feature: Feature, context: Context) -> Metric:
         distinct = {texts: number for number, texts in enumerate(dict.fromkeys(of_rows))}
         order = [distinct[texts] for texts in of_rows]
         context = replace(context, references=[list(stream) for stream in zip(*distinct, strict=True)])
-    try:
+    with _in_own_words(feature, "be made"):
         metric = build(cls, context, dict(feature.options))
-    except CtxMetricsError as error:
-        raise _in_own_words(feature, error) from error
-    except Exception as error:  # another package's code, which checks its options as it likes
-        raise InputError(
-            f"feature {feature.spec}: the metric cannot be made with these options: {type(error).__name__}: {error}"
-        ) from error
     if order is not None and metric._ref_cache is not None:
         metric._ref_cache = [metric._ref_cache[number] for number in order]
     return metric
@@ -167,22 +161,27 @@ def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
     """A metric's numbers of each output, float64 [outputs, columns]."""
     if isinstance(metric, BLEUComponents):
         return metric.components(outputs)
-    try:
+    with _in_own_words(
+        feature, "score" if feature.options else ""
+    ):  # sacrebleu's chrF takes char_order=0, and fails here
         return np.array(scores(metric, outputs).segments, np.float64)[:, None]
+
+
+@contextmanager
+def _in_own_words(feature: Feature, failing: str) -> Iterator[None]:
+    """Within it, a metric's errors have its own flags as settings of the feature, and say what it was `failing` to do where
+    another package's code, which checks its options as it likes, raises what it likes."""
+    try:
+        yield
     except CtxMetricsError as error:
-        raise _in_own_words(feature, error) from error
-    except Exception as error:  # sacrebleu's chrF takes char_order=0, and fails here
-        if not feature.options:
+        flags = rf"--{feature.name}-([a-z-]+)"
+        raise type(error)(re.sub(flags, rf"--features {feature.name}:\1=...", str(error))) from error
+    except Exception as error:
+        if not failing:
             raise
         raise InputError(
-            f"feature {feature.spec}: the metric cannot score with these options: {type(error).__name__}: {error}"
+            f"feature {feature.spec}: the metric cannot {failing} with these options: {type(error).__name__}: {error}"
         ) from error
-
-
-def _in_own_words(feature: Feature, error: CtxMetricsError) -> CtxMetricsError:
-    """The error, with the metric's own flags as settings of the feature."""
-    flags = rf"--{feature.name}-([a-z-]+)"
-    return type(error)(re.sub(flags, rf"--features {feature.name}:\1=...", str(error)))
 
 
 class _OfFeatures(logging.Filter):

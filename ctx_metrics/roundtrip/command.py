@@ -27,7 +27,7 @@ class CommandTranslator(BackTranslator):
     """
 
     def __init__(self, options: BackTranslation):
-        self.command = options.spec.removeprefix("cmd:")
+        self.command = options.translator
         self._named: dict[str, str] | None = named_by(self.command)
         self.name = self.cache_key = f"cmd-{command_digest(self.command, self._named)}" + (
             f"-{options.label}" if options.label else ""

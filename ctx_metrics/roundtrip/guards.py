@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from statistics import median_high
 
-from ..notices import counted, place
+from ..notices import told
 
 NEAR_COPY = 95.0  # sentence chrF of an output against the source
 MIN_WORDS = 4  # of both texts, where a near copy counts
@@ -47,35 +47,28 @@ def guards(
     rows = list(zip(sources, outputs, roundtrips, strict=True))
     copied = [i for i, (source, output, _) in enumerate(rows) if copies(source, output)]
     others = [(i, *rows[i]) for i in sorted(set(range(len(rows))) - set(copied))]
-    found = {
-        "source_copies": copied,
-        "empty_outputs": [i for i, (_, output, _) in enumerate(rows) if not output.strip()],
-        "empty_roundtrips": [i for i, (_, output, trip) in enumerate(rows) if output.strip() and not trip.strip()],
-        "untranslated": [i for i, _, output, trip in others if _equal(output, trip)],
-        "equal_to_source": [i for i, source, _, trip in others if _equal(source, trip)],
-    }
-    said = {
-        "source_copies": ("output copies the source", "outputs copy the source", "which a round trip does not tell"),
-        "empty_outputs": ("output is empty", "outputs are empty", "and so is the round trip"),
-        "empty_roundtrips": ("round trip is empty", "round trips are empty", "though there was text to translate"),
+    kinds = {
+        "source_copies": (copied, "[output copies|outputs copy] the source, which a round trip does not tell"),
+        "empty_outputs": (
+            [i for i, (_, output, _) in enumerate(rows) if not output.strip()],
+            "[output is|outputs are] empty, and so is the round trip",
+        ),
+        "empty_roundtrips": (
+            [i for i, (_, output, trip) in enumerate(rows) if output.strip() and not trip.strip()],
+            "[round trip is|round trips are] empty, though there was text to translate",
+        ),
         "untranslated": (
-            "round trip equals its output",
-            "round trips equal their outputs",
-            "so nothing was translated back, or the outputs were given for round trips",
+            [i for i, _, output, trip in others if _equal(output, trip)],
+            "[round trip equals its output|round trips equal their outputs], so nothing was translated back, or the outputs "
+            "were given for round trips",
         ),
         "equal_to_source": (
-            "round trip equals the source",
-            "round trips equal the source",
-            "so perhaps the source was given for the round trip",
+            [i for i, source, _, trip in others if _equal(source, trip)],
+            "[round trip equals|round trips equal] the source, so perhaps the source was given for the round trip",
         ),
     }
     most = sum(bool(output.strip()) for output in outputs) / 2
-    notices = [
-        f"{counted(len(positions), one, many)}, {what} (segment {place(positions)})"
-        for name, (one, many, what), positions in ((name, said[name], found[name]) for name in found)
-        if len(positions) > (most if name in ON_MOST_LINES else 0)
-    ]
-    return {name: len(positions) for name, positions in found.items()}, notices
+    return told(kinds, least=dict.fromkeys(ON_MOST_LINES, most))
 
 
 def other_languages(

@@ -1,6 +1,5 @@
 """All systems' outputs translated back into the source language, each distinct line once."""
 
-from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -82,9 +81,8 @@ def back_translator(
     return Seq2SeqTranslator(options, source_lang, target_lang, engine)
 
 
-def made_round_trips(context: Context, args: Namespace) -> tuple[list[list[str]], str]:
-    """The round trips of a context's systems as --rtt-bt makes them, and what made them; raises as round_trips does."""
-    options = BackTranslation.from_args(args)
+def made_round_trips(context: Context, options: BackTranslation) -> tuple[list[list[str]], str]:
+    """The round trips of a context's systems, and what made them; raises as round_trips does."""
     return round_trips(context.systems, context.source_lang, context.target_lang, options, context.engine)
 
 

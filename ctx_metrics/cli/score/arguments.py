@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from os.path import expanduser
 
 from ...flag_types import add_text_arguments, output_file, positive
-from ...pseudo_references.options import add_pseudo_arguments
-from ...roundtrip.options import add_roundtrip_arguments
+from ...pseudo_references.options import PseudoFilter
+from ...roundtrip.options import BackTranslation
 from ...run.context import capabilities
-from ...run.flags import add_engine_arguments, add_metric_arguments, metric_name, own_prefixes, wanted_metrics
+from ...run.flags import (
+    ContextFiles,
+    add_engine_arguments,
+    add_metric_arguments,
+    metric_name,
+    own_prefixes,
+    wanted_metrics,
+)
 from ...run.registry import MetricTable
+from ...settings import add_flags
 from ..common.inputs import column_names, dataset, language_pair
 from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
 
@@ -47,8 +55,12 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTabl
     _add_output(parser.add_argument_group("output"))
     own = {name: add_metric_arguments(parser, name, table) for name in shown_metrics(table.plugins, argv)}
     own |= add_sacrebleu_arguments(parser, argv)
-    add_roundtrip_arguments(parser.add_argument_group("round trips of the rtt metrics"))
-    add_pseudo_arguments(parser.add_argument_group("pseudo-references of the pr metrics"))
+    group = parser.add_argument_group("round trips of the rtt metrics")
+    add_flags(group, ContextFiles, only=["roundtrip"])
+    add_flags(group, BackTranslation)
+    group = parser.add_argument_group("pseudo-references of the pr metrics")
+    add_flags(group, ContextFiles, only=["pseudo_refs"])
+    add_flags(group, PseudoFilter)
     group = parser.add_argument_group("engine of the neural metrics")
     add_engine_arguments(group)
     group.add_argument(

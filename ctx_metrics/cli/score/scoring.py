@@ -11,11 +11,13 @@ from sacrebleu.metrics.base import Metric
 from ...corpus import document_ranges
 from ...errors import InputError
 from ...notices import notice
+from ...roundtrip.options import BackTranslation
 from ...run.context import Context, build_all, capabilities
 from ...run.streams import file_segments, named
 from ...run.text_checks import unescaped
 from ...scoring.base import ContextMetric, SystemResult
 from ...scoring.scores import Scores
+from ...settings import from_flags
 from ..common.inputs import Inputs
 
 
@@ -115,7 +117,7 @@ def _with_round_trips(context: Context, args: Namespace) -> Context:
         return context
     from ...roundtrip.translate import made_round_trips
 
-    roundtrips, backtranslator = made_round_trips(context, args)
+    roundtrips, backtranslator = made_round_trips(context, from_flags(BackTranslation, args))
     return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
 
