@@ -1,51 +1,47 @@
-"""Numbers and lists on the command line of `ctx-metrics train`, and flags that several subcommands share."""
+"""What stands on a command line: numbers, files and lists, as types for argparse."""
 
 import math
 import os
 import re
-from argparse import ArgumentTypeError, _ArgumentGroup
-from collections.abc import Callable
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Sequence
 from os.path import expanduser, isfile
+from typing import Annotated, Any
 
 
-def positive(text: str) -> int:
-    """An integer of at least 1, for argparse."""
-    value = int(text)
-    if value < 1:
-        raise ArgumentTypeError(f"{text} is not at least 1")
-    return value
+def _number(name: str, kind: type, good: Callable[[float], bool], what: str) -> Callable[[str], Any]:
+    """A type for argparse, which names it in its messages: a finite number that is good."""
+
+    def read(text: str) -> Any:
+        """The number that a text says."""
+        value = kind(text)
+        if not (good(value) and value < math.inf):
+            raise ArgumentTypeError(f"{text} is {what}")
+        return value
+
+    read.__name__ = name
+    return read
 
 
-def _number(text: str, good: Callable[[float], bool], what: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and good(value)):
-        raise ArgumentTypeError(f"{text} is not {what}")
-    return value
-
-
-def above_0(text: str) -> float:
-    """A number above 0."""
-    return _number(text, lambda value: value > 0, "above 0")
-
-
-def at_least_0(text: str) -> float:
-    """A number of at least 0."""
-    return _number(text, lambda value: value >= 0, "at least 0")
-
-
-def share(text: str) -> float:
-    """A number from 0 to below 1."""
-    return _number(text, lambda value: 0 <= value < 1, "from 0 to below 1")
+positive = _number("positive", int, lambda value: value >= 1, "not at least 1")
+decimals = _number("decimals", int, lambda value: value >= 0, "less than 0")
+above_0 = _number("above_0", float, lambda value: value > 0, "not above 0")
+at_least_0 = _number("at_least_0", float, lambda value: value >= 0, "not at least 0")
+share = _number("share", float, lambda value: 0 <= value < 1, "not from 0 to below 1")
+probability = _number("probability", float, lambda value: 0 < value < 1, "not between 0 and 1")
+_whole = _number(
+    "seed", float, lambda value: 0 <= value < 2**32 and value == int(value), "not a whole number from 0 to 2^32"
+)
 
 
 def seed(text: str) -> int:
     """A seed."""
-    return int(_number(text, lambda value: value == int(value) and 0 <= value < 2**32, "a whole number from 0 to 2^32"))
+    return int(_whole(text))
 
 
-def patience(text: str) -> int:
-    """A number of checks; 0 for none."""
-    return 0 if text in ("0", "none") else positive(text)
+def patience(text: str) -> int | None:
+    """A number of checks; None for none."""
+    return None if text in ("0", "none") else positive(text)
 
 
 def layers(text: str) -> list[int]:
@@ -60,21 +56,6 @@ def layers(text: str) -> list[int]:
     if len(set(found)) < len(found):
         raise ArgumentTypeError(f"{text} names a layer twice")
     return found
-
-
-def add_text_arguments(group: _ArgumentGroup, unescape: bool = False) -> None:
-    """The flag --no-text-checks, and --unescape where texts are scored with any metric."""
-    group.add_argument(
-        "--no-text-checks",
-        action="store_true",
-        help="Do not look for HTML entities and shifted lines in the texts.",
-    )
-    if unescape:
-        group.add_argument(
-            "--unescape",
-            action="store_true",
-            help="Replace HTML entities in all texts before scoring: &amp; &lt; &gt; &quot; &apos; and numbers (&#39;).",
-        )
 
 
 def output_file(text: str) -> str | None:
@@ -99,19 +80,6 @@ def languages(text: str) -> list[str]:
     return text.split(",")
 
 
-def probability(text: str) -> float:
-    """A number between 0 and 1, for argparse."""
-    return _number(text, lambda value: 0 < value < 1, "between 0 and 1")
-
-
-def decimals(text: str) -> int:
-    """A number of decimals, for argparse."""
-    value = int(text)
-    if value < 0:
-        raise ArgumentTypeError(f"{text} is less than 0")
-    return value
-
-
 def file_or_share(text: str) -> str | float:
     """A file's name, or a number above 0 and below 1.
 
@@ -133,3 +101,24 @@ def file_or_share(text: str) -> str | float:
 def rank(text: str) -> int:
     """0, or a number above it."""
     return 0 if text == "0" else positive(text)
+
+
+# types of settings: what a field holds, what reads it from a command line, and what --help calls it there
+Model = Annotated[str, "MODEL"]
+Name = Annotated[str, "NAME"]
+File = Annotated[str, expanduser, "FILE"]
+Files = Annotated[Sequence[str], expanduser, "FILE"]
+Folder = Annotated[str, expanduser, "FOLDER"]
+Directory = Annotated[str, expanduser, "DIR"]
+Positive = Annotated[int, positive, "N"]
+Decimals = Annotated[int, decimals, "N"]
+Seed = Annotated[int, seed, "N"]
+Patience = Annotated[int | None, patience, "N"]
+Rank = Annotated[int, rank, "N"]
+Number = Annotated[float, float, "X"]
+Above0 = Annotated[float, above_0, "X"]
+AtLeast0 = Annotated[float, at_least_0, "X"]
+Share = Annotated[float, share, "P"]
+Probability = Annotated[float, probability, "P"]
+Layers = Annotated[list[int], layers, "K,..."]
+Languages = Annotated[list[str], languages, "CODE,..."]

@@ -1,59 +1,132 @@
 """Settings: frozen dataclasses whose fields declare the flags that give them, with help, default and what is allowed."""
 
 import argparse
-from collections.abc import Collection
-from dataclasses import MISSING, Field, field, fields
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, Field, field, fields, replace
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from .errors import InputError
 
 S = TypeVar("S")
+Group = argparse._ArgumentGroup | argparse.ArgumentParser
+Adder = Callable[[Any], object]
+Part = type | Adder | tuple[type | str, Any]
 
 
-def setting(help: str, default: Any = None, *, flag: str = "", **options: Any) -> Any:
-    """Returns a dataclass field that declares its flag.
+def setting(help: str, default: Any = None, *, flag: str = "", group: str = "", **options: Any) -> Any:
+    """Returns a dataclass field that declares its flag; its type says how argparse reads it, see flag_types.
 
-    help       what --help and the reference page say; the default is added to it unless it is None or False, or told there
+    help       what --help and the reference page say; the default is added to it unless it is None, empty, a bool, or told
+               there
     default    the value where the flag is not given; a flag with False takes no value; MISSING where it must be given
-    flag       where it is not the prefix and the field's name: what follows the prefix, or the flag in full, and others
-               after blanks
-    options    of argparse's add_argument: type, choices, metavar, nargs, action, required
+    flag       the flag in full, and others after blanks, where it is not the prefix and the field's name. A word without
+               dashes is what follows the prefix, or, of a class without PREFIX, what --help calls an argument without flag
+    group      title of the group of flags that begins with this one
+    options    of argparse's add_argument, where they are others than the type says: type, choices (or what gives them when
+               the flag is added), metavar, nargs, action, required
     """
-    return field(default=default, metadata={"help": help, "flag": flag, "options": options})
+    return field(default=default, metadata={"help": help, "flag": flag, "group": group, "options": options})
+
+
+def add_all(parser: argparse.ArgumentParser, parts: Sequence[Part]) -> None:
+    """Adds flags: of settings classes, alone or with `usual` as add_flags takes it, and what functions add to the group of
+    the flags before them, or to one of their own with a title."""
+    group: Group = parser
+    for part in parts:
+        first, more = part if isinstance(part, tuple) else (part, cast(Any, None))
+        if isinstance(first, type):
+            group = add_flags(parser, first, into=group, usual=more)
+        elif callable(first):
+            first(group)
+        else:
+            group = parser.add_argument_group(first)
+            more(group)
 
 
 def add_flags(
-    group: argparse._ArgumentGroup | argparse.ArgumentParser,
+    group: Group,
     settings: type,
     *,
     prefix: str | None = None,
     dest: str | None = None,
     only: Collection[str] | None = None,
-) -> None:
-    """Adds the flags of a settings class to a group of an argparse parser.
+    usual: Mapping[str, object] | None = None,
+    into: Group | None = None,
+) -> Group:
+    """Adds the flags of a settings class to an argparse parser or a group of it; returns the group of the last one.
 
-    prefix    what the flags begin with, such as --bertr-; default: the class's own PREFIX, or --
-    dest      what their attributes of the parsed arguments begin with, such as bertr_; default: by the prefix
+    prefix    what the flags begin with, such as --bertr-; None: the class's own PREFIX, or --
+    dest      what their attributes of the parsed arguments begin with, such as bertr_; None: by the prefix
     only      the fields whose flags are added; None: all that declare one
+    usual     settings whose values --help gives as defaults, each under its name, the first without. A flag that is not
+              given is then not among the parsed arguments, and from_flags keeps what the settings it is given have
+    into      the group of those flags that come before the first group of the class; None: `group`
     """
+    types, target = get_type_hints(settings, include_extras=True), into or group
     for each in fields(settings):
         if "help" not in each.metadata or (only is not None and each.name not in only):
             continue
-        flags, attribute = _names(settings, each, prefix, dest)
-        default = None if each.default is MISSING else each.default
+        if each.metadata["group"]:
+            target = group.add_argument_group(each.metadata["group"])
+        help, (flags, attribute) = each.metadata["help"], _names(settings, each, prefix, dest)
+        default = list(each.default) if isinstance(each.default, tuple) else each.default
+        default = None if default is MISSING else default
         options = {"dest": attribute, "default": default, **each.metadata["options"]}
-        help = each.metadata["help"]
-        if default is False:
-            options.setdefault("action", "store_true")
-        elif default is not None and "(Default: " not in help:
-            help += " (Default: %(default)s)"
-        group.add_argument(*flags, help=help, **options)
+        options = {**_options(types[each.name], options), **options}
+        if callable(options.get("choices")):
+            options["choices"] = options["choices"]()
+        shown = "" if default in (None, []) else "%(default)s"
+        if usual is not None:
+            options["default"] = argparse.SUPPRESS
+            shown, *others = [str(getattr(values, each.name)) for values in usual.values()]
+            pairs = zip(list(usual)[1:], others, strict=True)
+            shown = "; ".join([shown, *(f"{name}: {other}" for name, other in pairs if other != shown)])
+        if shown and not isinstance(default, bool) and "(Default: " not in help:
+            help = f"{help} (Default: {shown.replace('None', 'none')})".lstrip()
+        if not flags[0].startswith("-"):
+            options["metavar"], flags = flags[0], [options.pop("dest")]
+        target.add_argument(*flags, help=help, **options)
+    return target
 
 
-def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None = None) -> S:
+def _names(settings: type, each: Field, prefix: str | None, dest: str | None) -> tuple[list[str], str]:
+    """A field's flags, and the attribute of the parsed arguments that they set."""
+    own = getattr(settings, "PREFIX", "")
+    prefix = own or "--" if prefix is None else prefix
+    dest = prefix.lstrip("-").replace("-", "_") if dest is None else dest
+    flag = each.metadata["flag"]
+    if flag.startswith("-") or (flag and not own):
+        return flag.split(), dest + each.name
+    name = flag or each.name.replace("_", "-")
+    return [prefix + name], dest + name.replace("-", "_")
+
+
+def _options(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What argparse is told of a type: Literal's choices, Annotated's reader and metavar, several values of a Sequence, no
+    value of a bool."""
+    options: dict[str, Any] = {}
+    if NoneType in get_args(kind) and get_origin(kind) is not Literal:
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    if get_origin(kind) is Annotated:
+        kind, *more = get_args(kind)
+        options |= {"metavar" if isinstance(each, str) else "type": each for each in more}
+    if kind in (int, float):
+        options.setdefault("type", kind)
+    if get_origin(kind) is Literal:
+        options["choices"] = list(get_args(kind))
+    if get_origin(kind) is Sequence and "type" not in given:
+        options |= {"nargs": "+", "action": "extend"}
+    if kind is bool and "choices" not in given:
+        options["action"] = "store_true"
+    return options
+
+
+def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None = None, usual: S | None = None) -> S:
     """Returns the settings that a command line gives; a field whose flag it has not keeps its default.
 
-    dest    as add_flags took it; a field that declares no flag has the attribute of its name
+    dest     as add_flags took it; a field that declares no flag has the attribute of its name
+    usual    settings to take in place of the defaults
 
     Raises what the settings raise for values that contradict each other.
     """
@@ -61,26 +134,14 @@ def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None 
         each.name: _names(settings, each, None, dest)[1] if "help" in each.metadata else each.name
         for each in fields(settings)  # type: ignore[arg-type]  # no type says "any dataclass"
     }
-    return settings(
-        **{name: getattr(args, attribute) for name, attribute in attributes.items() if hasattr(args, attribute)}
-    )
+    given = {name: getattr(args, attribute) for name, attribute in attributes.items() if hasattr(args, attribute)}
+    return settings(**given) if usual is None else replace(usual, **given)  # type: ignore[type-var]
 
 
-def _names(settings: type, each: Field, prefix: str | None, dest: str | None) -> tuple[list[str], str]:
-    """A field's flags, and the attribute of the parsed arguments that they set."""
-    prefix = getattr(settings, "PREFIX", "--") if prefix is None else prefix
-    dest = prefix.lstrip("-").replace("-", "_") if dest is None else dest
-    flag = each.metadata["flag"]
-    if flag.startswith("-"):
-        return flag.split(), dest + each.name
-    name = flag or each.name.replace("_", "-")
-    return [prefix + name], dest + name.replace("-", "_")
-
-
-def check_choices(settings: object, name: str) -> None:
-    """Raises InputError where a field that declares choices holds none of them; `name` begins the message."""
+def check_choices(settings: object, name: str = "") -> None:
+    """Raises InputError where a field that declares choices holds none of them; `name`, if any, begins the message."""
     for each in fields(settings):  # type: ignore[arg-type]  # no type says "any dataclass"
         choices, value = each.metadata.get("options", {}).get("choices"), getattr(settings, each.name)
         if choices and value is not None and value not in choices:
             among = f"neither {' nor '.join(choices)}" if len(choices) == 2 else f"none of {', '.join(choices)}"
-            raise InputError(f"{name}: {each.name} {value!r} is {among}")
+            raise InputError(f"{name}{': ' * bool(name)}{each.name} {value!r} is {among}")

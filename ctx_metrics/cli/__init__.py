@@ -7,15 +7,16 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 
 from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries
+from ..settings import add_all
 from ..writing import check_not_input
-from .score.hints import hints
+from .hints import hints
 
 # a module each, - being _ in its name
 SUBCOMMANDS = {
@@ -70,7 +71,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parser.error(f"no subcommand is named; did you mean: ctx-metrics score {shlex.join(argv)}")
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hints(unknown) if argv[0] == 'score' else ''}")
+        hint = hints(unknown) if argv[0] == "score" else ""
+        args.outer.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    args.argv = list(argv[1:])
     return args
 
 
@@ -83,18 +86,43 @@ def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         epilog="`ctx-metrics score --help` shows how to score; every subcommand has its own --help.",
     )
     parser.add_argument("-V", "--version", action="version", version=f"ctx-metrics {version('ctx-metrics')}")
+    _add_subcommands(parser, __package__, SUBCOMMANDS, argv)
+    return parser
+
+
+def _add_subcommands(
+    parser: argparse.ArgumentParser, package: str, subcommands: Mapping[str, str], argv: Sequence[str]
+) -> None:
+    """Add the subcommands of a package; the one that `argv` begins with has its flags.
+
+    A module says what its subcommand is: its docstring, `run`, and if need be USAGE, EPILOG, FLAGS (as settings.add_all
+    takes them), add_arguments (for those that depend on the command line), SUBCOMMANDS of its own, and INSTEAD, words
+    after which another module of its package does the work.
+    """
     subparsers = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
-    for name, summary in SUBCOMMANDS.items():
+    for name, summary in subcommands.items():
         if argv[:1] != [name]:
             subparsers.add_parser(name, help=summary)
             continue
-        module = import_module(f".{name.replace('-', '_')}", __package__)
+        module = import_module(f".{name.replace('-', '_')}", package)
+        if argv[1:2] and argv[1] in getattr(module, "INSTEAD", ()):
+            module = import_module(f".{argv[1]}", module.__name__)
         subparser = subparsers.add_parser(
-            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+            name,
+            help=summary,
+            description=module.__doc__,
+            usage=getattr(module, "USAGE", None),
+            epilog=getattr(module, "EPILOG", None),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        module.add_arguments(subparser, argv[1:])
-        subparser.set_defaults(run=module.run, parser=subparser)
-    return parser
+        subparser.set_defaults(run=getattr(module, "run", None), parser=subparser)
+        if package == __package__:
+            subparser.set_defaults(outer=subparser)
+        if hasattr(module, "SUBCOMMANDS"):
+            _add_subcommands(subparser, module.__name__, module.SUBCOMMANDS, argv[1:])
+        add_all(subparser, getattr(module, "FLAGS", ()))
+        if hasattr(module, "add_arguments"):
+            module.add_arguments(subparser, argv[1:])
 
 
 @contextmanager

@@ -6,12 +6,14 @@ ctx-metrics cite 'COMET|nrefs:1|model:Unbabel/wmt22-comet-da|rev:...'
 """
 
 import re
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..notices import notice
+from ..settings import setting
 
 BIBLIOGRAPHY = Path(__file__).parent / "references.bib"
 # comet's are of all models that it may run, for where the model is not told
@@ -85,21 +87,26 @@ def asked(text: str) -> Asked:
     return Asked(name.lower(), keys.get("model", keys.get("m")))
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    parser.add_argument(
-        "metrics",
-        metavar="METRIC",
+def _model(metric: str) -> Any:
+    return setting(f"The model that {metric} ran, as it was named there; embedded is the default one.", metavar="MODEL")
+
+
+@dataclass(frozen=True)
+class Citation:
+    """What is cited."""
+
+    metrics: Sequence[Asked] = setting(
+        f"one or several of {', '.join(PAPERS)}; or the signature of a score, with the metric's name before it",
+        flag="METRIC",
         nargs="+",
         type=asked,
-        help=f"one or several of {', '.join(PAPERS)}; or the signature of a score, with the metric's name before it",
     )
-    for name in WITH_MODEL:
-        parser.add_argument(
-            f"--{name}-model",
-            metavar="MODEL",
-            help=f"The model that {name} ran, as it was named there; embedded is the default one.",
-        )
+    comet_model: str | None = _model("comet")
+    slide_model: str | None = _model("slide")
+    doccomet_model: str | None = _model("doccomet")
+
+
+FLAGS = [Citation]
 
 
 def run(args: Namespace) -> int:

@@ -3,18 +3,25 @@
 The scores stay the same, bit by bit. The folder is named in place of the checkpoint: --model FOLDER.
 """
 
-import os.path
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from argparse import Namespace
+from dataclasses import dataclass
 from pathlib import Path
 
+from ..flag_types import File
+from ..settings import setting
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    parser.add_argument(
-        "model", metavar="MODEL", help="a COMET checkpoint: a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub"
+
+@dataclass(frozen=True)
+class Conversion:
+    """What is converted, and where to."""
+
+    model: str = setting(
+        "a COMET checkpoint: a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub", flag="MODEL"
     )
-    parser.add_argument("folder", metavar="FOLDER", type=os.path.expanduser, help="where to write")
+    folder: File = setting("where to write", flag="FOLDER")
+
+
+FLAGS = [Conversion]
 
 
 def run(args: Namespace) -> int:

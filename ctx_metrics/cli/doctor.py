@@ -10,8 +10,8 @@ import platform
 import shutil
 import subprocess
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -36,10 +36,6 @@ class Finding(NamedTuple):
     text: str
     fault: str | None = None
     mend: str = ""
-
-
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """There are no flags."""
 
 
 def run(args: Namespace) -> int:

@@ -7,27 +7,30 @@ In a text file a rejected line is EMPTY, and sacrebleu takes an empty line for a
 can prefer for short hypotheses. --format jsonl marks it with null, as our metrics mark it for sacrebleu (None).
 """
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace, _ArgumentGroup
 from collections.abc import Sequence
-from os.path import expanduser
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..errors import InputError
+from ..flag_types import Files, Folder
 from ..notices import notice
-from ..settings import add_flags, from_flags
+from ..pseudo_references.options import PseudoFilter
+from ..run.flags import add_engine_arguments, add_pseudo_arguments, engine_options
+from ..settings import from_flags, setting
 from ..writing import check_writable, write_whole
+from .common import flags
 
 if TYPE_CHECKING:
     from ..pseudo_references.selection import Selection
     from ..run.streams import Segments
 
-FORMATS = ("text", "jsonl")
 SCORES = "scores.tsv"
 COLUMNS = ("segment", "pseudo-system", "score", "kept")
 DECIMALS = 6
 USAGE = "%(prog)s -r FILE [FILE ...] --pseudo-refs FILE [FILE ...] -o FOLDER [-t FILE ...] [flags]"
-EXAMPLES = """\
+EPILOG = """\
 examples:
   # which lines of two online systems paraphrase the reference?
   ctx-metrics filter-refs -r ref.txt --pseudo-refs online-a.txt online-b.txt -o filtered
@@ -38,68 +41,52 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    from ..pseudo_references.options import PseudoFilter
-    from ..run.flags import ContextFiles, add_engine_arguments
-    from .common.inputs import language_pair
+@dataclass(frozen=True)
+class Inputs:
+    """What is filtered, by what, and for whom."""
 
-    parser.usage, parser.epilog = USAGE, EXAMPLES
-    group = parser.add_argument_group("inputs")
-    group.add_argument(
-        "-r",
-        "--references",
-        nargs="+",
-        type=expanduser,
+    references: Files = setting(
+        "Gold references; of several, being a paraphrase of one is enough.",
+        flag="-r --references",
+        group="inputs",
+        action="store",
         required=True,
-        metavar="FILE",
-        help="Gold references; of several, being a paraphrase of one is enough.",
     )
-    group.add_argument(
-        "-t",
-        "--translations",
-        nargs="+",
-        type=expanduser,
-        default=(),
-        metavar="FILE",
-        help="Systems under test: says which pseudo-reference systems are (nearly) one of them. Nothing is left out of "
-        "the files for it.",
+    translations: Files = setting(
+        "Systems under test: says which pseudo-reference systems are (nearly) one of them. Nothing is left out of the files "
+        "for it.",
+        (),
+        flag="-t --translations",
+        action="store",
     )
-    group.add_argument(
-        "-l", "--language-pair", type=language_pair, metavar="PAIR", help="Source and target language, such as de-en."
+    language_pair: tuple[str, str] | None = flags.languages()
+    encoding: str = flags.encoding()
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where to write, and how."""
+
+    folder: Folder = setting("Where to write; made if need be.", flag="-o --output", group="output", required=True)
+    format: Literal["text", "jsonl"] = setting(
+        "text: NAME.filtered.txt, where a rejected line is empty (sacrebleu takes that for a real, empty reference); jsonl: "
+        f"NAME.filtered.jsonl, where it is null, with scores. {SCORES} is written in both.",
+        "text",
     )
-    group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
-    group = parser.add_argument_group("pseudo-references")
-    add_flags(group, ContextFiles, only=["pseudo_refs"])
-    add_flags(group, PseudoFilter)
+
+
+def _add_filter(group: _ArgumentGroup) -> None:
+    add_pseudo_arguments(group)
     next(action for action in group._group_actions if action.dest == "pseudo_refs").required = True
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "-o",
-        "--output",
-        type=expanduser,
-        dest="folder",
-        required=True,
-        metavar="FOLDER",
-        help="Where to write; made if need be.",
-    )
-    group.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="text",
-        help="text: NAME.filtered.txt, where a rejected line is empty (sacrebleu takes that for a real, empty reference); "
-        f"jsonl: NAME.filtered.jsonl, where it is null, with scores. {SCORES} is written in both. (Default: %(default)s)",
-    )
-    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars.")
-    add_engine_arguments(parser.add_argument_group("engine"))
+
+
+FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("engine", add_engine_arguments)]
 
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     from ..pseudo_references.guard import near_equal
-    from ..pseudo_references.options import PseudoFilter
     from ..pseudo_references.selection import select
-    from ..run.flags import engine_options
 
     options = from_flags(PseudoFilter, args)
     names = file_names(args.pseudo_refs, args.format)
@@ -153,17 +140,14 @@ def filtered(selection: "Selection", number: int, lines: Sequence[str], form: st
     """The text of one pseudo-reference system's file."""
     from .common.output import as_json
 
-    kept = selection.streams[number]
+    kept, values = selection.streams[number], selection.scores[number]
     if form == "text":
         return "".join((text or "") + "\n" for text in kept)
-    return as_json(
-        [
-            {"segment": segment, "text": text, "pseudo": line, "score": score, "kept": text is not None}
-            for segment, (text, line, score) in enumerate(zip(kept, lines, selection.scores[number], strict=True), 1)
-        ],
-        "jsonl",
-        None,
-    )
+    objects = [
+        {"segment": segment, "text": text, "pseudo": line, "score": score, "kept": text is not None}
+        for segment, (text, line, score) in enumerate(zip(kept, lines, values, strict=True), 1)
+    ]
+    return as_json(objects, "jsonl", None)
 
 
 def scores(selection: "Selection") -> str:
@@ -171,9 +155,9 @@ def scores(selection: "Selection") -> str:
     from .common.output import tsv
 
     rows = [
-        (segment + 1, name, of_system[segment], int(stream[segment] is not None))
-        for segment in range(len(selection.streams[0]))
-        for name, of_system, stream in zip(selection.names, selection.scores, selection.streams, strict=True)
+        (segment, name, values[segment - 1], int(stream[segment - 1] is not None))
+        for segment in range(1, len(selection.streams[0]) + 1)
+        for name, values, stream in zip(selection.names, selection.scores, selection.streams, strict=True)
     ]
     return tsv(COLUMNS, rows, DECIMALS)
 

@@ -4,18 +4,21 @@ Writes DIR/NAME.rtt.txt for each system, a line for each of its lines. What a ru
 command goes on where it was.
 """
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Sequence
-from os.path import expanduser
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from ..flag_types import Directory, File, Files
 from ..notices import counted, notice
 from ..roundtrip.options import BackTranslation, checked_spec
-from ..settings import add_flags, from_flags
+from ..run.flags import add_engine_arguments, engine_options
+from ..settings import add_flags, from_flags, setting
 from ..writing import check_writable, write_whole
-from .common.inputs import language_pair
+from .common import flags
 
 if TYPE_CHECKING:
     from ..engine.options import EngineOptions
@@ -35,71 +38,48 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    from ..run.flags import add_engine_arguments
+@dataclass(frozen=True)
+class Texts:
+    """What is translated back, and where to."""
 
-    parser.usage, parser.epilog = USAGE, EPILOG
-    group = parser.add_argument_group("texts")
-    group.add_argument(
-        "-t",
-        "--translations",
-        "-i",
-        "--input",
-        nargs="+",
-        action="extend",
-        required=True,
-        type=expanduser,
-        metavar="FILE",
-        help="Each system's output, a file a system.",
+    translations: Files = setting(
+        "Each system's output, a file a system.", flag="-t --translations -i --input", group="texts", required=True
     )
-    group.add_argument(
-        "-l",
-        "--language-pair",
-        type=language_pair,
-        metavar="PAIR",
-        help="Source and target language of the systems, such as en-de; the back-translator goes from de into en.",
+    language_pair: tuple[str, str] | None = flags.languages(
+        "Source and target language of the systems, such as en-de; the back-translator goes from de into en."
     )
-    group.add_argument(
-        "-s",
-        "--source",
-        type=expanduser,
-        metavar="FILE",
-        help="Source segments, one a line: then outputs that copy the source are counted too.",
+    source: File | None = setting(
+        "Source segments, one a line: then outputs that copy the source are counted too.", flag="-s --source"
     )
-    group.add_argument(
-        "-o",
-        "--output",
-        dest="folder",
-        type=expanduser,
-        default=".",
-        metavar="DIR",
-        help="Folder for the round trips, NAME.rtt.txt of NAME.txt. (Default: the current one)",
+    folder: Directory = setting(
+        "Folder for the round trips, NAME.rtt.txt of NAME.txt. (Default: the current one)", ".", flag="-o --output"
     )
-    group.add_argument(
-        "-e",
-        "--encoding",
-        default="utf-8",
-        help="Of all text read, and of the round trips written. (Default: %(default)s)",
+    encoding: str = flags.encoding("Of all text read, and of the round trips written.")
+
+
+@dataclass(frozen=True)
+class Short:
+    """Another name of --rtt-bt."""
+
+    rtt_bt: str | None = setting(
+        "The same as --rtt-bt.", flag="--bt", type=checked_spec, metavar="hf:MODEL|cmd:COMMAND"
     )
-    group = parser.add_argument_group("back-translator")
-    add_flags(group, BackTranslation)
-    group.add_argument(
-        "--bt", type=checked_spec, dest="rtt_bt", metavar="hf:MODEL|cmd:COMMAND", help="The same as --rtt-bt."
-    )
-    group = parser.add_argument_group("engine of a model")
-    add_engine_arguments(group)
-    group.add_argument("-q", "--quiet", action="store_true", help="No progress bar.")
+
+
+FLAGS = [
+    Texts,
+    ("back-translator", partial(add_flags, settings=BackTranslation)),
+    Short,
+    ("engine of a model", add_engine_arguments),
+    flags.quiet("No progress bar."),
+]
 
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    from ..run.flags import engine_options
-
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
-    options = from_flags(BackTranslation, args)
-    engine = engine_options(args)
+    options, engine = from_flags(BackTranslation, args), engine_options(args)
     targets = roundtrip_files(args.translations, args.folder)
     check_writable(args.folder, folder=True)
     for target in targets:
@@ -107,7 +87,7 @@ def run(args: Namespace) -> int:
     try:
         return _translate(args, options, engine, targets)
     except KeyboardInterrupt as stopped:
-        notice(f"stopped; {stopped}" if str(stopped) else "stopped")
+        notice("; ".join(filter(None, ["stopped", str(stopped)])))
         return INTERRUPTED
 
 
@@ -155,23 +135,14 @@ def _translate(args: Namespace, options: BackTranslation, engine: "EngineOptions
         notice(f"the back-translator {identity} seems to be the system {whose}: its round trips come back too well")
     for line in other_languages(names, sources, systems, streams):
         notice(line)
+    columns = {} if sources is None else {"source_copies": "Copies of the source"}
+    columns |= {"empty_outputs": "Empty outputs", "empty_roundtrips": "Empty round trips"}
     rows = []
     for name, target, system, stream in zip(names, targets, systems, streams, strict=True):
         counts, said = guards([""] * len(system) if sources is None else sources, system, stream)
         for line in said:
             notice(f"{name}: {line}")
-        copies = [] if sources is None else [str(counts["source_copies"])]
-        rows.append(
-            [
-                name,
-                str(len(system)),
-                *copies,
-                str(counts["empty_outputs"]),
-                str(counts["empty_roundtrips"]),
-                str(target),
-            ]
-        )
-    copies = [] if sources is None else ["Copies of the source"]
-    print(table(["System", "Lines", *copies, "Empty outputs", "Empty round trips", "Round trip"], rows))
+        rows.append([name, str(len(system)), *(str(counts[key]) for key in columns), str(target)])
+    print(table(["System", "Lines", *columns.values(), "Round trip"], rows))
     print(f"Back-translator: {identity}")
     return 0

@@ -5,9 +5,8 @@ import sys
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
-from ..pseudo_references.options import PseudoFilter
-from ..roundtrip.options import BackTranslation
-from ..run.flags import ContextFiles, add_metric_arguments, model_hint, wanted_metrics
+from ..roundtrip.options import add_roundtrip_arguments
+from ..run.flags import ContextFiles, add_metric_arguments, add_pseudo_arguments, model_hint, wanted_metrics
 from ..settings import add_flags
 from .capture import Run, RunSettings, SlideSettings
 
@@ -71,12 +70,8 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags that several metrics share: context from files, and how the engine runs."""
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
     add_flags(group, ContextFiles, only=["source", "docids"])
-    group = parser.add_argument_group("Round trips of the rtt metrics (ctx-metrics)")
-    add_flags(group, ContextFiles, only=["roundtrip"])
-    add_flags(group, BackTranslation)
-    group = parser.add_argument_group("Pseudo-references of the pr metrics (ctx-metrics)")
-    add_flags(group, ContextFiles, only=["pseudo_refs"])
-    add_flags(group, PseudoFilter)
+    add_roundtrip_arguments(parser.add_argument_group("Round trips of the rtt metrics (ctx-metrics)"))
+    add_pseudo_arguments(parser.add_argument_group("Pseudo-references of the pr metrics (ctx-metrics)"))
     add_flags(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"), EngineOptions)
 
 

@@ -11,7 +11,8 @@ from typing import ClassVar
 from ..errors import InputError
 from ..flag_types import positive
 from ..notices import counted
-from ..settings import setting
+from ..run.flags import ContextFiles
+from ..settings import Group, add_flags, setting
 
 BATCH_LINES = 100
 START_SECONDS, LINE_SECONDS = 600, 60  # what a command may take unless --rtt-timeout says it: the first at least
@@ -143,6 +144,12 @@ def user_cache() -> Path:
     """The folder ctx-metrics in $XDG_CACHE_HOME, or in ~/.cache where that is not set to an absolute path."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "ctx-metrics"
+
+
+def add_roundtrip_arguments(group: Group) -> None:
+    """The flags --roundtrip and --rtt-*: where the round trips of a run's systems come from."""
+    add_flags(group, ContextFiles, only=["roundtrip"])
+    add_flags(group, BackTranslation)
 
 
 def check_roundtrips(files: Sequence[str] | None, options: BackTranslation, systems: int) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
+from ..pseudo_references.options import PseudoFilter
 from ..settings import add_flags, from_flags, setting
 from .context import capabilities
 from .registry import MetricTable
@@ -68,6 +69,12 @@ class ContextFiles:
         type=os.path.expanduser,
         metavar="FILE",
     )
+
+
+def add_pseudo_arguments(group: argparse._ArgumentGroup) -> None:
+    """The flags --pseudo-*: a run's pseudo-references, and how they are filtered."""
+    add_flags(group, ContextFiles, only=["pseudo_refs"])
+    add_flags(group, PseudoFilter)
 
 
 # the flags --ctx-* of a group, and what they and --quiet say

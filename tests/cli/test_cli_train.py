@@ -16,14 +16,15 @@ from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
 from ctx_metrics.cli.common.trainings import known_languages, target_languages
-from ctx_metrics.cli.train import some_rows
-from ctx_metrics.cli.train.arguments import KINDS, recipe_of
+from ctx_metrics.cli.train import recipe_of
+from ctx_metrics.cli.train.quality import some_rows
+from ctx_metrics.models.learned.networks import NETWORKS
 from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality import learn
 from ctx_metrics.training.quality.examples import read_training_set
-from ctx_metrics.training.quality.recipe import COMET, PAPER
+from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
@@ -168,7 +169,7 @@ def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     out = tmp_path / "out"
-    monkeypatch.setattr("ctx_metrics.training.quality.examples.read_training_set", interrupted)
+    monkeypatch.setattr("ctx_metrics.cli.train.quality.read_training_set", interrupted)
     (out / "training-embeddings").mkdir(parents=True)
     (out / "training-embeddings" / "cache.json").write_text("{}")
     assert (train("bilstm").code, train("bilstm").err) == (130, "ctx-metrics: stopped\n")
@@ -197,7 +198,7 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monke
 
 
 def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("ctx_metrics.training.quality.learn.learn", lambda *_: pytest.fail("it trains"))
+    monkeypatch.setattr("ctx_metrics.cli.train.quality.learn", lambda *_: pytest.fail("it trains"))
     (tmp_path / "file").write_text("x")
     for out in (tmp_path / "file", tmp_path / "file" / "model"):
         done = train("bilstm", out=out)
@@ -298,7 +299,7 @@ def test_a_cache_of_ones_own_is_kept(train, tmp_path):
 
 
 def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
-    from ctx_metrics.training.quality import development, examples
+    from ctx_metrics.cli.train import quality
 
     said = {}
 
@@ -311,8 +312,8 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
 
         return read
 
-    for module, name in ((examples, "read_training_set"), (development, "read_development")):
-        monkeypatch.setattr(module, name, reader(name, getattr(module, name)))
+    for name in ("read_training_set", "read_development"):
+        monkeypatch.setattr(quality, name, reader(name, getattr(quality, name)))
     more = ["--normalise", "file", "--average", "--no-mqm-root", "-l", "cs-en", "--human", "x", "--reference", "refB"]
     assert train("bilstm", *more, "--score-column", "score", "--dev-metric", "darr", "--dev-threshold", "7").code == 0
     options = DataOptions(["cs-en"], "x", "refB", "score", text_checks=True)
@@ -404,7 +405,7 @@ def test_help_needs_no_torch():
 
 
 def test_the_kinds_are_those_of_the_training():
-    assert KINDS == learn.KINDS
+    assert (*NETWORKS, "comet") == KINDS
 
 
 def test_languages_of_the_data():

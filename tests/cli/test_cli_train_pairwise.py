@@ -10,15 +10,16 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from conftest import WORDS
 
-from ctx_metrics.cli.train.pairwise import say_poor, say_unfinished
+from ctx_metrics.cli.train import pairs
+from ctx_metrics.cli.train.pairs import say_poor, say_unfinished
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.pairwise.model import MODEL_TYPE
 from ctx_metrics.training.digest import data_sha256
-from ctx_metrics.training.pairwise import learn as pairwise
 from ctx_metrics.training.pairwise.data import read_pair_sets, split_by_segment
 from ctx_metrics.training.pairwise.learn import Architecture, Trained
 from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
 from ctx_metrics.training.pairwise.task import Check, PairwiseTask
+from ctx_metrics.training.state import STATE
 
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
 CHECKS = [Check("logistic", 1, 0.7, 0.5), Check("kendall", 1, 0.6, 0.25)]
@@ -92,7 +93,7 @@ def learned(monkeypatch):
         (out / "model.safetensors").write_bytes(b"")
         return Trained(config, CHECKS, 0, {"bleu": 0.75, "ter": 0.125})
 
-    monkeypatch.setattr(pairwise, "learn", learn)
+    monkeypatch.setattr(pairs, "learn", learn)
     return calls
 
 
@@ -158,7 +159,7 @@ def test_a_model_of_vectors_goes_on_where_it_was_stopped(train, folder, tiny_ber
         done = train(*more)
     out = folder / "out"
     assert done.code == 130 and done.out == "" and "the same command goes on where it was" in done.err
-    assert names(out) == ["training-embeddings", pairwise.STATE]
+    assert names(out) == ["training-embeddings", STATE]
     other = train(*more, "--seed", 2)
     assert other.code == 1 and other.err.count("\n") == 1 and "with other recipe" in other.err
     assert train(*more).code == 0
@@ -267,7 +268,7 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, learned, folder
     assert train(plot=True).code == 0
     done = train()
     assert done.code == 1 and done.err.count("\n") == 1 and "holds a model already" in done.err
-    (folder / "out" / pairwise.STATE).write_text("")
+    (folder / "out" / STATE).write_text("")
     assert train("--overwrite", "--restart").code == 0 and len(learned) == 2
     assert names(folder / "out") == [name for name in FILES if name != "learning-curve.png"]
     (folder / "out" / "thesis.tex").write_text("x")

@@ -8,7 +8,7 @@ from sacrebleu.metrics import CHRF, TER
 from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
-from ctx_metrics.cli.train import some_rows
+from ctx_metrics.cli.train.quality import some_rows
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.meta.scoring import MetricSettings

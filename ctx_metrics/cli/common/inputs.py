@@ -4,7 +4,6 @@ import argparse
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...corpus import BOM, decode, document_ranges, read_lines
@@ -29,6 +28,7 @@ from ...settings import from_flags
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
 FILES = ("rtt", "pseudo")
+Streams = dict[str, list[Segments]]  # by role
 
 
 class Column(NamedTuple):
@@ -38,13 +38,9 @@ class Column(NamedTuple):
     system: str = ""
 
 
-@dataclass
-class Inputs:
-    """What one run scores.
-
-    names      each system's name in the output
-    context    the systems and all that is known beside them; all its streams have the same length
-    """
+class Inputs(NamedTuple):
+    """What one run scores: each system's name in the output, and the systems with all that is known beside them; all streams
+    of the context have the same length."""
 
     names: list[str]
     context: Context
@@ -52,89 +48,58 @@ class Inputs:
 
 def read_inputs(args: Namespace) -> Inputs:
     """Read all that `ctx-metrics score` names; raises InputError naming the file and line that cannot be used."""
-    streams: dict[str, list[Segments]] = {}
+    streams: Streams = {}
     if args.dataset:
         _add_test_set(streams, *args.dataset)
-    read_files(
-        streams,
-        args.encoding,
-        src=args.source,
-        ref=args.references,
-        doc=args.docids,
-        rtt=args.roundtrip,
-        pseudo=args.pseudo_refs,
-    )
+    read_files(streams, args)
+    read_files(streams, args, rtt=args.roundtrip, pseudo=args.pseudo_refs)
     if args.translations in (None, ["-"]):
         names = _add_columns(streams, args.columns, args.encoding)
     else:
         names = system_names(args.translations)
-        read_files(streams, args.encoding, mt=args.translations)
-    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
-    if args.unescape:
-        _unescape(streams)
-    inputs = inputs_of(
-        streams,
-        args.names or names,
-        args.language_pair,
-        roundtrips=streams.get("rtt"),
-        backtranslator=args.rtt_bt_name,
-        pseudo_references=streams.get("pseudo"),
-        pseudo_filter=from_flags(PseudoFilter, args),
-        engine=engine_options(args),
-    )
+        read_files(streams, args, mt=args.translations)
     check_roundtrips(args.roundtrip, from_flags(BackTranslation, args), len(streams["mt"]))
-    if inputs.context.doc_ids is None and "document" in args.levels:
+    if "doc" not in streams and "document" in args.levels:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
-    if not args.no_text_checks:
-        check_streams(streams)
-    return inputs
+    more = {"backtranslator": args.rtt_bt_name, "pseudo_filter": from_flags(PseudoFilter, args)}
+    return inputs_of(args, streams, args.names or names, **more)
 
 
-def read_files(streams: dict[str, list[Segments]], encoding: str, **paths: Sequence[str] | None) -> None:
-    """Add the lines of files to the streams, by role; a role without files is left as it is."""
-    for role, of_role in paths.items():
-        if of_role:
-            streams[role] = [file_segments(path, encoding) for path in of_role]
+def read_files(streams: Streams, args: Namespace, **paths: Sequence[str] | None) -> None:
+    """Add the lines of files to the streams, by role; without `paths` those of -s, -r and --docids."""
+    texts = {"src": args.source and [args.source], "ref": args.references, "doc": args.docids and [args.docids]}
+    for role, files in (paths or texts).items():
+        if files:
+            streams[role] = [file_segments(path, args.encoding) for path in files]
 
 
-def _unescape(streams: dict[str, list[Segments]]) -> None:
-    """Replace HTML entities in all streams but document ids."""
-    roles = [role for role in streams if role != "doc"]
-    unescaped = iter(unescape([stream for role in roles for stream in streams[role]]))
-    for role in roles:
-        streams[role] = [next(unescaped) for _ in streams[role]]
+def inputs_of(args: Namespace, streams: Streams, names: list[str], **more: Any) -> Inputs:
+    """The inputs of streams (by role: mt, ref, src, doc and others), of flags, and of what `more` a Context holds; says what
+    looks odd in the texts.
 
-
-def check_streams(streams: dict[str, list[Segments]]) -> None:
-    """Print what looks odd in texts, which are given by role as inputs_of takes them."""
-    check_texts(streams["mt"], streams.get("ref", []), *streams.get("src", []))
-
-
-def inputs_of(
-    streams: dict[str, list[Segments]],
-    names: list[str],
-    language_pair: tuple[str, str] | None,
-    **more: Any,
-) -> Inputs:
-    """The inputs of streams (by role: mt, ref, src, doc and others) and of what `more` a Context holds.
-
-    Raises InputError for a document id that returns, and for another number of names than of systems.
+    Raises InputError for streams of different lengths, for a document id that returns, and for another number of names than
+    of systems.
     """
+    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
+    if getattr(args, "unescape", False):
+        roles = [role for role in streams if role != "doc"]
+        texts = iter(unescape([stream for role in roles for stream in streams[role]]))
+        streams |= {role: [next(texts) for _ in streams[role]] for role in roles}
     if fault := names_fault(names, len(streams["mt"])):
         raise InputError(fault)
     [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
     if doc_ids is not None:
         document_ranges(doc_ids, doc_ids.name)
-    source_lang, target_lang = language_pair or (None, None)
-    context = Context(
-        references=streams.get("ref", []),
-        systems=streams["mt"],
-        sources=sources,
-        doc_ids=doc_ids,
-        source_lang=source_lang,
-        target_lang=target_lang,
-        **more,
-    )
+    source_lang, target_lang = args.language_pair or (None, None)
+    references, systems = streams.get("ref", []), streams["mt"]
+    if not args.no_text_checks:
+        check_texts(systems, references, *streams.get("src", []))
+    more |= {
+        "engine": engine_options(args),
+        "roundtrips": streams.get("rtt"),
+        "pseudo_references": streams.get("pseudo"),
+    }
+    context = Context(references, systems, sources, doc_ids, source_lang, target_lang, **more)
     return Inputs(names, context)
 
 
@@ -159,7 +124,7 @@ def column_names(text: str) -> list[Column]:
     return columns
 
 
-def dataset(text: str) -> tuple[str, str]:
+def test_set(text: str) -> tuple[str, str]:
     """A test set and its language pair from TESTSET:LANGPAIR, for argparse."""
     name, _, pair = text.rpartition(":")
     if not name or not pair:
@@ -167,15 +132,7 @@ def dataset(text: str) -> tuple[str, str]:
     return name, pair
 
 
-def language_pair(text: str) -> tuple[str, str]:
-    """Source and target language from a pair such as de-en, for argparse."""
-    source, _, target = text.partition("-")
-    if not source or not target:
-        raise argparse.ArgumentTypeError(f"{text!r} is no language pair such as de-en")
-    return source, target
-
-
-def _add_test_set(streams: dict[str, list[Segments]], names: str, pair: str) -> None:
+def _add_test_set(streams: Streams, names: str, pair: str) -> None:
     """Sources, references and document ids of sacrebleu's test sets (several with commas), which it may download."""
     from sacrebleu.dataset import DATASETS
 
@@ -204,7 +161,7 @@ def _add_test_set(streams: dict[str, list[Segments]], names: str, pair: str) -> 
             streams[role] = [named(found, f"{role} of {names}")]
 
 
-def _add_columns(streams: dict[str, list[Segments]], columns: list[Column] | None, encoding: str) -> list[str]:
+def _add_columns(streams: Streams, columns: list[Column] | None, encoding: str) -> list[str]:
     """Read the columns of the standard input; returns the systems' names.
 
     Raises InputError naming the line that has another number of columns.

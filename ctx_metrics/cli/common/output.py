@@ -3,39 +3,35 @@
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tabulate import tabulate
 
 from ...errors import InputError
 from ...writing import write_whole
-from ..score.scoring import MetricReport, Record
+from ..score.scoring import MetricReport, Place
 
-COLUMNS = ("level", "system", "document", "segment", "metric", "score")
 DECIMALS = {"table": 1, "tsv": 4}
 
 
-def render(reports: dict[str, MetricReport], form: str, decimals: int | None, scale: int) -> str:
-    """The text of all records in a format; segments come first, then documents, then systems."""
-    records = [
-        record
-        for level in ("segment", "document", "system")
-        for record in _by_place([report.records for report in reports.values()], level)
-    ]
+def render(
+    reports: Mapping[str, MetricReport], places: Sequence[Place], form: str, decimals: int | None, scale: int
+) -> str:
+    """The text of all metrics' scores in a format, those of one place side by side."""
     if form == "table":
-        return _tables(reports, records, scale, decimals)
+        return _tables([*reports.values()], places, decimals_of("table", decimals, scale))
+    rows = [
+        ({**place._asdict(), "metric": name, "score": report.scores[k]}, report.details[k])
+        for k, place in enumerate(places)
+        for name, report in reports.items()
+    ]
     if form == "tsv":
-        rows = [[getattr(record, column) for column in COLUMNS] for record in records]
-        return tsv(COLUMNS, rows, decimals_of("tsv", decimals, scale))
-    return as_json(
-        [{**{column: getattr(record, column) for column in COLUMNS}, **record.details} for record in records],
-        form,
-        decimals,
-    )
+        return tsv([*rows[0][0]], [[*row.values()] for row, _ in rows], decimals_of("tsv", decimals, scale))
+    return as_json([{**row, **details} for row, details in rows], form, decimals)
 
 
-def decimals_of(form: str, decimals: int | None, scale: int) -> int:
+def decimals_of(form: str, decimals: int | None, scale: int = 100) -> int:
     """The decimals to print: those asked for, or a format's own, two more on the scale 0-1 (three in a table)."""
     return decimals if decimals is not None else DECIMALS[form] + (scale == 1) * (3 if form == "table" else 2)
 
@@ -99,32 +95,20 @@ def write(text: str, path: str | None) -> None:
     sys.stdout.write(text)
 
 
-def _by_place(of_metrics: Sequence[list[Record]], level: str) -> list[Record]:
-    """The records of a level, all metrics' scores of one segment, document or system side by side."""
-    levels = [[record for record in records if record.level == level] for records in of_metrics]
-    return [record for records in zip(*levels, strict=True) for record in records]
-
-
-def _tables(reports: dict[str, MetricReport], records: list[Record], scale: int, decimals: int | None) -> str:
-    titles = [report.title for report in reports.values()]
-    decimals = decimals_of("table", decimals, scale)
+def _tables(reports: Sequence[MetricReport], places: Sequence[Place], decimals: int) -> str:
     tables = []
-    for level in dict.fromkeys(record.level for record in records):
-        of_level = [record for record in records if record.level == level]
-        headers = ["System"]
-        with_document = any(record.document is not None for record in of_level)
-        headers += ["Document"] * with_document + ["Segment"] * (level == "segment")
-        rows = []
-        for k in range(0, len(of_level), len(titles)):
-            place = of_level[k]
-            rows.append(
-                [place.system]
-                + [number(place.document, 0)] * with_document
-                + [number(place.segment, 0)] * (level == "segment")
-                + [number(record.score, decimals, "-") for record in of_level[k : k + len(titles)]]
-            )
-        tables.append(table([*headers, *titles], rows))
-    below = signatures((report.title, report.signature) for report in reports.values())
+    for level in dict.fromkeys(place.level for place in places):
+        chosen = [k for k, place in enumerate(places) if place.level == level]
+        columns = [("System", "system"), *[("Segment", "segment")] * (level == "segment")]
+        if any(places[k].document is not None for k in chosen):
+            columns.insert(1, ("Document", "document"))
+        rows = [
+            [number(getattr(places[k], field), 0) for _, field in columns]
+            + [number(report.scores[k], decimals, "-") for report in reports]
+            for k in chosen
+        ]
+        tables.append(table([*(title for title, _ in columns), *(report.title for report in reports)], rows))
+    below = signatures((report.title, report.signature) for report in reports)
     return "\n\n".join([*tables, below]) + "\n"
 
 

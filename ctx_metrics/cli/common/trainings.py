@@ -4,57 +4,65 @@ import os
 import shutil
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ...errors import CtxMetricsError, InputError
+from ...flag_types import Folder
 from ...notices import notice
+from ...settings import from_flags, setting
+from ...training.options import DataOptions
 from ...writing import check_writable, leftovers, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...training.card import Source
-    from ...training.options import DataOptions
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
 INTERRUPTED = 130
 Languages = dict[str, tuple[str | None, str | None]]
-Recipe = TypeVar("Recipe")
 
 
-def run_resumable(args: Namespace, train: Callable[[Namespace], int]) -> int:
-    """What `train` gives; a Ctrl-C ends it with what to do next."""
+def run_resumable(args: Namespace, module: str, check: Callable[[Path, bool], None] | None = None) -> int:
+    """The exit code of the `train` of a module of cli/, after a check of --out; a Ctrl-C ends it with what to do next."""
+    (check or check_out)(Path(args.out), args.overwrite)
     try:
-        return train(args)
+        import_module(module, "ctx_metrics.cli").train(args)
+        return 0
     except KeyboardInterrupt:
         goes_on = f"; the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
         notice("stopped" + goes_on * _is_begun(Path(args.out)))
         return INTERRUPTED
 
 
-def recipe_of(args: Namespace, usual: Recipe) -> Recipe:
-    """A recipe with what the command line says in its place; --patience none is 0 there."""
-    names = [field.name for field in fields(usual)]  # type: ignore[arg-type]  # no type says "any dataclass"
-    given = {name: value for name in names if (value := getattr(args, name, None)) is not None}
-    if "patience" in given:
-        given["patience"] = given["patience"] or None
-    return replace(usual, **given)  # type: ignore[type-var]
+@dataclass(frozen=True)
+class Running:
+    """Where a model goes, and what becomes of what is there."""
+
+    out: Folder = setting("The model's folder; while it trains, its state.", group="running", required=True)
+    overwrite: bool = setting("Replace the model that --out holds, once this one is done.", False)
+    restart: bool = setting("Throw away the state of a training that was stopped, and begin anew.", False)
 
 
-def data_options(args: Namespace) -> "DataOptions":
+def cache(kept: str, others: str) -> Any:
+    """The flag --cache of what is kept for `others` of the trainings."""
+    help = f"Keep {kept} here, for other trainings {others}. (Default: in --out, until the training is done)"
+    return setting(help, metavar="FOLDER")
+
+
+def data_options(args: Namespace) -> DataOptions:
     """What the command line says of how judgements are read."""
-    from ...training.options import DataOptions
+    return replace(from_flags(DataOptions, args), text_checks=not args.no_text_checks)
 
-    return DataOptions(
-        args.language_pair,
-        args.human,
-        args.reference,
-        args.score_column,
-        getattr(args, "outputs", None),
-        not args.no_text_checks,
-    )
+
+def check_pairs(args: Namespace) -> None:
+    """Exit with 2, as argparse does, for a language pair of -l that is none."""
+    for pair in args.pairs or ():
+        if not all(pair.partition("-")):
+            args.parser.error(f"-l {pair}: no language pair such as de-en")
 
 
 def begin(out: Path, restart: bool) -> None:
@@ -66,18 +74,29 @@ def begin(out: Path, restart: bool) -> None:
         shutil.rmtree(out / EMBEDDINGS, ignore_errors=True)
 
 
-def end(out: Path, checks: Sequence[Any], card: str, draw: "Callable[[], Figure] | None") -> None:
-    """Put checks, card and learning curve beside a model that is trained, and throw away what was kept for that."""
+def finish(
+    out: str,
+    checks: Sequence[Any],
+    card: str,
+    draw: "Callable[[], Figure] | None",
+    said: Sequence[str],
+    uses: Sequence[str],
+) -> None:
+    """Put checks, card and learning curve beside a model that is trained, throw away what was kept for that, and print what
+    is to be said of it, its files, and how it is used."""
     from .output import as_json
 
-    shutil.rmtree(out / EMBEDDINGS, ignore_errors=True)
-    write_whole(str(out / CHECKS), as_json([vars(check) for check in checks], "jsonl", None))
-    write_whole(str(out / CARD), card)
-    (out / CURVE).unlink(missing_ok=True)
+    folder = Path(out)
+    shutil.rmtree(folder / EMBEDDINGS, ignore_errors=True)
+    write_whole(str(folder / CHECKS), as_json([vars(check) for check in checks], "jsonl", None))
+    write_whole(str(folder / CARD), card)
+    (folder / CURVE).unlink(missing_ok=True)
     if draw is not None:
         from ...meta import plots
 
-        plots.save(draw(), str(out / CURVE))
+        plots.save(draw(), str(folder / CURVE))
+    files = ["model.safetensors", "config.json", CARD, CHECKS, *[CURVE] * (draw is not None)]
+    print("\n".join([*said, f"Model: {out} ({', '.join(files)})", *(f"Use: {line}" for line in uses)]))
 
 
 def _is_begun(out: Path) -> bool:
@@ -148,13 +167,19 @@ def source(path: str, counts: Mapping[str, int], weight: float | None = None) ->
     return Source(name_of(path), data_sha256(path), weight, counts)
 
 
-def can_plot() -> bool:
-    """Whether a learning curve can be drawn; says so if not."""
+def as_json(sources: "Mapping[str, Sequence[Source]]") -> dict[str, list[dict[str, Any]]]:
+    """What config.json says of the paths of each side."""
+    return {side: [each.as_json() for each in paths] for side, paths in sources.items()}
+
+
+def can_plot(args: Namespace) -> bool:
+    """Whether a learning curve is to be drawn, and can be; says so if not."""
     from ...meta import plots
 
-    try:
-        plots.check()
-    except CtxMetricsError as error:
-        notice(f"no learning curve is drawn: {error}")
-        return False
-    return True
+    if not args.no_plot:
+        try:
+            plots.check()
+            return True
+        except CtxMetricsError as error:
+            notice(f"no learning curve is drawn: {error}")
+    return False

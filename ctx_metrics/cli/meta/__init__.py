@@ -4,27 +4,20 @@ Reads test sets with human judgements, scores them with metrics or reads their s
 the protocols of the WMT metrics tasks, with ranks by significance.
 """
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...writing import check_writable
+from .arguments import EPILOG, USAGE, add_arguments, check
 
 if TYPE_CHECKING:
     from ...judgements.judged import JudgedSet
     from ...meta.protocols import Protocol
 
-
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    from ...run.registry import metric_table
-    from . import arguments as meta_arguments
-    from . import paraphrase as meta_paraphrase
-
-    module = meta_paraphrase if argv[:1] == [meta_paraphrase.WORD] else meta_arguments
-    module.add_arguments(parser, argv, metric_table())
-    parser.set_defaults(argv=list(argv))
+__all__ = ["EPILOG", "INSTEAD", "USAGE", "add_arguments", "run"]
+INSTEAD = ("paraphrase",)
 
 
 def run(args: Namespace) -> int:
@@ -32,13 +25,9 @@ def run(args: Namespace) -> int:
     from ...meta.evaluation import Significance, evaluate
     from ...meta.output.tables import render
     from ..common import output
-    from . import arguments as meta_arguments
     from . import data as meta_data
-    from . import paraphrase as meta_paraphrase
 
-    if args.argv[0] == meta_paraphrase.WORD:
-        return meta_paraphrase.run(args)
-    meta_arguments.check(args, args.argv)
+    check(args)
     check_writable(args.output)
     if args.plot:
         from ...meta import plots

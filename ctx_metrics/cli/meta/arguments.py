@@ -2,17 +2,19 @@
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from os.path import expanduser
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from ...flag_types import add_text_arguments, decimals, output_file, positive, probability
-from ...run.flags import add_engine_arguments, add_metric_arguments, metric_name, wanted_metrics
-from ...run.registry import MetricTable
-from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
+from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability
+from ...run.flags import add_engine_arguments
+from ...run.registry import metric_table
+from ...settings import add_all, setting
+from ...training.options import DataOptions
+from ..common import flags
+from ..common.metrics import add_own_flags, check_metrics, metrics_flag
 
-FORMATS = ("table", "json", "tsv", "latex", "markdown")
 ENDINGS = {"json": "json", "tsv": "tsv", "tex": "latex", "md": "markdown"}
 GRID_SETTINGS = ("window", "stride", "tokens")  # of slide, which its grid takes all of
-PLOT_FORMATS = ("png", "pdf", "svg")
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 # the names of meta.protocols.make_protocols, in its order, which is not imported for --help: it takes scipy
 PROTOCOLS = {
@@ -32,8 +34,9 @@ PROTOCOLS = {
     "wmt13": "the same without ties",
     "wmt14": "the same with ties in the denominator alone",
 }
+_LISTED = "\n".join(f"  {name:<{max(map(len, PROTOCOLS))}}  {words}" for name, words in PROTOCOLS.items())
 USAGE = "%(prog)s DATA [DATA ...] [-m NAME [NAME ...]] [--scores PATH [PATH ...]] [-p PROTOCOL [PROTOCOL ...]] [flags]"
-EPILOG = """\
+EPILOG = f"""\
 DATA is recognised by its layout:
   a folder  an mt-metrics-eval tree (human-scores, system-outputs, ...); DAseg.* files of WMT's segment DA;
             DA-syslevel.csv of its system DA
@@ -42,7 +45,7 @@ DATA is recognised by its layout:
             --reference); MLQE-PE
 
 protocols (-p); more is better in all of them:
-{protocols}
+{_LISTED}
   Without -p: sys-acc, spa, seg-pearson and acc-eq, as far as the data has human scores of systems and segments; darr for
   preferences.
 
@@ -64,41 +67,143 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTable) -> None:
+def metric_pattern(text: str) -> tuple[str, str]:
+    """The metric and the pattern of METRIC:SET, for argparse."""
+    metric, colon, pattern = text.partition(":")
+    if not (metric and colon and pattern):
+        raise ArgumentTypeError(f"{text!r} is not METRIC:SET, such as 'comet:newstest2016.*'")
+    return metric, pattern
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The judged data."""
+
+    data: Files = setting("Folders and files; see below.", flag="DATA", group="judged data")
+
+
+@dataclass(frozen=True)
+class Data(DataOptions):
+    """What is evaluated on: more layouts than trainings read."""
+
+    reference: File | None = setting(
+        "Reference of a tree, such as refA, or several joined by a comma; in a table that has several the column, such as "
+        "ref2 or ref,ref2; in MQM annotations the human translation to take as reference, such as Human-A.0; with rankings "
+        "the reference file.",
+        metavar="NAME",
+    )
+    outputs: Directory | None = setting("Folder of the systems' outputs, with rankings.")
+    no_text_checks: bool = flags.text_checks()
+    unescape: bool = flags.unescape()
+    drop: Sequence[str] = setting(
+        "Leave systems out: names, or patterns such as 'Online-*'; before a colon the set's name, its language pair or a "
+        "pattern.",
+        (),
+        metavar="[SET:]SYSTEM",
+    )
+    keep_humans: bool = setting(
+        "Keep human translations among the systems (save one that is the reference). They are left out by default, as refA, "
+        "Human-B and the like are names of theirs.",
+        False,
+    )
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The metrics' scores, made and read, and how agreement is measured."""
+
+    scores: Files | None = setting(
+        "Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
+        "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them.",
+        metavar="PATH",
+    )
+    save_scores: Directory | None = setting(
+        "Write the scores of -m to files in DIR/SET, each metric's when it is done, for --scores. What is there of the same "
+        "texts and settings is not scored again."
+    )
+    slide_grid: Positive | None = setting(
+        "Also the system accuracy of slide with all windows and strides up to W, each window read once.", metavar="W"
+    )
+    seen: Annotated[Sequence[tuple[str, str]], metric_pattern] = setting(
+        "Mark what a metric was trained on; SET may be a pattern, such as 'newstest2016.*'.", (), metavar="METRIC:SET"
+    )
+    protocols: Sequence[str] | None = setting(
+        "How to measure agreement, any of those below. (Default: what is usual for the data)",
+        flag="-p --protocols",
+        group="protocols and significance",
+        choices=list(PROTOCOLS),
+        metavar="PROTOCOL",
+    )
+    average: Literal["none", "item", "system"] | None = setting(
+        "Groups of outputs that segment-level protocols average over: none takes all outputs together, item a source "
+        "segment, system a system. (Default: none for correlations, item for acc-eq and tau-23)"
+    )
+    threshold: Number = setting(
+        "Difference of two human scores from which darr and the other taus take one output as preferred, where the data "
+        "holds no preferences.",
+        25.0,
+    )
+    test: Literal["auto", "perm-both", "bootstrap", "pairs", "williams", "none"] = setting(
+        "How metrics are compared; auto takes perm-both for systems (sys-..., spa), bootstrap for segments and preferences; "
+        "pairs is WMT's permutation for acc-eq, which is too lenient.",
+        "auto",
+    )
+    intervals: bool = setting("95 %% bootstrap intervals.", False)
+    all_pairs: bool = setting("Test all pairs of metrics, not only those that the ranks need.", False)
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """The level of significance, and what is drawn for it."""
+
+    resamples: Positive = setting("Of tests and intervals.", 1000)
+    seed: int = setting("", 0, metavar="N")
+    alpha: Probability = setting("Level of significance.", 0.05)
+
+
+@dataclass(frozen=True)
+class Output:
+    """The report."""
+
+    format: Literal["table", "json", "tsv", "latex", "markdown"] | None = setting(
+        "(Default: the ending of -o, if it is .json, .tsv, .tex or .md, else table)", group="output"
+    )
+    output: flags.Output | None = flags.output()
+    width: Decimals | None = setting("Decimals. (Default: 3, tsv 6; JSON has all)", flag="-w --width")
+
+
+@dataclass(frozen=True)
+class Plots:
+    """The figures."""
+
+    plot: Directory | None = setting(
+        "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
+        "heat map of --slide-grid."
+    )
+    plot_format: Literal["png", "pdf", "svg"] = setting("", "png")
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
-    width = max(map(len, PROTOCOLS))
-    listed = "\n".join(f"  {name:<{width}}  {words}" for name, words in PROTOCOLS.items())
-    parser.usage, parser.epilog = USAGE, EPILOG.format(protocols=listed)
-    _add_data(parser)
-    _add_metrics(parser.add_argument_group("metrics"), table)
-    _add_protocols(parser.add_argument_group("protocols and significance"))
-    _add_output(parser.add_argument_group("output"))
-    words = [word for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
-    if "--slide-grid" in words and "slide" in table.plugins:
-        words.append("slide")
-    own = {name: add_metric_arguments(parser, name, table) for name in wanted_metrics(table.plugins, words)}
-    own |= add_sacrebleu_arguments(parser, words)
-    group = parser.add_argument_group("engine of the neural metrics")
-    add_engine_arguments(group)
-    group.add_argument("-q", "--quiet", action="store_true", help="No progress bars, and no lines in their place.")
-    parser.set_defaults(own=own, table=table)
+    table, help = (
+        metric_table(),
+        "Scored here: any of {}; their own flags are shown by `-m NAME --help`. TER is negated.",
+    )
+    scored = metrics_flag(table, help, action="extend")
+    add_all(parser, [Paths, Data, ("metrics", scored), Evaluation, Resampling, Output, Plots])
+    add_own_flags(parser, argv, table)
+    quiet = flags.quiet("No progress bars, and no lines in their place.")
+    add_all(parser, [("engine of the neural metrics", add_engine_arguments), quiet])
 
 
-def check(args: Namespace, argv: Sequence[str]) -> None:
+def check(args: Namespace) -> None:
     """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
     error = args.parser.error
-    args.metrics = list(dict.fromkeys(args.metrics or ()))
     args.scores = list(dict.fromkeys(args.scores or ()))
     if not args.metrics and not args.scores and args.slide_grid is None:
         error("nothing to evaluate: name metrics (-m), score files (--scores) or --slide-grid W")
-    for name in args.own:
-        for word in argv:
-            of_grid = name == "slide" and args.slide_grid is not None
-            if name not in args.metrics and not of_grid and word.startswith(f"--{name}-"):
-                error(f"{word} is a flag of {name}, which -m does not name")
-    if fault := unused_flag(args, {name: args.own[name] for name in FLAGS}):
-        error(fault)
-    if args.plot_format != PLOT_FORMATS[0] and not args.plot:
+    check_metrics(args, [] if args.slide_grid is None else ["slide"])
+    if args.plot_format != "png" and not args.plot:
         error("--plot-format is for --plot DIR, which is not given")
     if args.slide_grid is not None and "slide" not in args.table.plugins:
         error("--slide-grid is for slide, which is not installed")
@@ -108,168 +213,4 @@ def check(args: Namespace, argv: Sequence[str]) -> None:
     if args.save_scores and not args.metrics:
         error("--save-scores saves what -m scores, and -m names no metric")
     if args.format is None:
-        args.format = ENDINGS.get((args.output or "").rpartition(".")[2].lower(), FORMATS[0])
-
-
-def _add_data(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("judged data")
-    group.add_argument("data", nargs="+", type=expanduser, metavar="DATA", help="Folders and files; see below.")
-    group.add_argument(
-        "-l",
-        "--language-pair",
-        nargs="+",
-        action="extend",
-        metavar="PAIR",
-        help="Language pairs to take, such as zh-en; one names that of files whose own names do not. (Default: all)",
-    )
-    group.add_argument(
-        "--human",
-        default="mqm",
-        metavar="NAME",
-        help="Human scores of a tree: mqm, wmt-appraise, ... (Default: %(default)s)",
-    )
-    group.add_argument(
-        "--reference",
-        type=expanduser,
-        metavar="NAME",
-        help="Reference of a tree, such as refA, or several joined by a comma; in a table that has several the column, "
-        "such as ref2 or ref,ref2; in MQM annotations the human translation to take as reference, such as Human-A.0; with "
-        "rankings the reference file.",
-    )
-    group.add_argument(
-        "--outputs", type=expanduser, metavar="DIR", help="Folder of the systems' outputs, with rankings."
-    )
-    group.add_argument("--score-column", metavar="NAME", help="Column of the human score in a TSV. (Default: score)")
-    add_text_arguments(group, unescape=True)
-    group.add_argument(
-        "--drop",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="[SET:]SYSTEM",
-        help="Leave systems out: names, or patterns such as 'Online-*'; before a colon the set's name, its language pair "
-        "or a pattern.",
-    )
-    group.add_argument(
-        "--keep-humans",
-        action="store_true",
-        help="Keep human translations among the systems (save one that is the reference). They are left out by default, "
-        "as refA, Human-B and the like are names of theirs.",
-    )
-
-
-def _add_metrics(group, table: MetricTable) -> None:
-    names = [name.lower() for name in table]
-    group.add_argument(
-        "-m",
-        "--metrics",
-        nargs="+",
-        action="extend",
-        type=metric_name(table),
-        choices=names,
-        metavar="NAME",
-        help=f"Scored here: any of {', '.join(names)}; their own flags are shown by `-m NAME --help`. TER is negated.",
-    )
-    group.add_argument(
-        "--scores",
-        nargs="+",
-        action="extend",
-        type=expanduser,
-        metavar="PATH",
-        help="Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
-        "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them.",
-    )
-    group.add_argument(
-        "--save-scores",
-        type=expanduser,
-        metavar="DIR",
-        help="Write the scores of -m to files in DIR/SET, each metric's when it is done, for --scores. What is there of the "
-        "same texts and settings is not scored again.",
-    )
-    group.add_argument(
-        "--slide-grid",
-        type=positive,
-        metavar="W",
-        help="Also the system accuracy of slide with all windows and strides up to W, each window read once.",
-    )
-    group.add_argument(
-        "--seen",
-        nargs="+",
-        action="extend",
-        type=metric_pattern,
-        default=[],
-        metavar="METRIC:SET",
-        help="Mark what a metric was trained on; SET may be a pattern, such as 'newstest2016.*'.",
-    )
-
-
-def _add_protocols(group) -> None:
-    group.add_argument(
-        "-p",
-        "--protocols",
-        nargs="+",
-        action="extend",
-        choices=list(PROTOCOLS),
-        metavar="PROTOCOL",
-        help="How to measure agreement, any of those below. (Default: what is usual for the data)",
-    )
-    group.add_argument(
-        "--average",
-        choices=["none", "item", "system"],
-        help="Groups of outputs that segment-level protocols average over: none takes all outputs together, item a "
-        "source segment, system a system. (Default: none for correlations, item for acc-eq and tau-23)",
-    )
-    group.add_argument(
-        "--threshold",
-        type=float,
-        default=25.0,
-        metavar="X",
-        help="Difference of two human scores from which darr and the other taus take one output as preferred, where the "
-        "data holds no preferences. (Default: %(default)s)",
-    )
-    group.add_argument(
-        "--test",
-        choices=["auto", "perm-both", "bootstrap", "pairs", "williams", "none"],
-        default="auto",
-        help="How metrics are compared; auto takes perm-both for systems (sys-..., spa), bootstrap for "
-        "segments and preferences; pairs is WMT's permutation for acc-eq, which is too lenient. (Default: %(default)s)",
-    )
-    group.add_argument(
-        "--alpha", type=probability, default=0.05, metavar="P", help="Level of significance. (Default: %(default)s)"
-    )
-    group.add_argument(
-        "--resamples",
-        type=positive,
-        default=1000,
-        metavar="N",
-        help="Of tests and intervals. (Default: %(default)s)",
-    )
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="(Default: %(default)s)")
-    group.add_argument("--intervals", action="store_true", help="95 %% bootstrap intervals.")
-    group.add_argument(
-        "--all-pairs", action="store_true", help="Test all pairs of metrics, not only those that the ranks need."
-    )
-
-
-def _add_output(group) -> None:
-    group.add_argument(
-        "--format", choices=FORMATS, help="(Default: the ending of -o, if it is .json, .tsv, .tex or .md, else table)"
-    )
-    group.add_argument("-o", "--output", type=output_file, metavar="FILE", help="In place of the standard output (-).")
-    group.add_argument("-w", "--width", type=decimals, metavar="N", help="Decimals. (Default: 3, tsv 6; JSON has all)")
-    group.add_argument(
-        "--plot",
-        type=expanduser,
-        metavar="DIR",
-        help="Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, "
-        "the heat map of --slide-grid.",
-    )
-    group.add_argument("--plot-format", choices=PLOT_FORMATS, default=PLOT_FORMATS[0], help="(Default: %(default)s)")
-
-
-def metric_pattern(text: str) -> tuple[str, str]:
-    """The metric and the pattern of METRIC:SET, for argparse."""
-    metric, colon, pattern = text.partition(":")
-    if not (metric and colon and pattern):
-        raise ArgumentTypeError(f"{text!r} is not METRIC:SET, such as 'comet:newstest2016.*'")
-    return metric, pattern
+        args.format = flags.format_of(args.output, ENDINGS)

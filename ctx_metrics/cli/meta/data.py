@@ -20,6 +20,7 @@ from ...meta.scoring import MetricSettings, build_metric, lacking, named_systems
 from ...notices import notice, progress
 from ...run.flags import engine_options
 from ...scoring.base import ContextMetric
+from ..common.metrics import own_settings
 from .arguments import GRID_SETTINGS
 
 
@@ -109,15 +110,10 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
 
 def _read(path: str, args: Namespace) -> list[JudgedSet]:
     """The sets of a path. A file whose name tells no language pair is of the one that -l names."""
-    options = {
-        "human": args.human,
-        "reference": args.reference,
-        "score": args.score_column,
-        "outputs": args.outputs,
-    }
-    if os.path.isdir(path) or not args.language_pair:
-        return read_judged(path, pairs=args.language_pair, **options)
-    sets, pairs = read_judged(path, **options), args.language_pair
+    options = {name: getattr(args, name) for name in ("human", "reference", "score", "outputs")}
+    if os.path.isdir(path) or not args.pairs:
+        return read_judged(path, pairs=args.pairs, **options)
+    sets, pairs = read_judged(path, **options), args.pairs
     if any(judged.source_lang is None for judged in sets):
         if len(pairs) > 1:
             raise InputError(f"{path}: its name tells no language pair, so -l must name one, not {len(pairs)}")
@@ -175,8 +171,7 @@ def _usable(
 
 
 def _settings(name: str, args: Namespace) -> MetricSettings:
-    own = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
-    return MetricSettings(name, args.table[name.upper()], own)
+    return MetricSettings(name, args.table[name.upper()], own_settings(name, args))
 
 
 def _grid_settings(args: Namespace) -> MetricSettings:

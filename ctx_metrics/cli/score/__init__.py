@@ -4,29 +4,22 @@ Prints a table of the systems, or segment, document and system scores as TSV or 
 x100; a COMET model's .8523 is printed as 85.2.
 """
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from argparse import Namespace
 
 from ...notices import notice
-from ...run.registry import metric_table
 from ...writing import check_writable
+from .arguments import EPILOG, USAGE, add_arguments, check
 
-
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    from . import arguments
-
-    arguments.add_arguments(parser, argv, metric_table())
-    parser.set_defaults(argv=list(argv))
+__all__ = ["EPILOG", "USAGE", "add_arguments", "run"]
 
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     from ...scoring.scores import all_scores
     from ..common import inputs, output
-    from . import arguments, scoring
+    from . import scoring
 
-    arguments.check(args, args.argv)
+    check(args)
     check_writable(args.output)
     read = inputs.read_inputs(args)
     if args.slide_grid is not None:
@@ -36,12 +29,13 @@ def run(args: Namespace) -> int:
     else:
         metrics = scoring.build_metrics(read, args)
         context = read.context
-        found = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
+        scores = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
         reports = {
-            name: scoring.report(name, metric, of_metric, read.names, context.doc_ids, args)
-            for (name, metric), of_metric in zip(metrics.items(), found, strict=True)
+            name: scoring.report(metric, of_metric, args)
+            for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
         }
-        text = output.render(reports, args.format, args.width, args.scale)
+        places = scoring.places(read.names, len(context.systems[0]), context.doc_ids, args.levels)
+        text = output.render(reports, places, args.format, args.width, args.scale)
         signatures = [(report.title, report.signature) for report in reports.values()]
     if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them
         for title, signature in signatures:

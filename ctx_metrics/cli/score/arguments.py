@@ -1,34 +1,26 @@
 """The flags of `ctx-metrics score`."""
 
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from os.path import expanduser
+from dataclasses import dataclass
 
-from ...flag_types import add_text_arguments, output_file, positive
-from ...pseudo_references.options import PseudoFilter
-from ...roundtrip.options import BackTranslation
+from ...flag_types import File, Files, Model, Positive
+from ...roundtrip.options import add_roundtrip_arguments
 from ...run.context import capabilities
-from ...run.flags import (
-    ContextFiles,
-    add_engine_arguments,
-    add_metric_arguments,
-    metric_name,
-    own_prefixes,
-    wanted_metrics,
-)
-from ...run.registry import MetricTable
-from ...settings import add_flags
-from ..common.inputs import column_names, dataset, language_pair
-from ..common.sacrebleu_arguments import FLAGS, add_sacrebleu_arguments, unused_flag
+from ...run.flags import add_engine_arguments, add_pseudo_arguments
+from ...run.registry import metric_table
+from ...settings import Part, add_all, setting
+from ..common import flags
+from ..common.inputs import column_names, test_set
+from ..common.metrics import add_own_flags, check_metrics, metrics_flag
 
 LEVELS = ("segment", "document", "system")
-FORMATS = ("table", "tsv", "jsonl", "json")  # the last three are also endings of -o
 DEFAULT_METRIC = "comet"
 GRID_METRIC = "slide"
 GRID_SETTINGS = ("slide_window", "slide_stride", "slide_tokens")
 USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [--model MODEL] [flags]"
-EXAMPLES = """\
+EPILOG = """\
 examples:
   # three systems with a COMET model: a hub name, a .ckpt file or a folder
   ctx-metrics score -s src.txt -t a.txt b.txt c.txt -r ref.txt --model Unbabel/wmt22-comet-da
@@ -44,50 +36,98 @@ The flags of one metric are shown when it is named: ctx-metrics score -m slide -
 """
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str], table: MetricTable) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs.
+@dataclass(frozen=True)
+class Inputs:
+    """What is scored."""
 
-    Raises CtxMetricsError if one of them cannot be loaded.
-    """
-    parser.usage, parser.epilog = USAGE, EXAMPLES
-    _add_inputs(parser.add_argument_group("inputs"))
-    _add_metrics(parser.add_argument_group("what to score with"), table)
-    _add_output(parser.add_argument_group("output"))
-    own = {name: add_metric_arguments(parser, name, table) for name in shown_metrics(table.plugins, argv)}
-    own |= add_sacrebleu_arguments(parser, argv)
-    group = parser.add_argument_group("round trips of the rtt metrics")
-    add_flags(group, ContextFiles, only=["roundtrip"])
-    add_flags(group, BackTranslation)
-    group = parser.add_argument_group("pseudo-references of the pr metrics")
-    add_flags(group, ContextFiles, only=["pseudo_refs"])
-    add_flags(group, PseudoFilter)
-    group = parser.add_argument_group("engine of the neural metrics")
-    add_engine_arguments(group)
-    group.add_argument(
-        "-q", "--quiet", action="store_true", help="No progress bars, and no signatures on stderr beside TSV."
+    source: File | None = setting("Source segments, one a line.", flag="-s --source", group="inputs")
+    translations: Files | None = setting(
+        "Each system's output, a file a system; also -i, --input. Without it, or with -, tab-separated text is read from "
+        "the standard input.",
+        flag="-t --translations",
     )
-    parser.set_defaults(own=own, table=table)
+    names: Sequence[str] | None = flags.names("their")
+    references: Files | None = setting("References; none for models that read none.", flag="-r --references")
+    docids: File | None = setting("Document id of each line; a document is a run of equal ids.")
+    dataset: tuple[str, str] | None = setting(
+        "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has them). "
+        "sacrebleu downloads it once.",
+        flag="-d --dataset",
+        type=test_set,
+        metavar="TESTSET:LANGPAIR",
+    )
+    language_pair: tuple[str, str] | None = flags.languages()
+    columns: Sequence[str] | None = setting(
+        "Columns of the standard input, from src, mt, mt:NAME (several systems), ref, doc. (Default: src,mt,ref of three; "
+        "src,mt of two, or mt,ref with -s; mt of one)",
+        action="store",
+        metavar="NAMES",
+    )
+    encoding: str = flags.encoding()
+    no_text_checks: bool = flags.text_checks()
+    unescape: bool = flags.unescape()
+    # spellings of sacrebleu and comet-score
+    input: Files | None = setting(SUPPRESS, flag="-i --input", dest="translations")
+    sources: File | None = setting(SUPPRESS, dest="source")
+    sacrebleu_dataset: str | None = setting(SUPPRESS, flag="--sacrebleu_dataset", type=test_set, dest="dataset")
 
 
-def shown_metrics(plugins: list[str], argv: Sequence[str]) -> list[str]:
-    """The plugin metrics whose flags this command line may use or asks to see; the default one if it names none.
+@dataclass(frozen=True)
+class Scoring:
+    """What goes without the metrics' names, and what is written, where and how."""
 
-    >>> shown_metrics(["bertr", "comet"], ["-m", "bertr", "--help"]), shown_metrics(["bertr", "comet"], ["--help"])
-    (['bertr'], ['comet'])
-    """
-    words = [word for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
-    return wanted_metrics(plugins, words) or [DEFAULT_METRIC]
+    model: Model | None = setting(
+        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+    )
+    slide_grid: Positive | None = setting(
+        "slide with all windows and strides up to W, in one run: a table window x stride for each system.", metavar="W"
+    )
+    format: flags.Format | None = flags.score_format(
+        "jsonl and json have signatures, counts and what else a model says (parts, error spans).", "output"
+    )
+    levels: Sequence[str] | None = setting(
+        "segment, document, system. (Default: system for table, segment and system for the other formats)",
+        flag="--level",
+        action="store",
+        choices=LEVELS,
+        metavar="LEVEL",
+    )
+    only_system: bool = setting("The same as --level system.", False, flag="--only-system --only_system")
+    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
+    width: int | None = setting(
+        "Decimals. (Default: table 1, tsv 4; with --scale 1 table 4, tsv 6; JSON has all)",
+        flag="-w --width",
+        metavar="N",
+    )
+    scale: int = setting(
+        "100 prints scores as sacrebleu does, 1 divides all by 100, as comet-score prints them.", 100, choices=[100, 1]
+    )
 
 
-def check(args: Namespace, argv: Sequence[str]) -> None:
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    table = metric_table()
+    named = metrics_flag(table, f"Any of {{}}. (Default: {DEFAULT_METRIC})")
+    add_all(parser, [Inputs, ("what to score with", named), Scoring])
+    add_own_flags(parser, argv, table, [DEFAULT_METRIC])
+    parts: Sequence[Part] = [
+        ("round trips of the rtt metrics", add_roundtrip_arguments),
+        ("pseudo-references of the pr metrics", add_pseudo_arguments),
+        ("engine of the neural metrics", add_engine_arguments),
+        flags.quiet("No progress bars, and no signatures on stderr beside TSV."),
+    ]
+    add_all(parser, parts)
+
+
+def check(args: Namespace) -> None:
     """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
     error = args.parser.error
     if args.dataset and (args.source or args.references):
         error("-d names a test set with its source and references; leave out -s and -r")
     if args.dataset and not args.language_pair:
-        args.language_pair = language_pair(args.dataset[1])
+        args.language_pair = flags.language_pair(args.dataset[1])
     for flag, paths in (("-s", args.source), ("-r", args.references), ("--docids", args.docids)):
-        if paths and "-" in paths:
+        if paths and "-" in (paths if flag == "-r" else [paths]):
             error(
                 f"{flag} -: the standard input is for translations (-t -); name a file, or give columns of both (--columns)"
             )
@@ -107,28 +147,22 @@ def check(args: Namespace, argv: Sequence[str]) -> None:
         error(f"--only-system contradicts --level {' '.join(args.levels)}; leave one out")
     if args.only_system:
         args.levels = ["system"]
-    _check_metrics(args, argv)
+    _check_metrics(args)
     if args.format is None:
-        ending = (args.output or "").rpartition(".")[2].lower()
-        args.format = ending if ending in FORMATS[1:] else FORMATS[0]
+        args.format = flags.format_of(args.output)
     if args.levels is None:
         args.levels = ["system"] if args.format == "table" else ["segment", "system"]
 
 
-def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
+def _check_metrics(args: Namespace) -> None:
     error = args.parser.error
     grid = args.slide_grid is not None
-    args.metrics = list(dict.fromkeys(args.metrics or [GRID_METRIC if grid else DEFAULT_METRIC]))
-    if grid and args.metrics != [GRID_METRIC]:
+    args.metrics = args.metrics or [GRID_METRIC if grid else DEFAULT_METRIC]
+    if grid and {*args.metrics} != {GRID_METRIC}:
         error("--slide-grid scores slide alone; leave out the other metrics")
     if grid and any(getattr(args, dest) is not None for dest in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
-    for name in args.own:
-        for word in argv:
-            if name not in args.metrics and word.startswith(own_prefixes(name, args.table[name.upper()])):
-                error(f"{word} is a flag of {name}, which -m does not name")
-    if fault := unused_flag(args, {name: args.own[name] for name in FLAGS}):
-        error(fault)
+    check_metrics(args)
     if grid and args.levels not in (None, ["system"]):
         error("--slide-grid gives system scores; leave out --level")
     if args.model is not None:
@@ -139,138 +173,3 @@ def _check_metrics(args: Namespace, argv: Sequence[str]) -> None:
         for dest in dests:
             if getattr(args, dest) == args.parser.get_default(dest):
                 setattr(args, dest, args.model)
-
-
-def _add_inputs(group: _ArgumentGroup) -> None:
-    group.add_argument("-s", "--source", nargs=1, type=expanduser, metavar="FILE", help="Source segments, one a line.")
-    group.add_argument(
-        "-t",
-        "--translations",
-        nargs="+",
-        action="extend",
-        type=expanduser,
-        metavar="FILE",
-        help="Each system's output, a file a system; also -i, --input. Without it, or with -, tab-separated text is "
-        "read from the standard input.",
-    )
-    group.add_argument(
-        "--names",
-        nargs="+",
-        action="extend",
-        metavar="NAME",
-        help="The systems' names, in their order. (Default: their files')",
-    )
-    group.add_argument(
-        "-r",
-        "--references",
-        nargs="+",
-        action="extend",
-        type=expanduser,
-        metavar="FILE",
-        help="References; none for models that read none.",
-    )
-    group.add_argument(
-        "--docids",
-        nargs=1,
-        type=expanduser,
-        metavar="FILE",
-        help="Document id of each line; a document is a run of equal ids.",
-    )
-    group.add_argument(
-        "-d",
-        "--dataset",
-        type=dataset,
-        metavar="TESTSET:LANGPAIR",
-        help="One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has "
-        "them). sacrebleu downloads it once.",
-    )
-    group.add_argument(
-        "-l", "--language-pair", type=language_pair, metavar="PAIR", help="Source and target language, such as de-en."
-    )
-    group.add_argument(
-        "--columns",
-        nargs="+",
-        metavar="NAMES",
-        help="Columns of the standard input, from src, mt, mt:NAME (several systems), ref, doc. (Default: src,mt,ref of "
-        "three; src,mt of two, or mt,ref with -s; mt of one)",
-    )
-    group.add_argument("-e", "--encoding", default="utf-8", help="Of all text read. (Default: %(default)s)")
-    add_text_arguments(group, unescape=True)
-    # spellings of sacrebleu and comet-score
-    group.add_argument(
-        "-i",
-        "--input",
-        nargs="+",
-        action="extend",
-        type=expanduser,
-        dest="translations",
-        default=SUPPRESS,
-        help=SUPPRESS,
-    )
-    group.add_argument("--sources", nargs=1, type=expanduser, dest="source", default=SUPPRESS, help=SUPPRESS)
-    group.add_argument("--sacrebleu_dataset", type=dataset, dest="dataset", default=SUPPRESS, help=SUPPRESS)
-
-
-def _add_metrics(group: _ArgumentGroup, table: MetricTable) -> None:
-    names = [name.lower() for name in table]
-    group.add_argument(
-        "-m",
-        "--metrics",
-        nargs="+",
-        type=metric_name(table),
-        choices=names,
-        metavar="NAME",
-        help=f"Any of {', '.join(names)}. (Default: {DEFAULT_METRIC})",
-    )
-    group.add_argument(
-        "--model",
-        metavar="MODEL",
-        help="Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given.",
-    )
-    group.add_argument(
-        "--slide-grid",
-        type=positive,
-        metavar="W",
-        help="slide with all windows and strides up to W, in one run: a table window x stride for each system.",
-    )
-
-
-def _add_output(group: _ArgumentGroup) -> None:
-    group.add_argument(
-        "--format",
-        choices=FORMATS,
-        help="jsonl and json have signatures, counts and what else a model says (parts, error spans). "
-        "(Default: the ending of -o, if it is .tsv, .jsonl or .json, else table)",
-    )
-    group.add_argument(
-        "--level",
-        nargs="+",
-        dest="levels",
-        choices=LEVELS,
-        metavar="LEVEL",
-        help="segment, document, system. (Default: system for table, segment and system for the other formats)",
-    )
-    group.add_argument(
-        "--only-system",
-        "--only_system",
-        action="store_true",
-        help="The same as --level system.",
-    )
-    group.add_argument(
-        "-o", "--output", type=output_file, metavar="FILE", help="Write there in place of the standard output (-)."
-    )
-    group.add_argument(
-        "-w",
-        "--width",
-        type=int,
-        metavar="N",
-        help="Decimals. (Default: table 1, tsv 4; with --scale 1 table 4, tsv 6; JSON has all)",
-    )
-    group.add_argument(
-        "--scale",
-        type=int,
-        choices=[100, 1],
-        default=100,
-        help="100 prints scores as sacrebleu does, 1 divides all by 100, as comet-score prints them. "
-        "(Default: %(default)s)",
-    )

@@ -3,8 +3,8 @@
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from sacrebleu.metrics.base import Metric
 
@@ -19,35 +19,52 @@ from ...scoring.base import ContextMetric, SystemResult
 from ...scoring.scores import Scores
 from ...settings import from_flags
 from ..common.inputs import Inputs
+from ..common.metrics import own_settings
 
 
-@dataclass(frozen=True)
-class Record:
-    """One score.
+class Place(NamedTuple):
+    """What a score is of.
 
     level       segment, document or system
     document    the id, None where it is unknown or of a whole system
     segment     1-based, None for documents and systems
-    score       on the scale that is printed; NaN where nothing was scored
-    details     for JSON: parts and error_spans of segments, signature and counts of systems
     """
 
     level: str
     system: str
-    document: str | None
-    segment: int | None
-    metric: str
-    score: float
-    details: dict[str, Any] = field(default_factory=dict)
+    document: str | None = None
+    segment: int | None = None
 
 
-@dataclass
-class MetricReport:
-    """All that one metric says of a run; `title` is its name in a table."""
+class MetricReport(NamedTuple):
+    """All that one metric says of a run, place by place.
+
+    title      its name in a table
+    scores     on the scale that is printed; NaN where nothing was scored
+    details    for JSON: parts and error_spans of segments, signature and counts of systems
+    """
 
     title: str
     signature: str
-    records: list[Record]
+    scores: list[float]
+    details: list[dict[str, Any]]
+
+
+def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None, levels: Sequence[str]) -> list[Place]:
+    """What scores are of, on the levels that are asked for: segments come first, then documents, then systems."""
+    documents = [doc_ids[start] for start, _ in document_ranges(doc_ids)] if doc_ids else []
+    of_level: dict[str, list[tuple]] = {
+        "segment": [(doc_ids[i] if doc_ids else None, i + 1) for i in range(segments)],
+        "document": [(document,) for document in documents],
+        "system": [()],
+    }
+    return [
+        Place(level, system, *place)
+        for level in of_level
+        if level in levels
+        for system in systems
+        for place in of_level[level]
+    ]
 
 
 def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
@@ -65,48 +82,37 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
     for name, can in read.items():
         if not context.references and can.references and not can.estimator:  # an estimator says so itself
             raise InputError(f"{name}: needs a reference: give -r FILE")
-    given = {
-        "sources": None if args.dataset else context.sources,
-        "doc_ids": context.doc_ids if args.docids and args.levels == ["system"] else None,
-        "roundtrips": inputs.context.roundtrips,
-        "pseudo_references": context.pseudo_references,
-    }
-    for key, words, pronoun in (
-        ("sources", "the source is", "it"),
-        ("doc_ids", "document ids are", "them"),
-        ("roundtrips", "round trips are", "them"),
-        ("pseudo_references", "pseudo-references are", "them"),
+    doc_ids = context.doc_ids if args.docids and args.levels == ["system"] else None
+    for key, given, words in (
+        ("sources", None if args.dataset else context.sources, "the source is given, and none of the metrics reads it"),
+        ("doc_ids", doc_ids, "document ids are given, and none of the metrics reads them"),
+        ("roundtrips", inputs.context.roundtrips, "round trips are given, and none of the metrics reads them"),
+        (
+            "pseudo_references",
+            context.pseudo_references,
+            "pseudo-references are given, and none of the metrics reads them",
+        ),
     ):
-        if given[key] is not None and not any(key in can.reads for can in read.values()):
-            notice(f"{words} given, and none of the metrics reads {pronoun} ({', '.join(metrics)})")
+        if given is not None and not any(key in can.reads for can in read.values()):
+            notice(f"{words} ({', '.join(metrics)})")
     return metrics
 
 
-def report(
-    name: str,
-    metric: Metric,
-    found: Sequence[Scores],
-    systems: Sequence[str],
-    doc_ids: Sequence[str] | None,
-    args: Namespace,
-) -> MetricReport:
-    """One metric's scores of all systems, by name, on the levels that are asked for."""
-    records = []
+def report(metric: Metric, scores: Sequence[Scores], args: Namespace) -> MetricReport:
+    """One metric's scores of all systems, in the order of `places`."""
     signature = printed_signature(metric, args.scale)
-    documents = [doc_ids[start] for start, _ in document_ranges(doc_ids)] if doc_ids else []
-    for system, of_system in zip(systems, found, strict=True):
-        result = of_system.result
-        if "segment" in args.levels:
-            of_segments = _details(result, args.scale) if result else {}
-            for i, value in enumerate(of_system.segments):
-                document, value = doc_ids[i] if doc_ids else None, value * args.scale / 100
-                records.append(Record("segment", system, document, i + 1, name, value, of_segments.get(i, {})))
-        for document, value in zip(documents, of_system.documents, strict=False):  # there are none unless asked for
-            records.append(Record("document", system, document, None, name, value * args.scale / 100))
-        if "system" in args.levels:
-            details = {"signature": signature, **({"counts": result.counts} if result else {})}
-            records.append(Record("system", system, None, None, name, of_system.system * args.scale / 100, details))
-    return MetricReport(found[0].title, signature, records)
+    values: list[float] = []
+    details: list[dict[str, Any]] = []
+    for level in ("segment", "document", "system"):
+        for each in scores if level in args.levels else ():
+            of_level = {"segment": each.segments, "document": each.documents, "system": [each.system]}[level]
+            values += [value * args.scale / 100 for value in of_level]
+            if level == "system":
+                details.append({"signature": signature, **({"counts": each.result.counts} if each.result else {})})
+            else:
+                parts = _details(each.result, args.scale) if each.result and level == "segment" else {}
+                details += [parts.get(i, {}) for i in range(len(of_level))]
+    return MetricReport(scores[0].title, signature, values, details)
 
 
 def _with_round_trips(context: Context, args: Namespace) -> Context:
@@ -123,7 +129,7 @@ def _with_round_trips(context: Context, args: Namespace) -> Context:
 
 def _settings(name: str, args: Namespace) -> dict[str, Any]:
     """What a metric's own flags say; of those that name files of lines, the lines."""
-    settings = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
+    settings = own_settings(name, args)
     for key in capabilities(args.table[name.upper()]).line_files:
         if settings.get(key):
             streams = [file_segments(path, args.encoding) for path in settings[key]]

@@ -7,236 +7,205 @@ data, and writes a folder that `sacrebleu -m NETWORK --NETWORK-model FOLDER` loa
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Literal
 
-from ...notices import counted, notice
-from ...writing import check_writable
-from ..common.trainings import (
-    CARD,
-    CHECKS,
-    CURVE,
-    EMBEDDINGS,
-    Languages,
-    begin,
-    can_plot,
-    check_out,
-    data_options,
-    end,
-    known_languages,
-    name_of,
-    run_resumable,
-    source,
-    target_languages,
-)
+from ...flag_types import AtLeast0, File, Files, Folder, Languages, Positive
+from ...run.flags import add_engine_arguments, add_metric_arguments
+from ...run.registry import metric_table
+from ...settings import Group, Part, add_all, from_flags, setting
+from ...training.options import DataOptions
+from ...training.quality.recipe import COMET, KINDS, PAPER, Architecture, Recipe
+from ..common import flags
+from ..common.metrics import SACREBLEU, add_sacrebleu_arguments
+from ..common.trainings import Running, cache, check_pairs, run_resumable
 
-if TYPE_CHECKING:
-    from ...engine.options import EngineOptions
-    from ...training.quality.development import DevelopmentSet
-    from ...training.quality.examples import TrainingSet
-    from ...training.quality.learn import Trained
+CACHE_MB = 8192
+INSTEAD = ("pairwise",)
+USAGE = "%(prog)s NETWORK --train PATH[:WEIGHT] [...] --dev PATH [...] --out FOLDER [flags]"
+EPILOG = """\
+NETWORK:
+  bilstm, bilstmatt, esim   the networks of Mathur, Baldwin and Cohn (2019) over frozen embeddings
+  comet                     the small regressor that comet and slide use by default; it trains in a minute
+  pairwise                  which of two outputs is the better one, by Guzman et al. (2015); it has flags of its own, which
+                            `ctx-metrics train pairwise --help` shows
+
+--train and --dev take what `ctx-metrics meta` takes and has scores of segments, or better and worse outputs: DAseg folders,
+mt-metrics-eval trees, MQM annotations, MLQE-PE, and any TSV or .jsonl with mt, score, and ref or src.
+
+Stopped by Ctrl-C, a crash or a power cut, the same command goes on where it was, and ends with the same weights.
+
+examples:
+  # on judgements of your own, each a line of mt, ref, score and rater
+  ctx-metrics train esim --train judged.tsv --dev held-out.tsv --out my-esim
+
+  # WMT16 at full weight, MQM at a tenth; learned as an order too, and chosen by that of better and worse outputs
+  ctx-metrics train bilstm --train DAseg-wmt-newstest2016:1 mqm.zh-en.tsv:0.1 -l cs-en de-en zh-en \\
+      --loss mse+hinge --dev preferences.tsv --dev-metric darr --out my-bilstm
+
+  # without references, on a multilingual encoder
+  ctx-metrics train esim --inputs mt+src --encoder xlm-roberta-base --train mlqe.tsv --dev mlqe-dev.tsv --out my-qe
+
+  # a small network that imitates a big one
+  ctx-metrics train esim --teacher comet --comet-model Unbabel/wmt22-unite-da --comet-inputs mt+ref --train texts.tsv \\
+      --dev dev.tsv --out small
+"""
+# what `comet` has not, and why
+NOT_OF_COMET = {
+    "projection": "which has no projection",
+    "pooling": "which pools in its own way",
+    "max_length": "which reads all that its encoder does",
+    "cache": "which keeps no states of tokens",
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """The network, what it learns from, and what its weights are chosen on."""
+
+    kind: str = setting(f"One of {', '.join(KINDS)}; or pairwise, before all flags.", flag="NETWORK", choices=KINDS)
+    train: Files = setting(
+        "What to learn from; each row of a path counts WEIGHT times in the loss. (Default: 1)",
+        group="data",
+        required=True,
+        metavar="PATH[:WEIGHT]",
+    )
+    dev: Files = setting(
+        "What the weights are chosen on: those are kept that agree best with people here. Not to be trained on, nor to be "
+        "tested on.",
+        required=True,
+        metavar="PATH",
+    )
+    dev_metric: Literal["pearson", "darr"] = setting(
+        "Agreement, the mean over the data sets of --dev: Pearson's r, or WMT's tau over pairs of a better and a worse "
+        "output of a segment.",
+        "pearson",
+    )
+    dev_threshold: AtLeast0 | None = setting(
+        "Least difference of two human scores that makes a pair of darr; WMT takes 25 points of 100. (Default: any)"
+    )
+    normalise: Literal["annotator", "file", "none"] = setting(
+        "Human scores to z-scores: of each annotator within a data set, where annotators are named; of each data set; or "
+        "scores as they are.",
+        "annotator",
+    )
+    average: bool = setting(
+        "Average an output's judgements to one row; else each is a row, as many noisy rows teach more than few clean.",
+        False,
+    )
+    no_mqm_root: bool = setting("Learn penalties such as MQM's as they are; else as minus their root.", False)
+    rows: Positive | None = setting("Learn from N of the rows, drawn by --seed. (Default: all)")
+    no_text_checks: bool = flags.text_checks()
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """Where the teacher's scores are."""
+
+    teacher_scores: str | None = setting(
+        "Keep the teacher's scores here, or read them from here if the file is there, for several networks that learn from "
+        "the same texts.",
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the model begins as, and what it is for."""
+
+    init: Folder | None = setting("Start from a trained model of the same network and sizes: a folder, or embedded.")
+    languages: Languages | None = setting(
+        "What the model is for, as its card and config.json say. (Default: the data's target languages, as far as its names "
+        "tell; en with the embedded encoder)"
+    )
+
+
+@dataclass(frozen=True)
+class Cached(Running):
+    """What is kept of the encoder, and what is drawn."""
+
+    cache: File | None = cache("the encoder's states of all texts", "on the same encoder and layers")
+    cache_mb: Positive = setting(
+        "Most disk that they take, in MiB; texts beyond it are encoded again in each epoch.", CACHE_MB
+    )
+    no_plot: bool = setting("Draw no learning curve.", False)
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    if argv[:1] == ["pairwise"]:
-        from . import pairwise as train_pairwise
+    """Add all flags; of the teacher, if this command line names one, its own."""
+    table = metric_table()
 
-        return train_pairwise.add_arguments(parser, argv)
-    from ...run.registry import metric_table
-    from .arguments import add_arguments
+    def taught(group: Group) -> None:
+        group.add_argument(
+            "--teacher",
+            type=str.lower,
+            choices=[name.lower() for name in table],
+            metavar="METRIC",
+            help="Learn this metric's scores of the training texts, as z-scores, in place of people's; a score column may "
+            "be empty then. With mt+src the teacher reads sources alone. Its own flags are shown by `--teacher METRIC "
+            "--help`.",
+        )
 
-    add_arguments(parser, argv, metric_table())
-    parser.set_defaults(argv=list(argv))
+    parts: Sequence[Part] = [
+        Data,
+        DataOptions,
+        taught,
+        Teaching,
+        (Architecture, {"": Architecture("")}),
+        Model,
+        (Recipe, {"": PAPER, "comet": COMET}),
+        Cached,
+        flags.quiet(),
+        ("engine of the encoder", add_engine_arguments),
+    ]
+    add_all(parser, parts)
+    teacher, own = teacher_of(argv), []
+    if teacher in table.plugins:
+        own = add_metric_arguments(parser, teacher, table)
+    elif teacher in SACREBLEU:
+        own = add_sacrebleu_arguments(parser, [teacher])[teacher]
+    parser.set_defaults(own={teacher: own}, table=table)
+
+
+def teacher_of(argv: Sequence[str]) -> str | None:
+    """The metric that --teacher names, before anything is parsed.
+
+    >>> teacher_of(["esim", "--teacher", "COMET"]), teacher_of(["--teacher=bleu"]), teacher_of(["comet"])
+    ('comet', 'bleu', None)
+    """
+    parser = ArgumentParser(add_help=False)
+    parser.add_argument("--teacher", nargs="?", type=str.lower)
+    return parser.parse_known_args(argv)[0].teacher
 
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    if args.network == "pairwise":
-        from . import pairwise as train_pairwise
-
-        return train_pairwise.run(args)
-    from . import arguments as train_arguments
-
-    train_arguments.check(args)
-    check_out(Path(args.out), args.overwrite)
-    return run_resumable(args, _train)
+    check(args)
+    return run_resumable(args, ".train.quality")
 
 
-def _train(args: Namespace) -> int:
-    from ...run.flags import engine_options
-    from ...training.card import card
-    from ...training.curve import learning_curve
-    from ...training.quality.data import split_weight
-    from ...training.quality.development import read_development
-    from ...training.quality.examples import read_training_set
-    from ...training.quality.learn import Architecture, learn
-    from .arguments import recipe_of
-
-    if args.teacher_scores and not os.path.exists(args.teacher_scores):
-        check_writable(args.teacher_scores)
-    out, plot = Path(args.out), not args.no_plot and can_plot()
-    engine = engine_options(args)
-    recipe = recipe_of(args)
-    data = data_options(args)
-    training = read_training_set(
-        args.train, args.inputs, args.normalise, args.average, not args.no_mqm_root, data, scored=not args.teacher
-    )
-    development = read_development(args.dev, args.dev_metric, args.inputs, args.dev_threshold or 0.0, data)
-    say_shared(training, development)
-    known = known_languages([*training.datasets, *(part.name for part in development.parts)], args.language_pair)
-    if args.encoder in (None, "embedded"):
-        guard(args, training, known)
-    if args.rows is not None:
-        training = some_rows(training, args.rows, recipe.seed)
-    teacher = ""
-    if args.teacher:
-        training, teacher = _taught(args, training, known, engine)
-    sources = {
-        "train": [source(path, training.counts[path], weight) for path, weight in map(split_weight, args.train)],
-        "development": [source(path, development.counts[path]) for path in args.dev],
-    }
-    notes = {
-        "data": {name: [each.as_json() for each in of_name] for name, of_name in sources.items()},
-        "targets": {"normalise": args.normalise, "average": args.average, "penalties_rooted": training.rooted},
-    }
-    if teacher:
-        notes["targets"] = {"teacher": teacher}
-    architecture = Architecture(
-        args.network,
-        args.encoder or "embedded",
-        args.inputs,
-        args.layers,
-        args.max_length,
-        args.hidden,
-        args.projection,
-        args.feedforward,
-        args.pooling or "both",
-        args.dropout,
-    )
-    begin(out, args.restart)
-    trained = learn(
-        architecture,
-        recipe,
-        training,
-        development,
-        out,
-        Path(args.cache) if args.cache else out / EMBEDDINGS,
-        args.cache_mb,
-        _first_weights(args),
-        engine,
-        args.languages or target_languages(args.encoder, known),
-        notes,
-    )
-    name, metric = name_of(args.out), trained.config["development"]["metric"]
-    text = card(name, args.network, trained, sources, args.argv)
-    end(
-        out,
-        trained.checks,
-        text,
-        (lambda: learning_curve(trained.checks, trained.best, metric, name)) if plot else None,
-    )
-    print(summary(args, trained, plot, learned_from(training, development)))
-    if trained.config["development"]["score"] <= 0:
-        notice("the best check agrees with people no better than chance: this model has learned nothing of use")
-    return 0
+def check(args: Namespace) -> None:
+    """Exit with 2, as argparse does, where flags contradict each other."""
+    error = args.parser.error
+    if args.kind == "comet":
+        for name, why in NOT_OF_COMET.items():
+            if getattr(args, name, None) is not None:
+                error(f"--{name.replace('_', '-')} is not for comet, {why}")
+        if getattr(args, "inputs", "") == "mt+src":
+            error("comet reads mt+ref; train bilstm, bilstmatt or esim on mt+src")
+    if args.dev_threshold is not None and args.dev_metric != "darr":
+        error("--dev-threshold is for --dev-metric darr")
+    if args.teacher_scores and not args.teacher:
+        error("--teacher-scores is for --teacher METRIC")
+    check_pairs(args)
+    for path in args.dev:
+        name, _, _weight = path.rpartition(":")
+        if os.path.exists(name) and not os.path.exists(path):
+            error(f"--dev {path}: only --train takes weights; name {name}")
+    if "margin" in args and "hinge" not in recipe_of(args).loss:
+        error("--margin is for --loss hinge and mse+hinge")
 
 
-def guard(args: Namespace, training: "TrainingSet", known: Languages) -> None:
-    """Stop, or warn, before the embedded encoder reads another language than English."""
-    from ...language import guard_english
-
-    asked = args.encoder is not None
-    sides = {"mt+ref": [1], "mt+src": [0, 1]}[args.inputs]
-    languages = {language for pair in known.values() for side in sides if (language := pair[side])}
-    for language in sorted(languages):
-        guard_english(f"train {args.network}", "--encoder", asked, language, ())
-    for name, pair in known.items():
-        rows = [row for row, dataset in enumerate(training.datasets) if dataset == name]
-        if None in pair:
-            guard_english("", "", asked, None, [training.partners[row] for row in rows])
-            guard_english("", "", asked, None, [training.hypotheses[row] for row in rows])
-
-
-def some_rows(training: "TrainingSet", rows: int, seed: int) -> "TrainingSet":
-    """A random part of the rows, which a larger one of the same seed holds; all, and said, if there are no more."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    if rows >= len(training):
-        notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are taken")
-        return training
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
-    return replace(
-        training,
-        hypotheses=[training.hypotheses[row] for row in chosen],
-        partners=[training.partners[row] for row in chosen],
-        groups=[training.groups[row] for row in chosen],
-        datasets=[training.datasets[row] for row in chosen],
-        targets=training.targets[chosen],
-        weights=training.weights[chosen],
-    )
-
-
-def say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
-    """Say if pairs of texts are in both sets: the development score then tells what was learned by heart."""
-    trained = set(zip(training.hypotheses, training.partners, strict=True))
-    pairs = list(zip(development.hypotheses, development.partners, strict=True))
-    if shared := sum(pair in trained for pair in pairs):
-        notice(
-            f"{shared} of {len(pairs)} development outputs are in the training data too: their score flatters the model"
-        )
-
-
-def summary(args: Namespace, trained: "Trained", plot: bool, read: str) -> str:
-    """What the command prints in the end."""
-    from ...training.card import METRICS, use
-    from ..common.output import table
-
-    development = trained.config["development"]
-    best = trained.checks[trained.best]
-    rows = [[name, f"{score:.4f}"] for name, score in development["sets"].items()]
-    if len(rows) > 1:
-        rows.append(["mean", f"{best.score:.4f}"])
-    files = ["model.safetensors", "config.json", CARD, CHECKS, *[CURVE] * plot]
-    return "\n".join(
-        [
-            table(["Development set", METRICS[development["metric"]]], rows),
-            read,
-            f"Best check: {trained.best + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
-            f"Model: {args.out} ({', '.join(files)})",
-            *(f"Use: {line}" for line in use(args.network, args.out, args.inputs)),
-        ]
-    )
-
-
-def learned_from(training: "TrainingSet", development: "DevelopmentSet") -> str:
-    """How much was read, in a line."""
-    rows, segments = len(training), len(set(training.groups))
-    outputs, sets = len(development.hypotheses), len(development.parts)
-    return (
-        f"Learned from {counted(rows, 'row', 'rows')} of {counted(segments, 'segment', 'segments')}; "
-        f"chosen on {counted(outputs, 'output', 'outputs')} of {counted(sets, 'data set', 'data sets')}"
-    )
-
-
-def _first_weights(args: Namespace) -> Path | None:
-    """The folder that --init names, which for "embedded" is that of the network's embedded model."""
-    from ...models.estimator import EMBEDDED_FOLDER
-
-    if args.init == "embedded":
-        return EMBEDDED_FOLDER if args.network == "comet" else EMBEDDED_FOLDER.parent / args.network
-    return Path(args.init) if args.init else None
-
-
-def _taught(
-    args: Namespace, training: "TrainingSet", known: Languages, engine: "EngineOptions"
-) -> "tuple[TrainingSet, str]":
-    from ...meta.scoring import MetricSettings
-    from ...training.quality.teacher import taught
-
-    own = {flag.removeprefix(f"{args.teacher}_"): getattr(args, flag) for flag in args.teacher_flags}
-    settings = MetricSettings(args.teacher, args.table[args.teacher.upper()], own)
-    kept = Path(args.teacher_scores) if args.teacher_scores else None
-    return taught(training, settings, known, args.inputs, engine, kept)
+def recipe_of(args: Namespace) -> Recipe:
+    """The network's usual recipe, with what the command line says in its place."""
+    return from_flags(Recipe, args, usual=COMET if args.kind == "comet" else PAPER)

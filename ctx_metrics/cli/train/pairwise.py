@@ -5,197 +5,146 @@ with people on other pairs, and writes a folder that `sacrebleu -m pairwise --pa
 `ctx-metrics pairwise rank --model FOLDER` load.
 """
 
-import os
-import shutil
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
-from ...errors import CtxMetricsError
-from ...notices import counted, notice
-from ..common import trainings
+from ...flag_types import AtLeast0, File, Files, Folder, Name, file_or_share
+from ...run.flags import add_engine_arguments
+from ...settings import from_flags, setting
+from ...training.options import DataOptions
+from ...training.pairwise.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
+from ..common import flags
+from ..common.trainings import Running, cache, check_pairs, run_resumable
 
-if TYPE_CHECKING:
-    from ...judgements.judged import JudgedSet
-    from ...training.card import Source
-    from ...training.pairwise.learn import Trained
-    from ...training.pairwise.task import Check
+USAGE = "%(prog)s pairwise --train PATH [...] --dev PATH [...] | SHARE --out FOLDER [flags]"
+EPILOG = """\
+--train and --dev take what `ctx-metrics meta` takes and has scores of segments, or better and worse outputs: DAseg folders,
+mt-metrics-eval trees, MQM annotations, WMT13 rankings (with --outputs and --reference), lists of better and worse outputs,
+and any TSV or .jsonl with mt, score and ref, where outputs of one src and ref are compared.
+
+Stopped by Ctrl-C, a crash or a power cut, the same command goes on where it was, and ends with the same weights.
+
+examples:
+  # better and worse outputs; a tenth of the source sentences chooses the epoch
+  ctx-metrics train pairwise --train preferences.tsv --dev 0.1 --out my-pairwise
+
+  # the paper's logistic regression over BLEU, NIST, TER and METEOR, with chrF as a fifth
+  ctx-metrics train pairwise --train preferences.tsv --dev dev.tsv --features 4metrics chrf --vectors none --hidden 0 \\
+      --out my-regression
+
+  # WMT13's rankings, in minutes; word vectors beside the encoder's
+  ctx-metrics train pairwise --train fr-en-rankings.csv --outputs newstest2013/fr-en --reference newstest2013-ref.en \\
+      --dev 0.1 --vectors encoder@3:25 glove.6B.50d.txt --recipe modern --out my-pairwise
+"""
 
 
-class Data(NamedTuple):
-    """What is learned from: the sets of both sides and their sources; `drawn` says how the development pairs were drawn from
-    the training data, "" if they were not."""
+@dataclass(frozen=True)
+class Pairs:
+    """What is learned from, and what the epoch is chosen on."""
 
-    training: "list[JudgedSet]"
-    development: "list[JudgedSet]"
-    sources: "dict[str, list[Source]]"
-    drawn: str
+    kind: str = setting("The network.", flag="pairwise", choices=["pairwise"])
+    train: Files = setting(
+        "Human judgements to learn from, of which pairs of a better and a worse output are made.",
+        group="data",
+        required=True,
+        metavar="PATH",
+    )
+    dev: Annotated[Sequence[str | float], file_or_share] = setting(
+        "What the epoch is chosen on: judgements not to be trained on, nor to be tested on; or a share of --train's source "
+        "sentences such as 0.1, drawn by --seed.",
+        required=True,
+        metavar="PATH|SHARE",
+    )
 
 
-def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the subcommand."""
-    from . import pairwise_arguments as train_pairwise_arguments
+@dataclass(frozen=True)
+class Data(DataOptions):
+    """Which judgements are read, rankings too, and of which outputs pairs are made."""
 
-    parser.description = __doc__
-    train_pairwise_arguments.add_arguments(parser)
-    parser.set_defaults(argv=list(argv))
+    reference: Name | None = setting(
+        "Reference of a tree, such as refA; of MQM annotations the human translation to take as reference; with rankings "
+        "the reference file."
+    )
+    outputs: Folder | None = setting("Folder of the systems' outputs, with rankings.")
+    no_text_checks: bool = flags.text_checks()
+    threshold: AtLeast0 | None = setting(
+        "Least difference of two human scores of a segment that makes them a pair; preferences and rankings are pairs "
+        "already. (Default: 25 for scores of 0 to 100, as WMT has it; any for others, such as z-scores and MQM)"
+    )
+
+
+@dataclass(frozen=True)
+class Way:
+    """What the recipe's other flags begin from."""
+
+    recipe: Literal["paper", "modern"] = setting(
+        "paper: Adagrad and a fixed number of epochs, as Guzman et al. (2015) have it; modern: AdamW in larger steps, with "
+        "an early end.",
+        "paper",
+        group="training",
+    )
+
+
+@dataclass(frozen=True)
+class Cached(Running):
+    """What is kept of the texts, and what is drawn."""
+
+    cache: File | None = cache("features and sentence vectors", "on the same texts")
+    no_plot: bool = setting("Draw no learning curve.", False)
+
+
+FLAGS = [
+    Pairs,
+    Data,
+    (Architecture, {"": Architecture()}),
+    Way,
+    (PairwiseRecipe, {"": PAPER, "modern": MODERN}),
+    Cached,
+    flags.quiet(),
+    ("engine of the encoder", add_engine_arguments),
+]
 
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
-    from . import pairwise_arguments as train_pairwise_arguments
-
-    train_pairwise_arguments.check(args)
-    trainings.check_out(Path(args.out), args.overwrite)
-    return trainings.run_resumable(args, _train)
+    check(args)
+    return run_resumable(args, ".train.pairs")
 
 
-def _train(args: Namespace) -> int:
-    from ...run.flags import engine_options
-    from ...training.card import pairwise_card
-    from ...training.curve import pairwise_curve
-    from ...training.digest import data_sha256
-    from ...training.pairwise.learn import DEFAULT_FEATURES, DEFAULT_VECTORS, Architecture, learn
-    from .pairwise_arguments import recipe_of, specs
-
-    out, plot = Path(args.out), not args.no_plot and trainings.can_plot()
-    engine = engine_options(args)
-    recipe = recipe_of(args)
-    architecture = Architecture(
-        specs(args.features, DEFAULT_FEATURES),
-        specs(args.vectors, DEFAULT_VECTORS),
-        args.encoder or "embedded",
-        args.hidden,
-        args.tied,
-        args.antisymmetric,
-    )
-    data = _read(args, recipe.seed)
-    languages = _languages(args, data)
-    sources: dict[str, Any] = {side: [each.as_json() for each in of_side] for side, of_side in data.sources.items()}
-    if args.outputs:  # what rankings say nothing of
-        texts = {
-            name: path for name in ("outputs", "reference") if (path := getattr(args, name)) and os.path.exists(path)
-        }
-        sources |= {n: {"name": trainings.name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
-    features = out / trainings.EMBEDDINGS
-    trainings.begin(out, args.restart)
-    cache = Path(args.cache) if args.cache else features
-    with _taken_back([features, out, *out.parents]):
-        trained = learn(
-            architecture,
-            recipe,
-            data.training,
-            data.development,
-            out,
-            cache,
-            languages=languages,
-            engine=engine,
-            notes={"data": sources},
-        )
-    name = trainings.name_of(args.out)
-    text = pairwise_card(name, architecture, recipe, trained, data.sources, data.drawn, args.argv)
-    draw = (lambda: pairwise_curve(trained.checks, trained.best, name)) if plot else None
-    trainings.end(out, trained.checks, text, draw)
-    print(summary(args, trained, data, plot))
-    say_poor(trained.checks[trained.best].tau, trained.feature_taus)
-    say_unfinished(trained.checks, recipe.epochs)
-    return 0
+def check(args: Namespace) -> None:
+    """Exit with 2, as argparse does, where flags contradict each other."""
+    error, network = args.parser.error, architecture_of(args)
+    if len(args.dev) > 1 and any(isinstance(each, float) for each in args.dev):
+        error("--dev takes files and folders, or one share of --train, not both")
+    check_pairs(args)
+    for name in ("features", "vectors"):
+        if "none" in getattr(network, name):
+            error(f"--{name} none stands alone")
+    if not network.features and not network.vectors:
+        error("--features none and --vectors none leave nothing to read")
+    if "encoder" in args and not reads_encoder(network):
+        error("--encoder is for --vectors encoder")
+    if network.tied and not (network.hidden and network.vectors):
+        error("--tied is for a hidden layer over sentence vectors")
+    for name in ("beta", "gamma"):
+        if name in args and "kendall" not in recipe_of(args).cost:
+            error(f"--{name} is for --cost kendall and logistic+kendall")
 
 
-@contextmanager
-def _taken_back(folders: Sequence[Path]) -> Iterator[None]:
-    """Inside, an error that the user can mend leaves none of these folders behind, the innermost first, unless it was there
-    before or holds the state of a training."""
-    made = [folder for folder in folders if not folder.exists()]
-    try:
-        yield
-    except CtxMetricsError:
-        if made[:1] == folders[:1]:
-            shutil.rmtree(made[0], ignore_errors=True)
-        for folder in made:
-            with suppress(OSError):
-                folder.rmdir()
-        raise
+def architecture_of(args: Namespace) -> Architecture:
+    """The network that the command line asks for; "none" alone is no feature, and no source of vectors."""
+    network = from_flags(Architecture, args)
+    features, vectors = (() if [*each] == ["none"] else tuple(each) for each in (network.features, network.vectors))
+    return replace(network, features=features, vectors=vectors)
 
 
-def say_poor(tau: float, feature_taus: dict[str, float]) -> None:
-    """Say if the model agrees with people no better than chance, or than one of the numbers that it reads."""
-    best = max(feature_taus, key=lambda name: feature_taus[name], default=None)
-    if tau <= 0:
-        notice("the best epoch agrees with people no better than chance: this model has learned nothing of use")
-    elif best is not None and feature_taus[best] >= tau:
-        notice(f"{best} alone agrees with people no worse than this model: tau {feature_taus[best]:.4f}, and {tau:.4f}")
+def reads_encoder(network: Architecture) -> bool:
+    """Whether a source of sentence vectors is the encoder, as those are that --vectors takes by default."""
+    return any(each.startswith("encoder") for each in network.vectors)
 
 
-def say_unfinished(checks: "Sequence[Check]", epochs: int) -> None:
-    """Say if the last epoch is better than all before it, and no more were allowed."""
-    *before, last = checks
-    if last.epoch == epochs and all(check.tau < last.tau for check in before):
-        notice(f"the last epoch is the best: training was still improving; allow more than --epochs {epochs}")
-
-
-def summary(args: Namespace, trained: "Trained", data: Data, plot: bool) -> str:
-    """What the command prints in the end: the tau of the model and of each feature alone, and where the model is."""
-    from ...training.card import use
-    from ...training.pairwise.data import count_pairs
-    from ..common.output import number, table
-
-    best = trained.checks[trained.best]
-    taus = {"pairwise": best.tau, **trained.feature_taus}
-    learned, chosen = (
-        f"{counted(pairs, 'pair', 'pairs')} of {counted(segments, 'segment', 'segments')}"
-        for pairs, segments in map(count_pairs, (data.training, data.development))
-    )
-    files = ["model.safetensors", "config.json", trainings.CARD, trainings.CHECKS, *[trainings.CURVE] * plot]
-    return "\n".join(
-        [
-            table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),
-            "Tau counts a pair that is not told apart as wrong.",
-            f"Learned from {learned}; chosen on {chosen}",
-            f"Best epoch: {trained.best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
-            f"Model: {args.out} ({', '.join(files)})",
-            *(f"Use: {line}" for line in use("pairwise", args.out)),
-        ]
-    )
-
-
-def _read(args: Namespace, seed: int) -> Data:
-    from ...training.pairwise.data import count_pairs, read_pair_sets, say_shared, split_by_segment
-
-    options = trainings.data_options(args)
-    training = read_pair_sets(args.train, options, args.threshold)
-    sources = [trainings.source(path, count) for path, count in training.counts.items()]
-    [share, *more] = args.dev
-    if not more and isinstance(share, float):
-        left, held = split_by_segment(training.sets, share, seed)
-        (pairs, _), (whole, _) = count_pairs(held), count_pairs(training.sets)
-        drawn = (
-            f"{pairs:,} of the {whole:,} pairs are for development alone: a share of {share:g} of the source sentences, "
-            "drawn by the seed. No source sentence and no reference is on both sides."
-        )
-        return Data(left, held, {"train": sources, "development": []}, drawn)
-    development = read_pair_sets(args.dev, options, args.threshold)
-    say_shared(training.sets, development.sets)
-    chosen_on = [trainings.source(path, count) for path, count in development.counts.items()]
-    return Data(training.sets, development.sets, {"train": sources, "development": chosen_on}, "")
-
-
-def _languages(args: Namespace, data: Data) -> "list[str] | None":
-    """What the model is for; stops, or warns, before the embedded encoder reads another language than English."""
-    from ...language import guard_english
-    from .pairwise_arguments import reads_encoder
-
-    sets = [*data.training, *data.development]
-    known = {judged.name: (judged.source_lang, judged.target_lang) for judged in sets}
-    if not reads_encoder(args):
-        return trainings.target_languages("none", known)
-    if args.encoder in (None, "embedded"):
-        asked = args.encoder is not None
-        for language in sorted({target for _, target in known.values() if target}):
-            guard_english("train pairwise", "--encoder", asked, language, ())
-        for judged in sets:
-            if judged.target_lang is None:
-                guard_english("", "", asked, None, judged.references[0])
-    return trainings.target_languages(args.encoder, known)
+def recipe_of(args: Namespace) -> PairwiseRecipe:
+    """The recipe that --recipe names, with what the command line says in its place."""
+    return from_flags(PairwiseRecipe, args, usual=RECIPES[args.recipe])

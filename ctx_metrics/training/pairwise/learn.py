@@ -4,7 +4,7 @@ import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,34 +28,11 @@ from ..loop import Loop
 from ..state import STATE, claim, encoder_name, finish
 from .comparisons import Comparisons, strict_tau
 from .data import preferences_of
-from .recipe import PairwiseRecipe
+from .recipe import Architecture, PairwiseRecipe
 from .task import Check, PairwiseTask
 
 # What numbers of the same settings may depend on.
 VERSIONS = {name: version(name) for name in ("ctx-metrics", "sacrebleu", "nltk", "torch", "tokenizers")}
-# For the paper's 25 syntactic dimensions the middle layer's, for its 50 of averaged word vectors the token embeddings'.
-DEFAULT_VECTORS = ("encoder@3:25", "encoder@0:50")
-DEFAULT_FEATURES = ("4metrics",)
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What is built.
-
-    features        metrics whose scores of an output the network reads, as parse_features takes them
-    vectors         sources of sentence vectors, as parse_source takes them; none for features alone
-    encoder         embedded, a folder, or a hub name[@revision]; it is not trained
-    hidden          units of each of the three groups; 0: logistic regression
-    tied            one weight matrix for both hypotheses' groups with the reference
-    antisymmetric   both orders in one, so that P(2, 1) is exactly 1 - P(1, 2)
-    """
-
-    features: tuple[str, ...] = DEFAULT_FEATURES
-    vectors: tuple[str, ...] = DEFAULT_VECTORS
-    encoder: str = hub.EMBEDDED
-    hidden: int = 4
-    tied: bool = False
-    antisymmetric: bool = False
 
 
 class Trained(NamedTuple):

@@ -1,12 +1,68 @@
-"""How a pairwise network is trained: the settings of Guzmán et al. (2015), and a quicker way."""
+"""What a pairwise network is, and how it is trained: the settings of Guzmán et al. (2015), and a quicker way."""
 
+from argparse import ArgumentTypeError, BooleanOptionalAction
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from ...errors import InputError
+from ...flag_types import Above0, AtLeast0, Files, Model, Patience, Positive, Seed
+from ...settings import check_choices, setting
 
 COSTS = ("logistic", "kendall", "logistic+kendall")
 OPTIMISERS = ("adagrad", "adamw")
+# For the paper's 25 syntactic dimensions the middle layer's, for its 50 of averaged word vectors the token embeddings'.
+VECTORS = ("encoder@3:25", "encoder@0:50")
+MOST_UNITS = 10_000
 MOST = 1e6  # of what steps and costs are multiplied by; products of two of them are still far from fp32's end
+
+
+def units(text: str) -> int:
+    """0, or a number above it that memory holds."""
+    if (number := int(text)) < 0:
+        raise ArgumentTypeError(f"{text} is not at least 0")
+    if number > MOST_UNITS:
+        raise ArgumentTypeError(f"{text} is above {MOST_UNITS:,}")
+    return number
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What is built.
+
+    features         as parse_features takes them
+    vectors          as parse_source takes them; none for features alone
+    antisymmetric    P(2, 1) is exactly 1 - P(1, 2)
+    """
+
+    features: Sequence[str] = setting(
+        "Metrics whose scores of the two outputs are read: 4metrics (BLEU, NIST, TER, METEOR), bleucomp (16 numbers of "
+        "BLEU), the name of any metric, NAME:KEY=VALUE,... for its settings, or none. (Default: 4metrics)",
+        ("4metrics",),
+        group="network",
+        action="store",
+        metavar="SPEC",
+    )
+    vectors: Files = setting(
+        "Sentence vectors that are read: encoder[@LAYER,...][:DIMENSIONS], a file of word vectors[:DIMENSIONS], or "
+        "none; DIMENSIONS are kept by PCA. (Default: two of the encoder's, of 25 and 50 dimensions)",
+        VECTORS,
+        action="store",
+        metavar="SPEC",
+    )
+    encoder: Model = setting(
+        "embedded, a folder, or a hub name[@revision]; it is not trained. (Default: embedded, English only)", "embedded"
+    )
+    hidden: Annotated[int, units, "N"] = setting(
+        "Units of each of the three groups; 0: logistic regression. (Default: the paper's 4)", 4
+    )
+    tied: bool = setting("One weight matrix for both outputs' groups with the reference.", False)
+    antisymmetric: bool = setting(
+        "Train on both orders at once, so that swapping the outputs turns the chance p into 1 - p exactly. (Default: "
+        "no, as the paper has it)",
+        False,
+        action=BooleanOptionalAction,
+    )
 
 
 @dataclass(frozen=True)
@@ -18,30 +74,30 @@ class PairwiseRecipe:
     optimiser        adagrad, to whose gradients weight_decay * weight is added; adamw, which shrinks weights by
                      learning_rate * weight_decay a step. Both do so to biases too
     learning_rate    of all steps of Adagrad and AdamW alike
-    batch            pairs of a step
-    epochs           most epochs of each phase
     patience         epochs without a higher tau on the development pairs after which a phase ends; None: never
-    beta, gamma      of the Kendall cost
     seed             of the first weights, of which text of a pair is shown first, and of the order of pairs
 
     Raises InputError for a cost or an optimiser that there is not, and for numbers that fp32 cannot compute with.
     """
 
-    cost: str = "logistic"
-    optimiser: str = "adagrad"
-    learning_rate: float = 0.01
-    batch: int = 30
-    weight_decay: float = 1e-4
-    epochs: int = 10_000
-    patience: int | None = None
-    beta: float = 100.0
-    gamma: float = 100.0
-    seed: int = 1
+    cost: str = setting(
+        "logistic; kendall, which comes closer to tau and adds a term against ties; or logistic first, and from its "
+        "best weights on kendall.",
+        "logistic",
+        choices=COSTS,
+    )
+    optimiser: str = setting("Its kind.", "adagrad", choices=OPTIMISERS)
+    learning_rate: Above0 = setting("The optimiser's.", 0.01)
+    batch: Positive = setting("Pairs of a step.", 30)
+    weight_decay: AtLeast0 = setting("The optimiser's.", 1e-4)
+    epochs: Positive = setting("Most epochs, of each cost.", 10_000)
+    patience: Patience = setting("Epochs in a row without a better one that end a cost's training; none: never.")
+    beta: Above0 = setting("Of kendall: how narrow the term against ties is.", 100.0)
+    gamma: Above0 = setting("Of kendall: how steep its steps are.", 100.0)
+    seed: Seed = setting("Of first weights, orders, and a share for --dev.", 1)
 
     def __post_init__(self):
-        for name, value, known in (("cost", self.cost, COSTS), ("optimiser", self.optimiser, OPTIMISERS)):
-            if value not in known:
-                raise InputError(f"{name} {value!r} is none of {', '.join(known)}")
+        check_choices(self)
         for name in ("learning_rate", "weight_decay", "beta", "gamma"):
             if not 0 <= (value := getattr(self, name)) <= MOST:
                 raise InputError(f"{name.replace('_', ' ')} {value:g} is not from 0 to {MOST:,.0f}; name a smaller one")

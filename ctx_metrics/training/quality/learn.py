@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,37 +26,8 @@ from ..state import STATE, claim, encoder_name, finish
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .inputs import FeatureInputs, PairInputs, TokenInputs
-from .recipe import Recipe
+from .recipe import Architecture, Recipe
 from .task import Check, QualityTask
-
-KINDS = (*NETWORKS, "comet")
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What is built over the encoder. None stands for the default of the kind.
-
-    kind           bilstm, bilstmatt, esim, or comet, the regressor that `comet` and `slide` use by default
-    encoder        embedded, a folder, or a hub name[@revision]; it is not trained
-    inputs         mt+ref or mt+src
-    layers         the encoder's layers that are read; all transformer layers for the networks, three for comet
-    max_length     tokens kept of a text; the paper's 100 for the networks, what the encoder reads for comet
-    hidden, projection, feedforward    widths, as models.learned.networks.Shape has them; the paper's 300. comet: `hidden` is
-                   the width of its alignment branch (32), `feedforward` that of its pooled branch (64)
-    pooling        both, avg or max, of the networks
-    dropout        its rate: the paper's 0.5; 0.1 for comet
-    """
-
-    kind: str
-    encoder: str = hub.EMBEDDED
-    inputs: str = "mt+ref"
-    layers: Sequence[int] | None = None
-    max_length: int | None = None
-    hidden: int | None = None
-    projection: int | None = None
-    feedforward: int | None = None
-    pooling: str = "both"
-    dropout: float | None = None
 
 
 class Trained(NamedTuple):

@@ -1,41 +1,74 @@
-"""How a network is trained: the settings, and those that the paper used."""
+"""What a network is, and how it is trained: the settings, and those that the paper used."""
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
-LOSSES = ("mse", "hinge", "mse+hinge")
-SCHEDULES = ("plateau", "linear")
+from ...flag_types import Above0, AtLeast0, Layers, Model, Patience, Positive, Seed, Share
+from ...settings import setting
+
+KINDS = ("bilstm", "bilstmatt", "esim", "comet")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What is built over the encoder. None stands for the default of the kind.
+
+    kind       the last is the regressor that `comet` and `slide` use by default
+    hidden, projection, feedforward    widths, as models.learned.networks.Shape has them
+    dropout    its rate
+    """
+
+    kind: str
+    encoder: Model = setting(
+        "embedded, a folder, or a hub name[@revision]; it is not trained. (Default: embedded, English only)",
+        "embedded",
+        group="network",
+    )
+    inputs: Literal["mt+ref", "mt+src"] = setting(
+        "What is read beside the output: its reference or its source.", "mt+ref"
+    )
+    layers: Layers | None = setting(
+        "Layers of the encoder to read, 0 the embeddings. (Default: all but 0; comet: three of them)"
+    )
+    max_length: Positive | None = setting("Tokens kept of a text. (Default: 100, as the paper has it)")
+    hidden: Positive | None = setting(
+        "Width of a BiLSTM in each direction; of comet's alignment branch. (Default: the paper's 300; comet: 32)"
+    )
+    projection: Positive | None = setting("Width of esim's projection. (Default: 300)")
+    feedforward: Positive | None = setting(
+        "Width of the last layer but one; of comet's pooled branch. (Default: 300; comet: 64)"
+    )
+    pooling: Literal["both", "avg", "max"] = setting("Of tokens: their average, maximum, or both.", "both")
+    dropout: Share | None = setting("(Default: the paper's 0.5; comet: 0.1)")
 
 
 @dataclass(frozen=True)
 class Recipe:
     """Settings of a training run. The defaults are those of the released configurations of Mathur et al. (2019).
 
-    loss             mse (the mean squared error), hinge (see training.quality.losses) or their sum
-    learning_rate    Adam's, at its highest
-    schedule         plateau: `decay` times the rate after a check on the development data that is no better than the best;
-                     linear: up over a tenth of all steps, then down to nothing at the last one
-    weight_decay     AdamW's
-    batch            rows of a step
-    epochs           most epochs
-    patience         checks without a better one after which training ends; None: never
-    clip             longest gradient
-    check_rows       rows between two checks; None: one check an epoch
-    margin           of the hinge, in standard deviations of human scores
-    seed             of the initial weights, the order of rows, and dropout
+    loss        mse (the mean squared error), hinge (see training.quality.losses) or their sum
+    schedule    plateau: `decay` times the rate after a check that is no better than the best
+    patience    None: never;  check_rows    None: one check an epoch
     """
 
-    loss: str = "mse"
-    learning_rate: float = 4e-4
-    schedule: str = "plateau"
+    loss: Literal["mse", "hinge", "mse+hinge"] = setting(
+        "Squared error, a hinge on pairs of outputs of a segment, or their sum.", "mse", group="training"
+    )
+    learning_rate: Above0 = setting("Adam's, at its highest.", 4e-4)
+    schedule: Literal["plateau", "linear"] = setting(
+        "plateau: half the rate after each check that is no better than the best. linear: up over a tenth of all "
+        "steps, then down to 0.",
+        "plateau",
+    )
     decay: float = 0.5
-    weight_decay: float = 0.0
-    batch: int = 32
-    epochs: int = 75
-    patience: int | None = 4
-    clip: float = 10.0
-    check_rows: int | None = None
-    margin: float = 0.5
-    seed: int = 1
+    weight_decay: AtLeast0 = setting("AdamW's.", 0.0)
+    batch: Positive = setting("Rows of a step.", 32)
+    epochs: Positive = setting("Most epochs.", 75)
+    patience: Patience = setting("Checks in a row without a better one that end the training; none: never.", 4)
+    clip: Above0 = setting("Longest gradient.", 10.0)
+    check_rows: Positive | None = setting("Rows between two checks on --dev, beside those at the end of each epoch.")
+    margin: Above0 = setting("Of the hinge, in standard deviations.", 0.5)
+    seed: Seed = setting("Of first weights, order, dropout and --rows.", 1)
 
 
 PAPER = Recipe()

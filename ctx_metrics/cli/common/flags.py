@@ -1,0 +1,68 @@
+"""Flags that several subcommands have: each function returns a setting, to stand as a field of a subcommand's settings."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from ...flag_types import output_file
+from ...settings import Group, setting
+
+ENDINGS = {ending: ending for ending in ("tsv", "jsonl", "json")}  # of -o, and the formats that they ask for
+Output = Annotated[str, output_file, "FILE"]
+Format = Literal["table", "tsv", "jsonl", "json"]
+
+
+def language_pair(text: str) -> tuple[str, str]:
+    """Source and target language from a pair such as de-en, for argparse."""
+    source, _, target = text.partition("-")
+    if not source or not target:
+        raise ArgumentTypeError(f"{text!r} is no language pair such as de-en")
+    return source, target
+
+
+def languages(help: str = "Source and target language, such as de-en.") -> Any:
+    """The flag -l of one language pair."""
+    return setting(help, flag="-l --language-pair", type=language_pair, metavar="PAIR")
+
+
+def encoding(help: str = "Of all text read.") -> Any:
+    """The flag -e."""
+    return setting(help, "utf-8", flag="-e --encoding")
+
+
+def text_checks() -> Any:
+    """The flag --no-text-checks."""
+    return setting("Do not look for HTML entities and shifted lines in the texts.", False)
+
+
+def unescape() -> Any:
+    """The flag --unescape."""
+    return setting(
+        "Replace HTML entities in all texts before scoring: &amp; &lt; &gt; &quot; &apos; and numbers (&#39;).", False
+    )
+
+
+def names(whose: str) -> Any:
+    """The flag --names."""
+    return setting(f"The systems' names, in their order. (Default: {whose} files')", metavar="NAME")
+
+
+def score_format(help: str, group: str = "") -> Any:
+    """The flag --format of scores."""
+    text = f"{help} (Default: the ending of -o, if it is .tsv, .jsonl or .json, else table)"
+    return setting(text, group=group)
+
+
+def format_of(output: str | None, endings: Mapping[str, str] = ENDINGS) -> str:
+    """The format that the ending of -o asks for, else a table."""
+    return endings.get((output or "").rpartition(".")[2].lower(), "table")
+
+
+def output(help: str = "In place of the standard output (-).") -> Any:
+    """The flag -o of a file."""
+    return setting(help, flag="-o --output")
+
+
+def quiet(help: str = "No progress bars.") -> Callable[[Group], object]:
+    """What adds the flag -q."""
+    return lambda group: group.add_argument("-q", "--quiet", action="store_true", help=help)

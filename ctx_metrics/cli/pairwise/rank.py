@@ -1,0 +1,235 @@
+"""Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters
+of systems that cannot be told apart, and the chance of each to beat each other one.
+"""
+
+import math
+import textwrap
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InputError
+from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
+from ...notices import notice
+from ...run.context import build, capabilities
+from ...run.flags import add_engine_arguments
+from ...run.streams import names_fault, system_names
+from ...settings import setting
+from ...writing import check_writable
+from ..common import flags, output
+from ..common.inputs import Streams, inputs_of, read_files
+
+if TYPE_CHECKING:
+    from ...meta.measures.bradley_terry import Ranking
+
+NAME = 8  # letters of a name at the head of a column
+EPILOG = """\
+examples:
+  # three systems, with a figure
+  ctx-metrics pairwise rank ref.txt -i a.txt b.txt c.txt --plot wins.png
+
+  # whole documents resampled, the systems' own names, a model of one's own
+  ctx-metrics pairwise rank ref.txt -i a.txt b.txt c.txt --names A B C --docids ids.txt --model my-pairwise -o wins.json
+"""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared, how systems are ranked, and what is written, where and how."""
+
+    references: Files = setting("References, one segment a line.", flag="REF", group="inputs")
+    translations: Files = setting(
+        "Each system's output, a file a system, at least two.", flag="-i --input -t --translations", required=True
+    )
+    names: Sequence[str] | None = flags.names("the")
+    source: File | None = setting("Source segments, for models that read them.", flag="-s --source")
+    docids: File | None = setting("Document id of each line; then documents are resampled in place of segments.")
+    language_pair: tuple[str, str] | None = flags.languages()
+    encoding: str = flags.encoding()
+    no_text_checks: bool = flags.text_checks()
+    model: str | None = setting(
+        "embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. (Default: embedded, English "
+        "only)",
+        flag="--model --pairwise-model",
+        group="ranking",
+    )
+    resamples: Positive = setting("Of the bootstrap.", 1000)
+    confidence: Probability = setting("Of the intervals, and, one-sided, of saying that a system is better.", 0.95)
+    seed: Seed = setting("Of the bootstrap.", 0)
+    plot: File | None = setting("Draw the matrix and the strengths: a .png, .pdf or .svg.", group="output")
+    format: flags.Format | None = flags.score_format("jsonl and json have p-values and the signature.")
+    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
+    width: Decimals | None = setting(
+        "Decimals of percentages; strengths have two more. (Default: table 1, tsv 4; JSON has all)", flag="-w --width"
+    )
+
+
+FLAGS = [
+    Comparison,
+    ("engine", add_engine_arguments),
+    flags.quiet("No progress bars, and no signature on stderr beside TSV."),
+]
+
+
+def _check(args: Namespace) -> None:
+    """Fill in the format; exits with 2, as argparse does, where flags contradict each other."""
+    error = args.parser.error
+    if "-" in (*args.translations, *args.references, args.source, args.docids):
+        error("-: the standard input is not read here; name a file")
+    if len(args.translations) < 2:
+        error("-i names one system; a ranking is of at least two")
+    if args.names and (fault := names_fault(args.names, len(args.translations))):
+        error(fault)
+    if args.format is None:
+        args.format = flags.format_of(args.output)
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ...meta.measures.bradley_terry import rank
+    from ...meta.output.serialize import one_line
+    from ...metrics.pairwise import Pairwise
+    from ...scoring.resample import say_few_documents
+
+    _check(args)
+    check_writable(args.output)
+    if args.plot:
+        _check_plot(args.plot)
+    streams: Streams = {}
+    read_files(streams, args)
+    names = args.names or system_names(args.translations)
+    read_files(streams, args, mt=args.translations)
+    read = inputs_of(args, streams, names)
+    metric = build(Pairwise, read.context, {"model": args.model})
+    assert isinstance(metric, Pairwise)
+    if read.context.sources is not None and "sources" not in capabilities(metric).reads:
+        notice("the source is given, and the model does not read it")
+    names = [one_line(name) for name in read.names]
+    ranking = rank(metric.win_probabilities(), read.context.doc_ids, args.resamples, args.confidence, args.seed)
+    if ranking.units == 1:
+        unit = ranking.unit.removesuffix("s")
+        notice(f"there is one {unit} only: no intervals, and no system is significantly better")
+    elif ranking.unit == "documents":
+        say_few_documents(ranking.units)
+    signature = str(metric.get_signature().format())
+    output.write(_render(names, ranking, signature, args), args.output)
+    if args.format == "tsv" and not args.quiet:  # the other formats have it in them
+        notice(f"Pairwise|{signature}")
+    if args.plot:
+        from ...meta.plots import save
+        from ...meta.plots.win_matrix import win_matrix
+
+        save(win_matrix(names, ranking), args.plot)
+    return 0
+
+
+def _check_plot(path: str) -> None:
+    """Raise, before anything is scored, where the figure could not be drawn or written."""
+    from ...meta import plots
+    from ...meta.plots.figure import ENDINGS
+
+    plots.check()
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
+    check_writable(path)
+
+
+def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
+    if args.format == "table":
+        return _tables(names, ranking, signature, args)
+    if args.format != "tsv":
+        return output.as_json(_objects(names, ranking, signature, args), args.format, None)
+    decimals = output.decimals_of("tsv", args.width)
+    columns = ["rank", "system", "win", "strength", "low", "high", *(f"against {names[j]}" for j in ranking.order)]
+    rows = []
+    for i in ranking.order:
+        strengths = [output.number(value, decimals + 2) for value in (ranking.strengths[i], *ranking.intervals[i])]
+        against = 100 * ranking.win_matrix[i, ranking.order]
+        rows.append([ranking.ranks[i], names[i], 100 * ranking.win_shares[i], *strengths, *against])
+    return output.tsv(columns, rows, decimals)
+
+
+def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> list[dict[str, Any]]:
+    """A system each, from the strongest; -w rounds percentages and strengths alone."""
+
+    def rounded(value: float, more: int = 0) -> float:
+        return float(value) if args.width is None else round(float(value), args.width + more) + 0.0
+
+    settings = {
+        "segments": ranking.segments,
+        "resampled": ranking.unit,
+        "units": ranking.units,
+        "resamples": ranking.resamples,
+        "confidence": ranking.confidence,
+        "seed": args.seed,
+    }
+    return [
+        {
+            "rank": ranking.ranks[i],
+            "system": names[i],
+            "win": rounded(100 * ranking.win_shares[i]),
+            "strength": rounded(ranking.strengths[i], 2),
+            "interval": [rounded(end, 2) for end in ranking.intervals[i]] if ranking.units > 1 else None,
+            "against": {
+                names[j]: {"win": rounded(100 * ranking.win_matrix[i, j]), "p": ranking.p_values[i, j]}
+                for j in ranking.order
+                if j != i
+            },
+            **settings,
+            "signature": signature,
+        }
+        for i in ranking.order
+    ]
+
+
+def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
+    """The ranking, the matrix, what they mean, and the signature."""
+    from ...meta.measures.bradley_terry import PRIOR
+    from ...meta.output.tables import WIDTH
+    from ...meta.plots.win_matrix import short_names
+
+    decimals = output.decimals_of("table", args.width)
+    order, level = ranking.order, f"{100 * ranking.confidence:g} %"
+
+    def strength(value: float) -> str:
+        return f"{round(value, decimals + 2) + 0.0:.{decimals + 2}f}"  # 0 has no sign
+
+    def ends(i: int) -> str:
+        low, high = ranking.intervals[i]
+        return "-" if math.isnan(low) else f"[{strength(low)}, {strength(high)}]"
+
+    def cell(i: int, j: int) -> str:
+        return output.number(100 * ranking.win_matrix[i, j], decimals, "-") + "*" * ranking.better(i, j)
+
+    shares = [f"{100 * share:.{decimals}f}" for share in ranking.win_shares]
+    first = [[str(ranking.ranks[i]), names[i], shares[i], strength(ranking.strengths[i]), ends(i)] for i in order]
+    headers, beside = short_names([names[j] for j in order], NAME), [names[i] for i in order]
+    if max(len(word) for name in headers for word in name.split(" ")) > NAME:
+        headers = [f"({place})" for place in range(1, len(order) + 1)]  # the whole names are too wide for a terminal
+        beside = [f"{place} {name}" for place, name in zip(headers, beside, strict=True)]
+    headers = ["\n".join(textwrap.wrap(name, NAME, break_on_hyphens=False)) or name for name in headers]
+    second = [[name, *(cell(i, j) for j in order)] for name, i in zip(beside, order, strict=True)]
+    notes = [
+        f"Win %: mean chance that an output is better than another system's; segments scored: {ranking.segments:,}.",
+        f"Strength: Bradley-Terry, the log of the odds, with mean 0 and a prior of {PRIOR:g} games a pair of systems.",
+    ]
+    if ranking.units > 1:
+        notes += [
+            f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed "
+            f"{args.seed}. They tell what other {ranking.unit} would give with the same model; how often the model is "
+            "wrong is not in them.",
+            "Systems of one rank are in one significance cluster.",
+            f"* The row's system is significantly stronger than the column's (one-sided, {level}).",
+        ]
+    else:
+        notes.append(
+            f"One {ranking.unit.removesuffix('s')} only cannot be resampled: no intervals, and all have rank 1."
+        )
+    below = "\n".join(textwrap.fill(note, WIDTH, subsequent_indent="  ") for note in notes)
+    tables = [
+        output.table(["Rank", "System", "Win %", "Strength", f"{level} interval"], first),
+        output.table(["Row beats column, %", *headers], second),
+    ]
+    return "\n\n".join([*tables, below, output.signatures([("Pairwise", signature)])]) + "\n"

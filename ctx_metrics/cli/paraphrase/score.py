@@ -1,0 +1,102 @@
+"""The probability of each pair."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING
+
+from ...errors import InputError
+from ...flag_types import Files, Model, Positive
+from ...notices import notice
+from ...run.flags import add_engine_arguments, engine_options
+from ...settings import setting
+from ...writing import check_writable
+from ..common import flags
+from . import OTHER
+
+if TYPE_CHECKING:
+    from ...training.paraphrase.data import LabelledPairs
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What is scored, with what, and what is written."""
+
+    pairs: Files = setting(
+        "One file: pairs with a header that names sentence1 and sentence2 (with label, accuracy, F1 and AUC are said "
+        "on stderr), or MRPC's own. Two files: first and second sentences, one a line; for pseudo-references the "
+        "references are second.",
+        flag="FILE",
+    )
+    model: Model = setting(
+        "embedded, a folder that `train` wrote, or any sequence classifier of two labels or one logit: a folder or a "
+        "hub name[@revision]. (Default: embedded, English only)",
+        "embedded",
+    )
+    max_length: Positive | None = setting(
+        "Tokens kept of a pair, at least 5 with BERT's three special ones. (Default: 128, or what the model can read)"
+    )
+    output: flags.Output | None = flags.output()
+    width: Positive = setting("Decimals.", 6, flag="-w --width")
+
+
+FLAGS = [Pairs, ("engine", add_engine_arguments), flags.quiet()]
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ...judgements.readers.sentence_pairs import say_empty
+    from ...language import guard_english
+    from ...models.paraphrase.classifier import MAX_LENGTH, ParaphraseClassifier
+    from ..common import output
+
+    if len(args.pairs) > 2:
+        args.parser.error("name one file of pairs, or two of sentences")
+    check_writable(args.output)
+    pairs, labelled = _read(args.pairs)
+    if labelled is None:  # else reading has said it
+        say_empty(" and ".join(args.pairs), pairs)
+    classifier = ParaphraseClassifier(args.model, engine_options(args), args.max_length or MAX_LENGTH)
+    if args.model == "embedded":
+        texts = (text for pair in pairs for text in pair)
+        guard_english("paraphrase score", "--model", False, None, texts, OTHER.format("--model"))
+    if args.max_length and classifier.limit < args.max_length:
+        notice(f"--max-length {args.max_length}: the model reads {classifier.limit} tokens at most, which are kept")
+    found = classifier.probabilities(pairs)
+    output.write("".join(f"{value:.{args.width}f}\n" for value in found), args.output)
+    if labelled is not None:
+        from ...training.paraphrase.task import figures
+
+        values = figures(found, labelled.labels).items()
+        said = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
+        notice(f"{args.pairs[0]}: {len(pairs):,} pairs; {said}")
+    if not args.quiet:
+        parts = {**classifier.signature(), "maxlen": classifier.limit, "dtype": args.ctx_dtype}
+        notice("paraphrase|" + "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))
+    return 0
+
+
+def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
+    """The pairs of one file, with their labels where it has them, or of two."""
+    from ...corpus import read_lines
+    from ...judgements.readers.rows import header_of, read_rows
+    from ...judgements.readers.sentence_pairs import UnknownLayout
+    from ...training.paraphrase.data import read_labelled
+
+    if len(paths) == 2:
+        first, second = map(read_lines, paths)
+        if len(first) != len(second):
+            raise InputError(
+                f"{paths[0]} has {len(first)} lines, and {paths[1]} {len(second)}: a line each makes a pair"
+            )
+        return list(zip(first, second, strict=True)), None
+    header, parted = header_of(paths[0])
+    if {"sentence1", "sentence2"} <= set(header) and "label" not in header and parted == "\t":
+        _, rows = read_rows(paths[0], ["sentence1", "sentence2"])
+        return [(cells["sentence1"], cells["sentence2"]) for _, cells in rows], None
+    try:
+        labelled = read_labelled(paths[0], alike=True)
+    except UnknownLayout as error:
+        raise InputError(f"{error}; or name two files of sentences, a line each") from error
+    return labelled.pairs, labelled

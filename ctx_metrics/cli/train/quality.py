@@ -1,0 +1,146 @@
+"""What `ctx-metrics train` does with a bilstm, bilstmatt, esim or comet."""
+
+import os
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...engine.options import EngineOptions
+from ...language import guard_english
+from ...meta.scoring import MetricSettings
+from ...models.estimator import EMBEDDED_FOLDER
+from ...notices import counted, notice
+from ...run.flags import engine_options
+from ...settings import from_flags
+from ...training.card import METRICS, card, use
+from ...training.curve import learning_curve
+from ...training.quality.data import split_weight
+from ...training.quality.development import DevelopmentSet, read_development
+from ...training.quality.examples import TrainingSet, read_training_set
+from ...training.quality.learn import learn
+from ...training.quality.recipe import Architecture
+from ...training.quality.teacher import taught
+from ...writing import check_writable
+from ..common import trainings
+from ..common.metrics import own_settings
+from ..common.output import table
+from ..common.trainings import Languages
+from . import recipe_of
+
+
+def train(args: Namespace) -> None:
+    """Train a model as the command line asks for; writes its folder, and prints how well it does."""
+    if args.teacher_scores and not os.path.exists(args.teacher_scores):
+        check_writable(args.teacher_scores)
+    out, plot = Path(args.out), trainings.can_plot(args)
+    engine = engine_options(args)
+    recipe, architecture = recipe_of(args), from_flags(Architecture, args)
+    data, inputs, rooted = trainings.data_options(args), architecture.inputs, not args.no_mqm_root
+    training = read_training_set(
+        args.train, inputs, args.normalise, args.average, rooted, data, scored=not args.teacher
+    )
+    development = read_development(args.dev, args.dev_metric, inputs, args.dev_threshold or 0.0, data)
+    say_shared(training, development)
+    known = trainings.known_languages([*training.datasets, *(part.name for part in development.parts)], args.pairs)
+    if architecture.encoder == "embedded":
+        guard(architecture, "encoder" in args, training, known)
+    if args.rows is not None:
+        training = some_rows(training, args.rows, recipe.seed)
+    teacher = ""
+    if args.teacher:
+        training, teacher = _taught(args, training, known, inputs, engine)
+    sources = {
+        "train": [
+            trainings.source(path, training.counts[path], weight) for path, weight in map(split_weight, args.train)
+        ],
+        "development": [trainings.source(path, development.counts[path]) for path in args.dev],
+    }
+    notes: dict[str, Any] = {
+        "data": trainings.as_json(sources),
+        "targets": {"normalise": args.normalise, "average": args.average, "penalties_rooted": training.rooted},
+    }
+    if teacher:
+        notes["targets"] = {"teacher": teacher}
+    trainings.begin(out, args.restart)
+    languages = args.languages or trainings.target_languages(architecture.encoder, known)
+    cache, init = Path(args.cache or out / trainings.EMBEDDINGS), _first_weights(args)
+    trained = learn(
+        architecture, recipe, training, development, out, cache, args.cache_mb, init, engine, languages, notes
+    )
+    best, told = trained.checks[trained.best], trained.config["development"]
+    rows = [[name, f"{score:.4f}"] for name, score in told["sets"].items()]
+    said = [
+        table(
+            ["Development set", METRICS[told["metric"]]], [*rows, *[["mean", f"{best.score:.4f}"]] * (len(rows) > 1)]
+        ),
+        learned_from(training, development),
+        f"Best check: {trained.best + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
+    ]
+    name = trainings.name_of(args.out)
+    draw = (lambda: learning_curve(trained.checks, trained.best, told["metric"], name)) if plot else None
+    text = card(name, args.kind, trained, sources, args.argv)
+    trainings.finish(args.out, trained.checks, text, draw, said, use(args.kind, args.out, inputs))
+    if best.score <= 0:
+        notice("the best check agrees with people no better than chance: this model has learned nothing of use")
+
+
+def guard(architecture: Architecture, asked: bool, training: TrainingSet, known: Languages) -> None:
+    """Stop, or warn, before the embedded encoder reads another language than English."""
+    sides = {"mt+ref": [1], "mt+src": [0, 1]}[architecture.inputs]
+    languages = {language for pair in known.values() for side in sides if (language := pair[side])}
+    for language in sorted(languages):
+        guard_english(f"train {architecture.kind}", "--encoder", asked, language, ())
+    for name, pair in known.items():
+        rows = [row for row, dataset in enumerate(training.datasets) if dataset == name]
+        if None in pair:
+            guard_english("", "", asked, None, [training.partners[row] for row in rows])
+            guard_english("", "", asked, None, [training.hypotheses[row] for row in rows])
+
+
+def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
+    """A random part of the rows, which a larger one of the same seed holds; all, and said, if there are no more."""
+    if rows >= len(training):
+        notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are taken")
+        return training
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
+    names = ("hypotheses", "partners", "groups", "datasets")
+    lists: dict[str, Any] = {name: [getattr(training, name)[row] for row in chosen] for name in names}
+    return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **lists)
+
+
+def say_shared(training: TrainingSet, development: DevelopmentSet) -> None:
+    """Say if pairs of texts are in both sets: the development score then tells what was learned by heart."""
+    trained = set(zip(training.hypotheses, training.partners, strict=True))
+    pairs = list(zip(development.hypotheses, development.partners, strict=True))
+    if shared := sum(pair in trained for pair in pairs):
+        notice(
+            f"{shared} of {len(pairs)} development outputs are in the training data too: their score flatters the model"
+        )
+
+
+def learned_from(training: TrainingSet, development: DevelopmentSet) -> str:
+    """How much was read, in a line."""
+    rows, segments = len(training), len(set(training.groups))
+    outputs, sets = len(development.hypotheses), len(development.parts)
+    return (
+        f"Learned from {counted(rows, 'row', 'rows')} of {counted(segments, 'segment', 'segments')}; "
+        f"chosen on {counted(outputs, 'output', 'outputs')} of {counted(sets, 'data set', 'data sets')}"
+    )
+
+
+def _first_weights(args: Namespace) -> Path | None:
+    """The folder that --init names, which for "embedded" is that of the network's embedded model."""
+    if args.init == "embedded":
+        return EMBEDDED_FOLDER if args.kind == "comet" else EMBEDDED_FOLDER.parent / args.kind
+    return Path(args.init) if args.init else None
+
+
+def _taught(
+    args: Namespace, training: TrainingSet, known: Languages, inputs: str, engine: EngineOptions
+) -> tuple[TrainingSet, str]:
+    settings = MetricSettings(args.teacher, args.table[args.teacher.upper()], own_settings(args.teacher, args))
+    kept = Path(args.teacher_scores) if args.teacher_scores else None
+    return taught(training, settings, known, inputs, engine, kept)
