@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from plugin_conftest import REF, SOURCE, A, B, add_package, sacrebleu
+from plugin_conftest import REF, SOURCE, A, B, add_package
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -169,7 +169,7 @@ def test_gradients(kind, pooling):
 
     inputs = [*sides, *(parameter.detach() for parameter in network.parameters())]
     inputs = [tensor.clone().requires_grad_() for tensor in inputs]
-    assert torch.autograd.gradcheck(forward, inputs)
+    assert torch.autograd.gradcheck(forward, inputs, fast_mode=True)
     forward(*inputs).sum().backward()
     assert all(tensor.grad.abs().sum() > 0 for tensor in inputs)  # none is left out
 

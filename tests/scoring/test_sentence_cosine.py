@@ -197,7 +197,7 @@ def test_importing_it_imports_no_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_library_is_not_imported_for_packed_models(tiny_bert):
+def test_the_library_is_not_imported_for_packed_models(tiny_bert, forked):
     code = f"""
 import sys
 from ctx_metrics.metrics.roundtrip import _Cosine
@@ -205,7 +205,8 @@ from ctx_metrics.scoring.sentence_cosine import SentenceCosine
 SentenceCosine(model={str(tiny_bert)!r}).corpus_score(["a dog"], [["a cat"]])
 assert "sentence_transformers" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    done = forked(code)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
