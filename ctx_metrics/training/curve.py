@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..meta.plots.figure import BLACK, BLUE, COLUMN, VERMILION, label, new_figure, style, title
+from .card import METRICS
 from .quality.task import Check
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from .pairwise.task import Check as PairwiseCheck
 
 MARKED = 100  # most steps that have a dot each
-NAMES = {"pearson": "Pearson's r", "darr": "tau (DARR)"}
 
 
 def learning_curve(checks: Sequence[Check], best: int, metric: str, name: str) -> "Figure":
@@ -26,7 +26,7 @@ def learning_curve(checks: Sequence[Check], best: int, metric: str, name: str) -
     Raises CtxMetricsError if matplotlib is missing.
     """
     points = [(check.rows, check.loss, check.score) for check in checks]
-    labels = "rows read", "training loss", f"development\n{NAMES[metric]}"
+    labels = "rows read", "training loss", f"development\n{METRICS[metric]}"
     return _curve(points, best, labels, f"{name}: best of {len(checks)} checks")
 
 

@@ -66,8 +66,10 @@ class PairwiseNetwork(nn.Module):
         vectors, features, hidden = shape.vectors, shape.features, shape.hidden
 
         def drawn(inputs: int, outputs: int, *size: int) -> nn.Parameter:
-            bound = (6 / (inputs + outputs)) ** 0.5
-            return nn.Parameter((torch.rand(size, generator=generator) * 2 - 1) * bound)
+            values, bound = torch.empty(size), (6 / (inputs + outputs)) ** 0.5
+            if not values.is_meta:  # as in models.learned.regressor.last_layer
+                values = (torch.rand(size, generator=generator) * 2 - 1) * bound
+            return nn.Parameter(values)
 
         self.has_groups = bool(vectors and hidden)
         if self.has_groups:

@@ -105,15 +105,12 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
         )
     order = np.random.default_rng(seed).permutation(len(groups))
     held_out = {groups[k] for k in order[:drawn]}
-    segments: list[set[int]] = [set() for _ in sets]
-    for (number, segment), of_place in zip(places, label[: len(places)], strict=True):
-        if of_place in held_out:
-            segments[number].add(segment)
+    held = {place for place, of_place in zip(places, label[: len(places)], strict=True) if of_place in held_out}
     left: list[JudgedSet] = []
     drawn_sets: list[JudgedSet] = []
-    for judged, held in zip(sets, segments, strict=True):
+    for number, judged in enumerate(sets):
         preferences = preferences_of(judged)
-        out = np.isin(preferences[:, 0], sorted(held))
+        out = np.array([(number, segment) in held for segment in preferences[:, 0].tolist()], dtype=bool)
         for part, chosen in ((left, ~out), (drawn_sets, out)):
             if chosen.any():
                 part.append(replace(judged, preferences=preferences[chosen]))

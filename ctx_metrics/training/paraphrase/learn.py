@@ -64,9 +64,8 @@ def learn(
     engine     its dtype bf16 computes the training's matrix products in bf16, about twice as fast where the CPU can; the
                development pairs are always read in fp32
 
-    The same settings, data and number of threads give the same weights bit for bit. Raises InputError for settings that do
-    not fit and for a state of another training, ModelError for an encoder that cannot be used, and KeyboardInterrupt, after
-    saving the state, on Ctrl-C.
+    The same settings, data and number of threads give the same weights bit for bit. Raises what
+    training.quality.learn.learn does, and KeyboardInterrupt, after saving the state, on Ctrl-C.
     """
     dtype = resolve_dtype(engine.dtype)
     if dtype == torch.float16:

@@ -1,7 +1,7 @@
 """From judged texts to a trained model in a folder: what `ctx-metrics train` runs."""
 
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,11 +92,8 @@ def learn(
     }
     claim(out, fingerprint)  # a state of another training is refused before anything is encoded
     check_tokens(encoder, training, development, max_length)
-    embeddings = None
-    if architecture.kind != "comet":
-        embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
-    with nullcontext() if embeddings is None else closing(embeddings):
-        if embeddings is None:
+    with ExitStack() as closed:
+        if architecture.kind == "comet":
             features = [
                 FeatureInputs(encoder, each.hypotheses, each.partners, layers, max_length, f"{what} texts")
                 for each, what in ((training, "training"), (development, "development"))
@@ -106,6 +103,8 @@ def learn(
             sets: Sequence[PairInputs] = features
             cut = sum(each.cut for each in features)
         else:
+            embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
+            closed.enter_context(closing(embeddings))
             texts = [text for each in (training, development) for text in (*each.hypotheses, *each.partners)]
             embeddings.fill(texts)
             sets = [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)]
