@@ -2,17 +2,12 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..measures.bradley_terry import Ranking
-from .figure import BLUE, LETTER, VERMILION, colour_scale, draw_cells, draw_rows, label, new_figure, style, write_cell
+from .figure import BLUE, LETTER, VERMILION, Axes, Figure, colour_scale, draw_cells, draw_rows, label, new_figure, style
 from .figure import title as title_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ROW = 0.21  # inches a system
 STRENGTHS = 1.35  # inches of the panel of strengths
@@ -22,7 +17,7 @@ ONE_DECIMAL = 10  # systems, up to which cells have room for one
 
 
 @style()
-def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None) -> "Figure":
+def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None) -> Figure:
     """Systems from the strongest, down and across; beside each row its strength with the interval.
 
     A cell is the mean chance, in %, that the row's system beats the column's: blue above 50, white at 50, vermilion below.
@@ -72,25 +67,24 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
     return list(names)
 
 
-def _draw_cells(axes: "Axes", ranking: Ranking, order: Sequence[int]):
+def _draw_cells(axes: Axes, ranking: Ranking, order: Sequence[int]):
     from matplotlib.colors import LinearSegmentedColormap
 
     percent = 100 * ranking.win_matrix[np.ix_(order, order)]
     known = percent[~np.isnan(percent)]
     span = max(NARROWEST, np.abs(known - 50).max(initial=0))
     colours = LinearSegmentedColormap.from_list("wins", [VERMILION, "white", BLUE])
-    image = draw_cells(axes, percent, colours, 50 - span, 50 + span)
-    decimals = 1 if len(order) <= ONE_DECIMAL else 0
+    decimals, texts = 1 if len(order) <= ONE_DECIMAL else 0, {}
     for row, column in np.argwhere(~np.isnan(percent)):
         value, i, j = percent[row, column], order[row], order[column]
         bold = ranking.better(i, j) or ranking.better(j, i)
-        text = f"{value:.{decimals}f}"
-        write_cell(axes, row, column, text, abs(value - 50) > DARK * span, bold, va="center_baseline")
+        texts[row, column] = f"{value:.{decimals}f}", bool(abs(value - 50) > DARK * span), bold
+    image = draw_cells(axes, percent, colours, (50 - span, 50 + span), texts, "center_baseline")
     axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False)
     return image
 
 
-def _draw_strengths(axes: "Axes", ranking: Ranking, order: Sequence[int]) -> None:
+def _draw_strengths(axes: Axes, ranking: Ranking, order: Sequence[int]) -> None:
     draw_rows(axes, ranking.strengths[order], ranking.intervals[order], [ranking.ranks[i] for i in order])
     axes.axvline(0, color="0.4", linewidth=0.7, zorder=1.5)
     axes.tick_params(axis="y", labelleft=False)
