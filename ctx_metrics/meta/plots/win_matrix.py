@@ -7,7 +7,6 @@ import numpy as np
 
 from ..measures.bradley_terry import Ranking
 from .figure import BLUE, LETTER, VERMILION, Axes, Figure, colour_scale, draw_cells, draw_rows, label, new_figure, style
-from .figure import title as title_of
 
 ROW = 0.21  # inches a system
 STRENGTHS = 1.35  # inches of the panel of strengths
@@ -17,7 +16,7 @@ ONE_DECIMAL = 10  # systems, up to which cells have room for one
 
 
 @style()
-def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None) -> Figure:
+def win_matrix(names: Sequence[str], ranking: Ranking) -> Figure:
     """Systems from the strongest, down and across; beside each row its strength with the interval.
 
     A cell is the mean chance, in %, that the row's system beats the column's: blue above 50, white at 50, vermilion below.
@@ -32,16 +31,13 @@ def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None)
     down, across = short_names(names, 28), short_names(names, 18)
     longest = min(max(map(len, down)), 28)
     width = LETTER * (longest + 4) + cell * count + STRENGTHS + 0.75
-    heading = title_of(title or "", width)
     height = cell * count + LETTER * min(max(map(len, across)), 18) + 0.85
-    figure = new_figure(width, height + 0.12 * len(heading.splitlines()))
+    figure = new_figure(width, height)
     cells, dots = figure.subplots(1, 2, sharey=True, width_ratios=[max(cell * count, 0.6), STRENGTHS])
     image = _draw_cells(cells, ranking, order)
     cells.set_yticks(range(count), [f"{ranking.ranks[i]}  {label(down[i], 28)}" for i in order])
     cells.set_xticks(range(count), [label(across[i], 18) for i in order], rotation=90)
     _draw_strengths(dots, ranking, order)
-    if heading:
-        figure.suptitle(heading, fontsize=7.5)
     place = {"location": "bottom", "fraction": 0.05, "pad": 0.02, "aspect": 30}
     scale = colour_scale(figure, image, cells, "row beats column (%)", **place)
     scale.ax.tick_params(length=2)
