@@ -19,11 +19,9 @@ class OncePerRun(logging.Filter):
         self._said: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        if message in self._said:
-            return False
+        message, before = record.getMessage(), len(self._said)
         self._said.add(message)
-        return True
+        return len(self._said) > before
 
 
 def notice(message: str) -> None:

@@ -63,10 +63,8 @@ def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> f
         # every group above has its say; in a container the one above may be all that is seen
         parts = [part for part in path.split("/") if part]
         for folder in [] if place is None else [place.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]:
-            if controllers:
-                limits = _lines(folder / "cpu.cfs_quota_us") + _lines(folder / "cpu.cfs_period_us")
-            else:
-                limits = " ".join(_lines(folder / "cpu.max")).split()
+            names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
+            limits = " ".join(line for name in names for line in _lines(folder / name)).split()
             if len(limits) == 2 and limits[0].isdigit() and int(limits[1]):
                 quotas.append(int(limits[0]) / int(limits[1]))
     return min(quotas, default=None)

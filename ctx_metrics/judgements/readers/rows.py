@@ -17,7 +17,7 @@ SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # endings of score files
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
 PACKED = (".gz", ".xz")
 REFERENCES = ("ref", "reference", "pe")
-FURTHER_REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})[-_]?([A-Z]|\d+)")  # ref2, refB
+REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})([-_]?([A-Z]|\d+))?")  # ref2, refB too
 
 
 class Row(NamedTuple):
@@ -148,7 +148,7 @@ def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> t
     if wanted and set(wanted.split(",")) <= set(header):
         return wanted.split(","), wanted
     columns = [name for name in REFERENCES if name in header]
-    columns += [name for name in header if FURTHER_REFERENCE.fullmatch(name)]
+    columns += [name for name in header if name not in REFERENCES and REFERENCE.fullmatch(name)]
     if len(columns) < 2:
         return columns, None
     notice(f"{path}: {columns[0]} is the reference, of {', '.join(columns)} (--reference)")

@@ -9,18 +9,7 @@ from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
 from .grid import Segment, judged_set
-from .rows import (
-    FURTHER_REFERENCE,
-    REFERENCES,
-    Row,
-    is_jsonl,
-    language_pair,
-    number,
-    read_jsonl,
-    read_rows,
-    reference_columns,
-    stem,
-)
+from .rows import REFERENCE, Row, is_jsonl, language_pair, number, read_jsonl, read_rows, reference_columns, stem
 
 COLUMNS = {
     "src": ("src", "source"),
@@ -126,8 +115,8 @@ def _read(
 def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[str, str], list[str], list[Row]]:
     """The column of each role, all columns, and the rows; raises InputError where there is none of outputs or scores."""
     if is_jsonl(path):
-        names = {score, *REFERENCES, *(reference or "").split(",")}.union(*COLUMNS.values())
-        header, rows = read_jsonl(path, lambda key: key in names or FURTHER_REFERENCE.fullmatch(key) is not None)
+        names = {score, *(reference or "").split(",")}.union(*COLUMNS.values())
+        header, rows = read_jsonl(path, lambda key: key in names or REFERENCE.fullmatch(key) is not None)
     else:
         header, rows = read_rows(path)
     columns = {}

@@ -1,21 +1,16 @@
 """Metrics by their agreement, with intervals and significance clusters."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..output.serialize import NOTHING, capital, fixed, seen_somewhere
 from ..report import Agreement
-from .figure import BLUE, COLUMN, GREY, LETTER, SKY, draw_rows, label, legend_below, new_figure, style, title
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .figure import BLUE, COLUMN, GREY, LETTER, SKY, Figure, draw_rows, label, legend_below, new_figure, style, title
 
 ROW = 0.155  # inches a metric
 
 
 @style()
-def agreement_bars(agreement: Agreement) -> "Figure":
+def agreement_bars(agreement: Agreement) -> Figure:
     """One row a metric, best at the top: its overall agreement with the 95 % interval, the value and the rank in print.
 
     The value is a dot and the bar is the interval, on an axis that spans what there is: bars of values would need one from

@@ -2,7 +2,7 @@
 
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
     from matplotlib.typing import RcKeyType
+else:  # matplotlib is imported only to draw
+    Axes = AxesImage = Colorbar = Figure = RcKeyType = Any
 
 COLUMN, PAGE = 3.15, 6.5  # inches: widths of a paper's column and of its text
 # the colours of Okabe and Ito (2008), which the colour-blind tell apart, but for their yellow, too pale for lines
@@ -80,7 +82,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> Figure:
     """An empty figure of some inches, which no window and no pyplot knows of; its parts make room for one another."""
     from matplotlib.figure import Figure
 
@@ -112,7 +114,7 @@ def title(text: str, width: float) -> str:
 
 
 def draw_rows(
-    axes: "Axes", values: Sequence[float] | np.ndarray, intervals: np.ndarray | None, ranks: Sequence[int], **dots: Any
+    axes: Axes, values: Sequence[float] | np.ndarray, intervals: np.ndarray | None, ranks: Sequence[int], **dots: Any
 ) -> None:
     """A row for each of V values, (V,): a dot on the bar of its interval, (V, 2), and a band, shaded in turn, a rank.
 
@@ -131,34 +133,42 @@ def draw_rows(
     axes.grid(axis="x", color="0.85", linewidth=0.5, zorder=1)
 
 
-def draw_cells(axes: "Axes", cells: np.ndarray, colours: Any, low: float, high: float) -> "AxesImage":
-    """Cells (R, C) as a coloured grid without a frame, those that are NaN left out."""
-    image = axes.imshow(np.ma.masked_invalid(cells), cmap=colours, vmin=low, vmax=high, aspect="auto", zorder=1)
+def draw_cells(
+    axes: Axes,
+    cells: np.ndarray,
+    colours: Any,
+    ends: tuple[float, float],
+    texts: Mapping[tuple[int, int], tuple[str, bool, bool]],
+    va: str,
+) -> AxesImage:
+    """Cells (R, C) as a coloured grid without a frame, those that are NaN left out.
+
+    ends     the values that the colours go from and to
+    texts    by row and column, and whether each is light, as in a dark cell, and bold
+    """
+    image = axes.imshow(np.ma.masked_invalid(cells), cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", zorder=1)
+    for (row, column), (text, light, bold) in texts.items():
+        colour, weight = "white" if light else "black", "bold" if bold else "normal"
+        axes.text(column, row, text, ha="center", va=va, fontsize=5.8, color=colour, weight=weight)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
     return image
 
 
-def write_cell(axes: "Axes", row: int, column: int, text: str, light: bool, bold: bool, **place: Any) -> None:
-    """A text in a cell, light where the cell is dark."""
-    colour, weight = "white" if light else "black", "bold" if bold else "normal"
-    axes.text(column, row, text, ha="center", fontsize=5.8, color=colour, weight=weight, **place)
-
-
-def colour_scale(figure: "Figure", image: "AxesImage", axes: "Axes", label: str, **place: Any) -> "Colorbar":
+def colour_scale(figure: Figure, image: AxesImage, axes: Axes, label: str, **place: Any) -> Colorbar:
     """The scale of an image's colours, without a frame."""
     scale = figure.colorbar(image, ax=axes, label=label, **place)
     scale.outline.set_visible(False)
     return scale
 
 
-def legend_below(figure: "Figure", columns: int, **look: Any) -> None:
+def legend_below(figure: Figure, columns: int, **look: Any) -> None:
     """The legend of a figure below its axes, without a frame."""
     figure.legend(loc="outside lower center", ncols=columns, frameon=False, **look)
 
 
-def save(figure: "Figure", path: str) -> None:
+def save(figure: Figure, path: str) -> None:
     """Write a figure, whole or not at all, as its path ends: .png, .pdf or .svg. Makes the folder.
 
     Raises InputError for another ending or a path that cannot be written; says if names hold letters the font lacks.

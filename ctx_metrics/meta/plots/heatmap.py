@@ -1,16 +1,12 @@
 """Accuracy of SLIDE by window and stride: figure 2 of the paper (Raunak et al. 2023)."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..output.serialize import fixed
-from .figure import COLUMN, VERMILION, colour_scale, draw_cells, label, new_figure, style, write_cell
+from .figure import COLUMN, VERMILION, Figure, colour_scale, draw_cells, label, new_figure, style
 from .figure import title as title_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @style()
@@ -19,7 +15,7 @@ def window_heatmap(
     largest: int,
     title: str | None = None,
     measure: str = "pairwise system accuracy",
-) -> "Figure":
+) -> Figure:
     """Windows down, strides across, a cell for every 1 <= stride <= window <= largest, with its value.
 
     The cell (1, 1), the metric on single sentences, is outlined, and a line marks its value on the colour scale, so what
@@ -42,11 +38,11 @@ def window_heatmap(
     heading = title_of(title or "", side)
     figure = new_figure(side, 0.86 * side + 0.12 * len(heading.splitlines()))
     axes = figure.subplots()
-    image = draw_cells(axes, grid, "cividis", low, high)
-    for row, column in zip(*np.tril_indices(largest), strict=True):
-        value = grid[row, column]
-        light = (value - low) / (high - low) < 0.45  # a NaN is not
-        write_cell(axes, row, column, fixed(value, 3), light, value == best[1], va="center")
+    texts = {
+        place: (fixed(grid[place], 3), (grid[place] - low) / (high - low) < 0.45, grid[place] == best[1])
+        for place in zip(*np.tril_indices(largest), strict=True)
+    }
+    image = draw_cells(axes, grid, "cividis", (low, high), texts, "center")
     axes.add_patch(Rectangle((-0.5, -0.5), 1, 1, fill=False, edgecolor=VERMILION, linewidth=1.6, clip_on=False))
     sizes = [str(size) for size in range(1, largest + 1)]
     axes.set_xticks(range(largest), sizes)

@@ -1,18 +1,15 @@
 """Agreement by the length of documents."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...notices import counted
 from ..lengths import LengthCurves
 from ..output.serialize import capital
-from .figure import COLUMN, LETTER, LINES, label, legend_below, new_figure, style, title
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .figure import COLUMN, LETTER, LINES, Figure, label, legend_below, new_figure, style, title
 
 
 @style()
-def agreement_by_length(curves: LengthCurves) -> "Figure":
+def agreement_by_length(curves: LengthCurves) -> Figure:
     """One line a metric, one place on the x axis a bucket of documents, labelled with its lengths and what it holds.
 
     The first seven metrics have a colour and a marker of their own; any more are thin grey lines, since nobody tells

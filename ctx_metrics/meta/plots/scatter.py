@@ -2,18 +2,13 @@
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...notices import counted
 from ..measures.correlation import pearson
 from ..output.serialize import fixed
-from .figure import BLUE, COLUMN, GREY, LETTER, PAGE, VERMILION, label, legend_below, new_figure, style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .figure import BLUE, COLUMN, GREY, LETTER, PAGE, VERMILION, Axes, Figure, label, legend_below, new_figure, style
 
 SYSTEM, OUTLIER = "o", "D"  # markers
 # of the texts beside points
@@ -31,7 +26,7 @@ def system_scatter(
     human: np.ndarray,
     metrics: Mapping[str, np.ndarray],
     outliers: Collection[str] = (),
-) -> "Figure":
+) -> Figure:
     """One test set: a panel a metric, a point a system.
 
     Points carry a number, 1 for the system that people rate best, and a key below the panels has the names. Outliers are
@@ -82,7 +77,7 @@ def system_scatter(
     return figure
 
 
-def _draw_panel(panel: "Axes", human: np.ndarray, scores: np.ndarray, is_outlier: np.ndarray) -> None:
+def _draw_panel(panel: Axes, human: np.ndarray, scores: np.ndarray, is_outlier: np.ndarray) -> None:
     """The points of a metric; all arrays are (S,)."""
     for group, marker, colour, name in (
         (~is_outlier, SYSTEM, BLUE, "systems"),
@@ -115,7 +110,7 @@ def _pearson(human: np.ndarray, scores: np.ndarray) -> str:
     return fixed(np.nan if few else pearson(human, scores), 3)
 
 
-def _add_key(figure: "Figure", key: Sequence[str], numbers: Mapping[str, str], outliers: Collection[str], columns: int):
+def _add_key(figure: Figure, key: Sequence[str], numbers: Mapping[str, str], outliers: Collection[str], columns: int):
     from matplotlib.lines import Line2D
 
     looks = [(OUTLIER, VERMILION) if name in outliers else (SYSTEM, BLUE) for name in key]
@@ -125,7 +120,7 @@ def _add_key(figure: "Figure", key: Sequence[str], numbers: Mapping[str, str], o
     legend_below(figure, columns, handles=handles, labels=texts, fontsize=6, **spaces)
 
 
-def _place_labels(axes: "Axes", points: np.ndarray, texts: Sequence[str], colours: Sequence[str]) -> None:
+def _place_labels(axes: Axes, points: np.ndarray, texts: Sequence[str], colours: Sequence[str]) -> None:
     """Write a text beside each point of axes whose place on the page is settled (draw_without_rendering does that).
 
     Each text in turn takes the place where it covers least of points, of texts before it and of what is outside the axes;

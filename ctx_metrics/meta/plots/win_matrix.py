@@ -2,17 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..measures.bradley_terry import Ranking
-from .figure import BLUE, LETTER, VERMILION, colour_scale, draw_cells, draw_rows, label, new_figure, style, write_cell
-from .figure import title as title_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .figure import BLUE, LETTER, VERMILION, Axes, Figure, colour_scale, draw_cells, draw_rows, label, new_figure, style
 
 ROW = 0.21  # inches a system
 STRENGTHS = 1.35  # inches of the panel of strengths
@@ -22,7 +16,7 @@ ONE_DECIMAL = 10  # systems, up to which cells have room for one
 
 
 @style()
-def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None) -> "Figure":
+def win_matrix(names: Sequence[str], ranking: Ranking) -> Figure:
     """Systems from the strongest, down and across; beside each row its strength with the interval.
 
     A cell is the mean chance, in %, that the row's system beats the column's: blue above 50, white at 50, vermilion below.
@@ -37,16 +31,13 @@ def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None)
     down, across = short_names(names, 28), short_names(names, 18)
     longest = min(max(map(len, down)), 28)
     width = LETTER * (longest + 4) + cell * count + STRENGTHS + 0.75
-    heading = title_of(title or "", width)
     height = cell * count + LETTER * min(max(map(len, across)), 18) + 0.85
-    figure = new_figure(width, height + 0.12 * len(heading.splitlines()))
+    figure = new_figure(width, height)
     cells, dots = figure.subplots(1, 2, sharey=True, width_ratios=[max(cell * count, 0.6), STRENGTHS])
     image = _draw_cells(cells, ranking, order)
     cells.set_yticks(range(count), [f"{ranking.ranks[i]}  {label(down[i], 28)}" for i in order])
     cells.set_xticks(range(count), [label(across[i], 18) for i in order], rotation=90)
     _draw_strengths(dots, ranking, order)
-    if heading:
-        figure.suptitle(heading, fontsize=7.5)
     place = {"location": "bottom", "fraction": 0.05, "pad": 0.02, "aspect": 30}
     scale = colour_scale(figure, image, cells, "row beats column (%)", **place)
     scale.ax.tick_params(length=2)
@@ -72,25 +63,24 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
     return list(names)
 
 
-def _draw_cells(axes: "Axes", ranking: Ranking, order: Sequence[int]):
+def _draw_cells(axes: Axes, ranking: Ranking, order: Sequence[int]):
     from matplotlib.colors import LinearSegmentedColormap
 
     percent = 100 * ranking.win_matrix[np.ix_(order, order)]
     known = percent[~np.isnan(percent)]
     span = max(NARROWEST, np.abs(known - 50).max(initial=0))
     colours = LinearSegmentedColormap.from_list("wins", [VERMILION, "white", BLUE])
-    image = draw_cells(axes, percent, colours, 50 - span, 50 + span)
-    decimals = 1 if len(order) <= ONE_DECIMAL else 0
+    decimals, texts = 1 if len(order) <= ONE_DECIMAL else 0, {}
     for row, column in np.argwhere(~np.isnan(percent)):
         value, i, j = percent[row, column], order[row], order[column]
         bold = ranking.better(i, j) or ranking.better(j, i)
-        text = f"{value:.{decimals}f}"
-        write_cell(axes, row, column, text, abs(value - 50) > DARK * span, bold, va="center_baseline")
+        texts[row, column] = f"{value:.{decimals}f}", bool(abs(value - 50) > DARK * span), bold
+    image = draw_cells(axes, percent, colours, (50 - span, 50 + span), texts, "center_baseline")
     axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False)
     return image
 
 
-def _draw_strengths(axes: "Axes", ranking: Ranking, order: Sequence[int]) -> None:
+def _draw_strengths(axes: Axes, ranking: Ranking, order: Sequence[int]) -> None:
     draw_rows(axes, ranking.strengths[order], ranking.intervals[order], [ranking.ranks[i] for i in order])
     axes.axvline(0, color="0.4", linewidth=0.7, zorder=1.5)
     axes.tick_params(axis="y", labelleft=False)
