@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..flag_types import Directory, File, Files
@@ -20,10 +19,6 @@ from ..settings import add_flags, from_flags, setting
 from ..writing import check_writable, write_whole
 from .common import flags
 
-if TYPE_CHECKING:
-    from ..engine.options import EngineOptions
-
-INTERRUPTED = 130
 USAGE = "%(prog)s -t FILE [FILE ...] --rtt-bt hf:MODEL|cmd:COMMAND [-l PAIR] [-s FILE] [-o DIR] [flags]"
 EPILOG = """\
 examples:
@@ -77,6 +72,12 @@ FLAGS = [
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
+    from ..corpus import read_lines
+    from ..roundtrip.guards import guards, other_languages, same_engine
+    from ..roundtrip.translate import round_trips
+    from ..run.streams import system_names
+    from .common.output import table
+
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
     options, engine = from_flags(BackTranslation, args), engine_options(args)
@@ -84,40 +85,6 @@ def run(args: Namespace) -> int:
     check_writable(args.folder, folder=True)
     for target in targets:
         check_writable(str(target))
-    try:
-        return _translate(args, options, engine, targets)
-    except KeyboardInterrupt as stopped:
-        notice("; ".join(filter(None, ["stopped", str(stopped)])))
-        return INTERRUPTED
-
-
-def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
-    """The file to write for each system; raises InputError where two systems would have one.
-
-    >>> [path.as_posix() for path in roundtrip_files(["out/a.txt", "out/b.de.txt.gz"], "rtt")]
-    ['rtt/a.rtt.txt', 'rtt/b.de.rtt.txt']
-    """
-    found: dict[Path, str] = {}
-    for path in paths:
-        name = Path(path).name
-        for packed in (".gz", ".xz"):
-            name = name.removesuffix(packed)
-        target = Path(folder) / f"{Path(name).stem}.rtt.txt"
-        if target in found:
-            raise InputError(
-                f"{found[target]} and {path} would both become {target}; translate one of them with another -o"
-            )
-        found[target] = path
-    return list(found)
-
-
-def _translate(args: Namespace, options: BackTranslation, engine: "EngineOptions", targets: list[Path]) -> int:
-    from ..corpus import read_lines
-    from ..roundtrip.guards import guards, other_languages, same_engine
-    from ..roundtrip.translate import round_trips
-    from ..run.streams import system_names
-    from .common.output import table
-
     names = system_names(args.translations)
     systems = [read_lines(path, args.encoding) for path in args.translations]
     sources = read_lines(args.source, args.encoding) if args.source else None
@@ -146,3 +113,23 @@ def _translate(args: Namespace, options: BackTranslation, engine: "EngineOptions
     print(table(["System", "Lines", *columns.values(), "Round trip"], rows))
     print(f"Back-translator: {identity}")
     return 0
+
+
+def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
+    """The file to write for each system; raises InputError where two systems would have one.
+
+    >>> [path.as_posix() for path in roundtrip_files(["out/a.txt", "out/b.de.txt.gz"], "rtt")]
+    ['rtt/a.rtt.txt', 'rtt/b.de.rtt.txt']
+    """
+    found: dict[Path, str] = {}
+    for path in paths:
+        name = Path(path).name
+        for packed in (".gz", ".xz"):
+            name = name.removesuffix(packed)
+        target = Path(folder) / f"{Path(name).stem}.rtt.txt"
+        if target in found:
+            raise InputError(
+                f"{found[target]} and {path} would both become {target}; translate one of them with another -o"
+            )
+        found[target] = path
+    return list(found)

@@ -13,7 +13,7 @@ from disk_faults import refused
 from plugin_conftest import EXAMPLES, add_package, fresh_ctx_metrics, python
 from selection import some
 
-from ctx_metrics.cli.meta.arguments import PROTOCOLS
+from ctx_metrics.cli.meta import PROTOCOLS
 from ctx_metrics.meta import make_protocols, read_judged
 
 JUDGED, PREFERENCES = "judged.tsv", "preferences.tsv"

@@ -1,6 +1,6 @@
 """Flags that several subcommands have: each function returns a setting, to stand as a field of a subcommand's settings."""
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -53,9 +53,9 @@ def score_format(help: str, group: str = "") -> Any:
     return setting(text, group=group)
 
 
-def format_of(output: str | None, endings: Mapping[str, str] = ENDINGS) -> str:
-    """The format that the ending of -o asks for, else a table."""
-    return endings.get((output or "").rpartition(".")[2].lower(), "table")
+def format_of(args: Namespace, endings: Mapping[str, str] = ENDINGS) -> str:
+    """The format of --format, else the one that the ending of -o asks for, else a table."""
+    return args.format or endings.get((args.output or "").rpartition(".")[2].lower(), "table")
 
 
 def output(help: str = "In place of the standard output (-).") -> Any:

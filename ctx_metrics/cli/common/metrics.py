@@ -1,47 +1,65 @@
 """The metrics of a command line and their flags: those that metrics declare, and those of sacrebleu's own."""
 
-from argparse import SUPPRESS, ArgumentParser, Namespace, _ArgumentGroup
-from collections.abc import Callable, Sequence
-from typing import Any
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from sacrebleu.metrics import BLEU
 
+from ...flag_types import Name, Number, Whole
 from ...run.flags import add_metric_arguments, metric_name, own_prefixes, wanted_metrics
-from ...run.registry import MetricTable
+from ...run.registry import metric_table
+from ...settings import add_flags, setting
 
-YES = {"action": "store_true"}
-ORDER = {"type": int, "metavar": "N"}
-SACREBLEU: dict[str, dict[str, dict[str, Any]]] = {
-    "bleu": {
-        "--tokenize": {
-            "choices": [*BLEU.TOKENIZERS],
-            "metavar": "NAME",
-            "help": "One of {choices}. (Default: by language, 13a)",
-        },
-        "--lowercase": dict(**YES, help="Ignore case."),
-        "--smooth-method": {
-            "choices": [*BLEU.SMOOTH_DEFAULTS],
-            "default": "exp",
-            "metavar": "NAME",
-            "help": "One of {choices}.",
-        },
-        "--smooth-value": {"type": float, "metavar": "X", "help": "Of floor (default 0.1) and add-k (1)."},
-    },
-    "chrf": {
-        "--chrf-char-order": dict(**ORDER, default=6, help="Longest character n-grams."),
-        "--chrf-word-order": dict(**ORDER, default=0, help="Longest word n-grams; 2 is chrF++."),
-        "--chrf-beta": dict(**ORDER, default=2, help="Weight of recall."),
-        "--chrf-whitespace": dict(**YES, help="Count white space."),
-        "--chrf-lowercase": dict(**YES, help="Ignore case."),
-        "--chrf-eps-smoothing": dict(**YES, help="Smooth as chrF++.py and Moses do."),
-    },
-    "ter": {
-        "--ter-case-sensitive": dict(**YES, help="Heed case."),
-        "--ter-asian-support": dict(**YES, help="Take Asian characters as words."),
-        "--ter-no-punct": dict(**YES, help="Leave punctuation out."),
-        "--ter-normalized": dict(**YES, help="Normalise and tokenise."),
-    },
-}
+
+def named_metric(text: str) -> str:
+    """A metric's name, for argparse; its error says what to give for a model's name."""
+    return metric_name(metric_table())(text)
+
+
+def metric_names() -> list[str]:
+    """The names of all metrics."""
+    return [name.lower() for name in metric_table()]
+
+
+GRID_SETTINGS = ("window", "stride", "tokens")  # of slide, which its grid takes all of
+Metrics = Annotated[Sequence[str], named_metric, "NAME"]
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """BLEU's settings, by the names of its constructor; its flags are those of sacrebleu."""
+
+    tokenize: Name | None = setting("One of %(choices)s. (Default: by language, 13a)", choices=[*BLEU.TOKENIZERS])
+    lowercase: bool = setting("Ignore case.", False)
+    smooth_method: Name = setting("One of %(choices)s.", "exp", choices=[*BLEU.SMOOTH_DEFAULTS])
+    smooth_value: Number | None = setting("Of floor (default 0.1) and add-k (1).")
+
+
+@dataclass(frozen=True)
+class Chrf:
+    """The same of chrF."""
+
+    char_order: Whole = setting("Longest character n-grams.", 6)
+    word_order: Whole = setting("Longest word n-grams; 2 is chrF++.", 0)
+    beta: Whole = setting("Weight of recall.", 2)
+    whitespace: bool = setting("Count white space.", False)
+    lowercase: bool = setting("Ignore case.", False)
+    eps_smoothing: bool = setting("Smooth as chrF++.py and Moses do.", False)
+
+
+@dataclass(frozen=True)
+class Ter:
+    """The same of TER."""
+
+    case_sensitive: bool = setting("Heed case.", False)
+    asian_support: bool = setting("Take Asian characters as words.", False)
+    no_punct: bool = setting("Leave punctuation out.", False)
+    normalized: bool = setting("Normalise and tokenise.", False)
+
+
+SACREBLEU = {"bleu": Bleu, "chrf": Chrf, "ter": Ter}
 
 
 def add_sacrebleu_arguments(parser: ArgumentParser, argv: Sequence[str]) -> dict[str, list[str]]:
@@ -49,31 +67,23 @@ def add_sacrebleu_arguments(parser: ArgumentParser, argv: Sequence[str]) -> dict
 
     Returns the attribute names of each one's flags, which are METRIC_ and the name of a constructor argument.
     """
-    own: dict[str, list[str]] = {}
-    for name, flags in SACREBLEU.items():
-        shown = name in argv
-        group = parser.add_argument_group(f"{name.upper()} related arguments") if shown else parser
-        for flag, options in flags.items():
-            dest = f"{name}_{flag.removeprefix('--').removeprefix(f'{name}-').replace('-', '_')}"
-            text = options["help"].format(choices=", ".join(options.get("choices", ())))
-            text += " (Default: %(default)s)" if "default" in options else ""
-            group.add_argument(flag, dest=dest, **{**options, "help": text if shown else SUPPRESS})
-            own.setdefault(name, []).append(dest)
+    own = {}
+    for name, settings in SACREBLEU.items():
+        group = parser.add_argument_group(f"{name.upper()} related arguments") if name in argv else parser
+        before = len(parser._actions)
+        add_flags(group, settings, prefix="--" if name == "bleu" else f"--{name}-", dest=f"{name}_")
+        own[name] = [action.dest for action in parser._actions[before:]]
+        for action in parser._actions[before:] if group is parser else ():
+            action.help = SUPPRESS
     return own
 
 
-def metrics_flag(table: MetricTable, help: str, **options: Any) -> Callable[[_ArgumentGroup], object]:
-    """What adds the flag -m to a group; {} in its help stands for the metrics' names."""
-    names = [name.lower() for name in table]
-    options |= {"type": metric_name(table), "choices": names, "metavar": "NAME", "help": help.format(", ".join(names))}
-    return lambda group: group.add_argument("-m", "--metrics", nargs="+", **options)
-
-
-def add_own_flags(parser: ArgumentParser, argv: Sequence[str], table: MetricTable, default: Sequence[str] = ()) -> None:
+def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence[str] = ()) -> None:
     """Add the metrics' own flags; of the metrics, those that this command line names show theirs, else the default ones.
 
     Raises CtxMetricsError if one of them cannot be loaded.
     """
+    table = metric_table()
     words = [word for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
     shown = wanted_metrics(table.plugins, words) or default
     own = {name: add_metric_arguments(parser, name, table) for name in shown}

@@ -3,7 +3,7 @@
 import os
 import shutil
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ...training.card import Source
 
 CARD, CURVE, CHECKS, EMBEDDINGS = "README.md", "learning-curve.png", "checks.jsonl", "training-embeddings"
-INTERRUPTED = 130
 Languages = dict[str, tuple[str | None, str | None]]
 
 
@@ -33,9 +32,8 @@ def run_resumable(args: Namespace, module: str, check: Callable[[Path, bool], No
         import_module(module, "ctx_metrics.cli").train(args)
         return 0
     except KeyboardInterrupt:
-        goes_on = f"; the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
-        notice("stopped" + goes_on * _is_begun(Path(args.out)))
-        return INTERRUPTED
+        goes_on = f"the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
+        raise KeyboardInterrupt(goes_on * _is_begun(Path(args.out))) from None
 
 
 @dataclass(frozen=True)
@@ -157,6 +155,17 @@ def target_languages(encoder: str | None, known: Languages) -> list[str] | None:
     if encoder in (None, "embedded"):
         return ["en"]
     return sorted({target for _, target in known.values() if target}) or None
+
+
+def guard(command: str, asked: bool, languages: Iterable[str | None], texts: Iterable[Sequence[Any]]) -> None:
+    """Stop, or warn, before the embedded encoder reads another language than English: of languages that are known, and of
+    texts whose language is not."""
+    from ...language import guard_english
+
+    for language in sorted({each for each in languages if each}):
+        guard_english(command, "--encoder", asked, language, ())
+    for each in texts:
+        guard_english("", "", asked, None, each)
 
 
 def source(path: str, counts: Mapping[str, int], weight: float | None = None) -> "Source":

@@ -4,20 +4,225 @@ Reads test sets with human judgements, scores them with metrics or reads their s
 the protocols of the WMT metrics tasks, with ranks by significance.
 """
 
-from argparse import Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...errors import InputError
+from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole
+from ...run.flags import add_engine_arguments
+from ...settings import add_all, from_flags, setting
+from ...training.options import DataOptions
 from ...writing import check_writable
-from .arguments import EPILOG, USAGE, add_arguments, check
+from ..common import flags
+from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, check_metrics, metric_names
 
+ENDINGS = {"json": "json", "tsv": "tsv", "tex": "latex", "md": "markdown"}
 if TYPE_CHECKING:
     from ...judgements.judged import JudgedSet
     from ...meta.protocols import Protocol
 
-__all__ = ["EPILOG", "INSTEAD", "USAGE", "add_arguments", "run"]
 INSTEAD = ("paraphrase",)
+CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
+# the names of meta.protocols.make_protocols, in its order, which is not imported for --help: it takes scipy
+PROTOCOLS = {
+    "sys-acc": "share of system pairs ordered as people do, of all sets together (Kocmi et al. 2021)",
+    "spa": "the same by how sure the orders are: soft pairwise accuracy (Thompson et al. 2024)",
+    **{
+        f"sys-{kind}{left_out}": f"{words} of system scores"
+        + ", without outliers (Mathur et al. 2020)" * bool(left_out)
+        for kind, words in CORRELATIONS.items()
+        for left_out in ("", "-no-outliers")
+    },
+    **{f"seg-{kind}": f"{words} of segment scores; see --average" for kind, words in CORRELATIONS.items()},
+    "acc-eq": "share of output pairs ordered or tied as people do, ties calibrated (Deutsch et al. 2023)",
+    "tau-23": "the same as a tau: 2 acc-eq - 1",
+    "darr": "preferences kept less those that are not, ties count against the metric (WMT17 to WMT20)",
+    "wmt12": "the same, as WMT11 and WMT12 have it",
+    "wmt13": "the same without ties",
+    "wmt14": "the same with ties in the denominator alone",
+}
+_LISTED = "\n".join(f"  {name:<{max(map(len, PROTOCOLS))}}  {words}" for name, words in PROTOCOLS.items())
+USAGE = "%(prog)s DATA [DATA ...] [-m NAME [NAME ...]] [--scores PATH [PATH ...]] [-p PROTOCOL [PROTOCOL ...]] [flags]"
+EPILOG = f"""\
+DATA is recognised by its layout:
+  a folder  an mt-metrics-eval tree (human-scores, system-outputs, ...); DAseg.* files of WMT's segment DA;
+            DA-syslevel.csv of its system DA
+  a file    (.tsv, .csv; also .gz, .xz) any TSV whose header names mt, score and what else is there (src, ref, system, doc,
+            seg, rater); lists of better and worse outputs; Google's MQM annotations; WMT13 rankings (with --outputs and
+            --reference); MLQE-PE
+
+protocols (-p); more is better in all of them:
+{_LISTED}
+  Without -p: sys-acc, spa, seg-pearson and acc-eq, as far as the data has human scores of systems and segments; darr for
+  preferences.
+
+examples:
+  # three metrics on judged outputs, with the documents that slide reads
+  ctx-metrics meta judged.tsv -l de-en -m bleu bertr slide
+
+  # pairwise system accuracy over the language pairs of a tree; a system that is left out
+  ctx-metrics meta wmt22 -l en-de en-ru zh-en -m bleu chrf -p sys-acc --drop en-de:M2M100_1.2B-B4
+
+  # published scores of metrics beside one that is scored here; segment and system protocols
+  ctx-metrics meta wmt22 -l zh-en --scores metric-scores/zh-en -m bertr -p sys-acc spa seg-pearson acc-eq
+
+  # better/worse lists; all windows and strides of slide as a heat map
+  ctx-metrics meta kk-en.tsv gu-en.tsv -m bleu chrf bertr
+  ctx-metrics meta wmt22 -l zh-en -m comet --slide-grid 10 --plot figures
+
+`ctx-metrics meta paraphrase --help`: how well metrics tell paraphrases apart (PAWS, MRPC, STS-B).
+"""
+
+
+def metric_pattern(text: str) -> tuple[str, str]:
+    """The metric and the pattern of METRIC:SET, for argparse."""
+    metric, colon, pattern = text.partition(":")
+    if not (metric and colon and pattern):
+        raise ArgumentTypeError(f"{text!r} is not METRIC:SET, such as 'comet:newstest2016.*'")
+    return metric, pattern
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The judged data."""
+
+    data: Files = setting("Folders and files; see below.", flag="DATA", group="judged data")
+
+
+@dataclass(frozen=True)
+class Data(DataOptions):
+    """What is evaluated on: more layouts than trainings read."""
+
+    reference: File | None = setting(
+        "Reference of a tree, such as refA, or several joined by a comma; in a table that has several the column, such as "
+        "ref2 or ref,ref2; in MQM annotations the human translation to take as reference, such as Human-A.0; with rankings "
+        "the reference file.",
+        metavar="NAME",
+    )
+    outputs: Directory | None = setting("Folder of the systems' outputs, with rankings.")
+    no_text_checks: bool = flags.text_checks()
+    unescape: bool = flags.unescape()
+    drop: Sequence[str] = setting(
+        "Leave systems out: names, or patterns such as 'Online-*'; before a colon the set's name, its language pair or a "
+        "pattern.",
+        (),
+        metavar="[SET:]SYSTEM",
+    )
+    keep_humans: bool = setting(
+        "Keep human translations among the systems (save one that is the reference). They are left out by default, as refA, "
+        "Human-B and the like are names of theirs.",
+        False,
+    )
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The metrics' scores, made and read, and how agreement is measured."""
+
+    metrics: Metrics | None = setting(
+        "Scored here: any of %(choices)s; their own flags are shown by `-m NAME --help`. TER is negated.",
+        flag="-m --metrics",
+        group="metrics",
+        choices=metric_names,
+    )
+    scores: Files | None = setting(
+        "Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
+        "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them.",
+        metavar="PATH",
+    )
+    save_scores: Directory | None = setting(
+        "Write the scores of -m to files in DIR/SET, each metric's when it is done, for --scores. What is there of the same "
+        "texts and settings is not scored again."
+    )
+    slide_grid: Positive | None = setting(
+        "Also the system accuracy of slide with all windows and strides up to W, each window read once.", metavar="W"
+    )
+    seen: Annotated[Sequence[tuple[str, str]], metric_pattern] = setting(
+        "Mark what a metric was trained on; SET may be a pattern, such as 'newstest2016.*'.", (), metavar="METRIC:SET"
+    )
+    protocols: Sequence[str] | None = setting(
+        "How to measure agreement, any of those below. (Default: what is usual for the data)",
+        flag="-p --protocols",
+        group="protocols and significance",
+        choices=list(PROTOCOLS),
+        metavar="PROTOCOL",
+    )
+    average: Literal["none", "item", "system"] | None = setting(
+        "Groups of outputs that segment-level protocols average over: none takes all outputs together, item a source "
+        "segment, system a system. (Default: none for correlations, item for acc-eq and tau-23)"
+    )
+    threshold: Number = setting(
+        "Difference of two human scores from which darr and the other taus take one output as preferred, where the data "
+        "holds no preferences.",
+        25.0,
+    )
+    test: Literal["auto", "perm-both", "bootstrap", "pairs", "williams", "none"] = setting(
+        "How metrics are compared; auto takes perm-both for systems (sys-..., spa), bootstrap for segments and preferences; "
+        "pairs is WMT's permutation for acc-eq, which is too lenient.",
+        "auto",
+    )
+    intervals: bool = setting("95 %% bootstrap intervals.", False)
+    all_pairs: bool = setting("Test all pairs of metrics, not only those that the ranks need.", False)
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """The level of significance, and what is drawn for it."""
+
+    resamples: Positive = setting("Of tests and intervals.", 1000)
+    seed: Whole = setting("", 0)
+    alpha: Probability = setting("Level of significance.", 0.05)
+
+
+@dataclass(frozen=True)
+class Output:
+    """The report."""
+
+    format: Literal["table", "json", "tsv", "latex", "markdown"] | None = setting(
+        "(Default: the ending of -o, if it is .json, .tsv, .tex or .md, else table)", group="output"
+    )
+    output: flags.Output | None = flags.output()
+    width: Decimals | None = setting("Decimals. (Default: 3, tsv 6; JSON has all)", flag="-w --width")
+
+
+@dataclass(frozen=True)
+class Plots:
+    """The figures."""
+
+    plot: Directory | None = setting(
+        "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
+        "heat map of --slide-grid."
+    )
+    plot_format: Literal["png", "pdf", "svg"] = setting("", "png")
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
+    add_own_flags(parser, argv)
+    quiet = flags.quiet("No progress bars, and no lines in their place.")
+    add_all(parser, [("engine of the neural metrics", add_engine_arguments), quiet])
+
+
+def check(args: Namespace) -> None:
+    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    error = args.parser.error
+    args.scores = list(dict.fromkeys(args.scores or ()))
+    if not args.metrics and not args.scores and args.slide_grid is None:
+        error("nothing to evaluate: name metrics (-m), score files (--scores) or --slide-grid W")
+    check_metrics(args, [] if args.slide_grid is None else ["slide"])
+    if args.plot_format != "png" and not args.plot:
+        error("--plot-format is for --plot DIR, which is not given")
+    if args.slide_grid is not None and "slide" not in args.table.plugins:
+        error("--slide-grid is for slide, which is not installed")
+    of_windows = [each for each in GRID_SETTINGS if getattr(args, f"slide_{each}", None) is not None]
+    if args.slide_grid is not None and "slide" not in args.metrics and of_windows:
+        error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
+    if args.save_scores and not args.metrics:
+        error("--save-scores saves what -m scores, and -m names no metric")
+    args.format = flags.format_of(args, ENDINGS)
 
 
 def run(args: Namespace) -> int:
@@ -38,9 +243,7 @@ def run(args: Namespace) -> int:
     sets = meta_data.read_sets(args)
     protocols = _protocols(sets, args)
     scores = meta_data.score_sets(sets, args)
-    significance = Significance(
-        args.test, args.alpha, args.resamples, args.seed, args.intervals or bool(args.plot), args.all_pairs
-    )
+    significance = replace(from_flags(Significance, args), intervals=args.intervals or bool(args.plot))
     report = evaluate(sets, scores, protocols, significance, seen=args.seen, quiet=args.quiet)
     output.write(render(report, args.format, args.width), args.output)
     if args.plot:

@@ -20,8 +20,7 @@ from ...meta.scoring import MetricSettings, build_metric, lacking, named_systems
 from ...notices import notice, progress
 from ...run.flags import engine_options
 from ...scoring.base import ContextMetric
-from ..common.metrics import own_settings
-from .arguments import GRID_SETTINGS
+from ..common.metrics import GRID_SETTINGS, own_settings
 
 
 def read_sets(args: Namespace) -> list[JudgedSet]:

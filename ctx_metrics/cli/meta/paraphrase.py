@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from ...flag_types import Files, Positive
 from ...run.flags import add_engine_arguments
-from ...run.registry import metric_table
 from ...settings import add_all, setting
 from ...writing import check_writable
 from ..common import flags
-from ..common.metrics import add_own_flags, check_metrics, metrics_flag, own_settings
-from .arguments import ENDINGS, Output, Resampling
+from ..common.metrics import Metrics, add_own_flags, check_metrics, metric_names, own_settings
+from . import ENDINGS, Output, Resampling
 
 USAGE = "%(prog)s DATA [DATA ...] -m NAME [NAME ...] [flags]"
 EPILOG = """\
@@ -37,16 +36,16 @@ examples:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What is scored."""
+    """What is scored, and how."""
 
     word: str = setting(SUPPRESS, flag="WORD", choices=["paraphrase"])
     data: Files = setting("Files of sentence pairs; see below.", flag="DATA", group="sentence pairs and metrics")
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """How it is scored."""
-
+    metrics: Metrics = setting(
+        "Any of %(choices)s; their own flags are shown by `-m NAME --help`. TER is negated.",
+        flag="-m --metrics",
+        required=True,
+        choices=metric_names,
+    )
     language: str | None = setting(
         "Language of the sentences, such as de. (Default: not told)", flag="-l --language", metavar="CODE"
     )
@@ -67,10 +66,8 @@ class Bootstrap(Resampling):
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
     parser.prog += " paraphrase"
-    table, help = metric_table(), "Any of {}; their own flags are shown by `-m NAME --help`. TER is negated."
-    named = metrics_flag(table, help, action="extend", required=True)
-    add_all(parser, [Pairs, named, Scoring, Bootstrap, Output])
-    add_own_flags(parser, argv, table)
+    add_all(parser, [Pairs, Bootstrap, Output])
+    add_own_flags(parser, argv)
     add_all(parser, [("engine of the neural metrics", add_engine_arguments), flags.quiet()])
 
 
@@ -85,8 +82,7 @@ def run(args: Namespace) -> int:
     from ..common import output
 
     check_metrics(args)
-    if args.format is None:
-        args.format = flags.format_of(args.output, ENDINGS)
+    args.format = flags.format_of(args, ENDINGS)
     check_writable(args.output)
     sets = read_pair_sets(args.data, args.language)
     metrics = [MetricSettings(name, args.table[name.upper()], own_settings(name, args)) for name in args.metrics]

@@ -82,8 +82,7 @@ def _check(args: Namespace) -> None:
         error("-i names one system; a ranking is of at least two")
     if args.names and (fault := names_fault(args.names, len(args.translations))):
         error(fault)
-    if args.format is None:
-        args.format = flags.format_of(args.output)
+    args.format = flags.format_of(args)
 
 
 def run(args: Namespace) -> int:

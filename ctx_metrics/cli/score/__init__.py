@@ -4,13 +4,183 @@ Prints a table of the systems, or segment, document and system scores as TSV or 
 x100; a COMET model's .8523 is printed as 85.2.
 """
 
-from argparse import Namespace
+import sys
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from ...flag_types import File, Files, Model, Positive
 from ...notices import notice
+from ...roundtrip.options import add_roundtrip_arguments
+from ...run.context import capabilities
+from ...run.flags import add_engine_arguments, add_pseudo_arguments
+from ...settings import Part, add_all, setting
 from ...writing import check_writable
-from .arguments import EPILOG, USAGE, add_arguments, check
+from ..common import flags
+from ..common.inputs import column_names, test_set
+from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, check_metrics, metric_names
 
-__all__ = ["EPILOG", "USAGE", "add_arguments", "run"]
+LEVELS = ("segment", "document", "system")
+DEFAULT_METRIC = "comet"
+GRID_METRIC = "slide"
+USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [--model MODEL] [flags]"
+EPILOG = """\
+examples:
+  # three systems with a COMET model: a hub name, a .ckpt file or a folder
+  ctx-metrics score -s src.txt -t a.txt b.txt c.txt -r ref.txt --model Unbabel/wmt22-comet-da
+
+  # several metrics, sacrebleu's among them; segment and document scores as TSV
+  ctx-metrics score -t a.txt -r ref.txt --docids ids.txt -l de-en -m comet slide bleu chrf \\
+      --format tsv --level segment document system -o scores.tsv
+
+  # tab-separated text on the standard input
+  paste src.txt hyp.txt ref.txt | ctx-metrics score -l de-en --only-system
+
+The flags of one metric are shown when it is named: ctx-metrics score -m slide --help
+"""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is scored."""
+
+    source: File | None = setting("Source segments, one a line.", flag="-s --source", group="inputs")
+    translations: Files | None = setting(
+        "Each system's output, a file a system; also -i, --input. Without it, or with -, tab-separated text is read from "
+        "the standard input.",
+        flag="-t --translations",
+    )
+    names: Sequence[str] | None = flags.names("their")
+    references: Files | None = setting("References; none for models that read none.", flag="-r --references")
+    docids: File | None = setting("Document id of each line; a document is a run of equal ids.")
+    dataset: tuple[str, str] | None = setting(
+        "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has them). "
+        "sacrebleu downloads it once.",
+        flag="-d --dataset",
+        type=test_set,
+        metavar="TESTSET:LANGPAIR",
+    )
+    language_pair: tuple[str, str] | None = flags.languages()
+    columns: Sequence[str] | None = setting(
+        "Columns of the standard input, from src, mt, mt:NAME (several systems), ref, doc. (Default: src,mt,ref of three; "
+        "src,mt of two, or mt,ref with -s; mt of one)",
+        action="store",
+        metavar="NAMES",
+    )
+    encoding: str = flags.encoding()
+    no_text_checks: bool = flags.text_checks()
+    unescape: bool = flags.unescape()
+    # spellings of sacrebleu and comet-score
+    input: Files | None = setting(SUPPRESS, flag="-i --input", dest="translations")
+    sources: File | None = setting(SUPPRESS, dest="source")
+    sacrebleu_dataset: str | None = setting(SUPPRESS, flag="--sacrebleu_dataset", type=test_set, dest="dataset")
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The metrics, and what is written, where and how."""
+
+    metrics: Metrics | None = setting(
+        f"Any of %(choices)s. (Default: {DEFAULT_METRIC})",
+        flag="-m --metrics",
+        group="what to score with",
+        action="store",
+        choices=metric_names,
+    )
+    model: Model | None = setting(
+        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+    )
+    slide_grid: Positive | None = setting(
+        "slide with all windows and strides up to W, in one run: a table window x stride for each system.", metavar="W"
+    )
+    format: flags.Format | None = flags.score_format(
+        "jsonl and json have signatures, counts and what else a model says (parts, error spans).", "output"
+    )
+    levels: Sequence[str] | None = setting(
+        "segment, document, system. (Default: system for table, segment and system for the other formats)",
+        flag="--level",
+        action="store",
+        choices=LEVELS,
+        metavar="LEVEL",
+    )
+    only_system: bool = setting("The same as --level system.", False, flag="--only-system --only_system")
+    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
+    width: int | None = setting(
+        "Decimals. (Default: table 1, tsv 4; with --scale 1 table 4, tsv 6; JSON has all)",
+        flag="-w --width",
+        metavar="N",
+    )
+    scale: int = setting(
+        "100 prints scores as sacrebleu does, 1 divides all by 100, as comet-score prints them.", 100, choices=[100, 1]
+    )
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    add_all(parser, [Inputs, Scoring])
+    add_own_flags(parser, argv, [DEFAULT_METRIC])
+    parts: Sequence[Part] = [
+        ("round trips of the rtt metrics", add_roundtrip_arguments),
+        ("pseudo-references of the pr metrics", add_pseudo_arguments),
+        ("engine of the neural metrics", add_engine_arguments),
+        flags.quiet("No progress bars, and no signatures on stderr beside TSV."),
+    ]
+    add_all(parser, parts)
+
+
+def check(args: Namespace) -> None:
+    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    error = args.parser.error
+    if args.dataset and (args.source or args.references):
+        error("-d names a test set with its source and references; leave out -s and -r")
+    if args.dataset and not args.language_pair:
+        args.language_pair = flags.language_pair(args.dataset[1])
+    for flag, paths in (("-s", args.source), ("-r", args.references), ("--docids", args.docids)):
+        if paths and "-" in (paths if flag == "-r" else [paths]):
+            error(
+                f"{flag} -: the standard input is for translations (-t -); name a file, or give columns of both (--columns)"
+            )
+    from_stdin = args.translations in (None, ["-"])
+    if not from_stdin and "-" in args.translations:
+        error("-t - reads the standard input, which does not go with files")
+    if not from_stdin and args.columns:
+        error("--columns describes the standard input; leave it out with -t FILE")
+    if from_stdin and (sys.stdin is None or (args.translations is None and sys.stdin.isatty())):
+        error("no translations: name their files with -t, or give them on the standard input")
+    if args.columns:
+        try:
+            args.columns = column_names(",".join(args.columns))
+        except ArgumentTypeError as fault:
+            error(f"argument --columns: {fault}")
+    if args.only_system and args.levels not in (None, ["system"]):
+        error(f"--only-system contradicts --level {' '.join(args.levels)}; leave one out")
+    if args.only_system:
+        args.levels = ["system"]
+    _check_metrics(args)
+    args.format = flags.format_of(args)
+    if args.levels is None:
+        args.levels = ["system"] if args.format == "table" else ["segment", "system"]
+
+
+def _check_metrics(args: Namespace) -> None:
+    error = args.parser.error
+    grid = args.slide_grid is not None
+    args.metrics = args.metrics or [GRID_METRIC if grid else DEFAULT_METRIC]
+    if grid and {*args.metrics} != {GRID_METRIC}:
+        error("--slide-grid scores slide alone; leave out the other metrics")
+    if grid and any(getattr(args, f"slide_{each}") is not None for each in GRID_SETTINGS):
+        error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
+    check_metrics(args)
+    if grid and args.levels not in (None, ["system"]):
+        error("--slide-grid gives system scores; leave out --level")
+    if args.model is not None:
+        # quality models, not text encoders such as bertr's
+        dests = [f"{name}_model" for name in args.metrics if capabilities(args.table[name.upper()]).estimator]
+        if not dests:
+            error(f"--model is given, but none of the metrics has a quality model ({', '.join(args.metrics)})")
+        for dest in dests:
+            if getattr(args, dest) == args.parser.get_default(dest):
+                setattr(args, dest, args.model)
 
 
 def run(args: Namespace) -> int:

@@ -8,16 +8,16 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from ...flag_types import AtLeast0, File, Files, Folder, Languages, Positive
 from ...run.flags import add_engine_arguments, add_metric_arguments
 from ...run.registry import metric_table
-from ...settings import Group, Part, add_all, from_flags, setting
+from ...settings import Part, add_all, from_flags, setting
 from ...training.options import DataOptions
 from ...training.quality.recipe import COMET, KINDS, PAPER, Architecture, Recipe
 from ..common import flags
-from ..common.metrics import SACREBLEU, add_sacrebleu_arguments
+from ..common.metrics import SACREBLEU, add_sacrebleu_arguments, metric_names
 from ..common.trainings import Running, cache, check_pairs, run_resumable
 
 CACHE_MB = 8192
@@ -96,16 +96,14 @@ class Data:
     no_mqm_root: bool = setting("Learn penalties such as MQM's as they are; else as minus their root.", False)
     rows: Positive | None = setting("Learn from N of the rows, drawn by --seed. (Default: all)")
     no_text_checks: bool = flags.text_checks()
-
-
-@dataclass(frozen=True)
-class Teaching:
-    """Where the teacher's scores are."""
-
-    teacher_scores: str | None = setting(
+    teacher: Annotated[str, str.lower, "METRIC"] | None = setting(
+        "Learn this metric's scores of the training texts, as z-scores, in place of people's; a score column may be empty "
+        "then. With mt+src the teacher reads sources alone. Its own flags are shown by `--teacher METRIC --help`.",
+        choices=metric_names,
+    )
+    teacher_scores: Annotated[str, "FILE"] | None = setting(
         "Keep the teacher's scores here, or read them from here if the file is there, for several networks that learn from "
-        "the same texts.",
-        metavar="FILE",
+        "the same texts."
     )
 
 
@@ -134,23 +132,9 @@ class Cached(Running):
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the teacher, if this command line names one, its own."""
     table = metric_table()
-
-    def taught(group: Group) -> None:
-        group.add_argument(
-            "--teacher",
-            type=str.lower,
-            choices=[name.lower() for name in table],
-            metavar="METRIC",
-            help="Learn this metric's scores of the training texts, as z-scores, in place of people's; a score column may "
-            "be empty then. With mt+src the teacher reads sources alone. Its own flags are shown by `--teacher METRIC "
-            "--help`.",
-        )
-
     parts: Sequence[Part] = [
         Data,
         DataOptions,
-        taught,
-        Teaching,
         (Architecture, {"": Architecture("")}),
         Model,
         (Recipe, {"": PAPER, "comet": COMET}),

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ...errors import CtxMetricsError
 from ...judgements.judged import JudgedSet
-from ...language import guard_english
 from ...notices import counted, notice
 from ...run.flags import engine_options
 from ...training.card import Source, pairwise_card, use
@@ -130,9 +129,6 @@ def _languages(architecture: Architecture, asked: bool, data: Data) -> list[str]
     if not reads_encoder(architecture):
         return trainings.target_languages("none", known)
     if architecture.encoder == "embedded":
-        for language in sorted({target for _, target in known.values() if target}):
-            guard_english("train pairwise", "--encoder", asked, language, ())
-        for judged in sets:
-            if judged.target_lang is None:
-                guard_english("", "", asked, None, judged.references[0])
+        unknown = [judged.references[0] for judged in sets if judged.target_lang is None]
+        trainings.guard("train pairwise", asked, (target for _, target in known.values()), unknown)
     return trainings.target_languages(architecture.encoder, known)

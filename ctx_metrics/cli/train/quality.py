@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...engine.options import EngineOptions
-from ...language import guard_english
 from ...meta.scoring import MetricSettings
 from ...models.estimator import EMBEDDED_FOLDER
 from ...notices import counted, notice
@@ -46,7 +45,15 @@ def train(args: Namespace) -> None:
     say_shared(training, development)
     known = trainings.known_languages([*training.datasets, *(part.name for part in development.parts)], args.pairs)
     if architecture.encoder == "embedded":
-        guard(architecture, "encoder" in args, training, known)
+        sides = {"mt+ref": [1], "mt+src": [0, 1]}[inputs]
+        unknown = [
+            [text for text, dataset in zip(texts, training.datasets, strict=True) if dataset == name]
+            for name, pair in known.items()
+            for texts in (training.partners, training.hypotheses)
+            if None in pair
+        ]
+        languages = [pair[side] for pair in known.values() for side in sides]
+        trainings.guard(f"train {args.kind}", "encoder" in args, languages, unknown)
     if args.rows is not None:
         training = some_rows(training, args.rows, recipe.seed)
     teacher = ""
@@ -65,11 +72,9 @@ def train(args: Namespace) -> None:
     if teacher:
         notes["targets"] = {"teacher": teacher}
     trainings.begin(out, args.restart)
-    languages = args.languages or trainings.target_languages(architecture.encoder, known)
+    target = args.languages or trainings.target_languages(architecture.encoder, known)
     cache, init = Path(args.cache or out / trainings.EMBEDDINGS), _first_weights(args)
-    trained = learn(
-        architecture, recipe, training, development, out, cache, args.cache_mb, init, engine, languages, notes
-    )
+    trained = learn(architecture, recipe, training, development, out, cache, args.cache_mb, init, engine, target, notes)
     best, told = trained.checks[trained.best], trained.config["development"]
     rows = [[name, f"{score:.4f}"] for name, score in told["sets"].items()]
     said = [
@@ -85,19 +90,6 @@ def train(args: Namespace) -> None:
     trainings.finish(args.out, trained.checks, text, draw, said, use(args.kind, args.out, inputs))
     if best.score <= 0:
         notice("the best check agrees with people no better than chance: this model has learned nothing of use")
-
-
-def guard(architecture: Architecture, asked: bool, training: TrainingSet, known: Languages) -> None:
-    """Stop, or warn, before the embedded encoder reads another language than English."""
-    sides = {"mt+ref": [1], "mt+src": [0, 1]}[architecture.inputs]
-    languages = {language for pair in known.values() for side in sides if (language := pair[side])}
-    for language in sorted(languages):
-        guard_english(f"train {architecture.kind}", "--encoder", asked, language, ())
-    for name, pair in known.items():
-        rows = [row for row, dataset in enumerate(training.datasets) if dataset == name]
-        if None in pair:
-            guard_english("", "", asked, None, [training.partners[row] for row in rows])
-            guard_english("", "", asked, None, [training.hypotheses[row] for row in rows])
 
 
 def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
