@@ -190,6 +190,10 @@ def pytest_collect_file():
     return [collector for collector in (yield) if not isinstance(collector, DoctestModule)]
 
 
+def pytest_collection_finish(session):
+    gc.set_threshold(20_000, 20, 20)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def what_is_imported_lives_to_the_end():
     """release() and others collect garbage, and need not go through it."""
