@@ -107,7 +107,9 @@ def _options(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     value of a bool."""
     options: dict[str, Any] = {}
     if NoneType in get_args(kind) and get_origin(kind) is not Literal:
-        kind = next(each for each in get_args(kind) if each is not NoneType)
+        [kind, *others] = [each for each in get_args(kind) if each is not NoneType]
+        if others:  # one of several types: as text, unless the options say more
+            return options
     if get_origin(kind) is Annotated:
         kind, *more = get_args(kind)
         options |= {"metavar" if isinstance(each, str) else "type": each for each in more}
