@@ -174,8 +174,8 @@ class Loop:
                     if checked:
                         self._check()
                         over = self._is_out_of_patience()
-                        said = task.bar(progress.checks[-1], progress.checks[progress.best])
-                        bar.set_postfix(**said, refresh=not task.quick)
+                        shown = task.bar(progress.checks[-1], progress.checks[progress.best])
+                        bar.set_postfix(**shown, refresh=not task.quick)
                     if (checked and not task.quick) or time.monotonic() - self._saved >= STATE_SECONDS:
                         self._save()
                     if interrupted():

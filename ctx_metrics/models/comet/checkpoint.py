@@ -84,12 +84,12 @@ class CometCheckpoint:
 
     def resolved(self) -> ResolvedModel:
         """The model with its hash, for the signature: of the file as unbabel-comet knows it, also when converted."""
-        found = self._hashing.result()[:12]
+        ckpt = self._hashing.result()[:12]
         if self._converted:
-            if found != self._converted["weights"]:
-                raise ModelError(f"{self.file} is not the file that was converted: its hash is {found}; convert again")
-            found = self._converted["ckpt"]
-        return ResolvedModel(self.model.name, self.model.folder, self.model.revision, found)
+            if ckpt != self._converted["weights"]:
+                raise ModelError(f"{self.file} is not the file that was converted: its hash is {ckpt}; convert again")
+            ckpt = self._converted["ckpt"]
+        return ResolvedModel(self.model.name, self.model.folder, self.model.revision, ckpt)
 
     def is_current(self) -> bool:
         """Whether the files hold what they held when this was made, by their hashes; while one is hashed, it is read."""
@@ -190,11 +190,11 @@ def _local_files(path: Path) -> tuple[Path, Path]:
     if path.name == "checkpoints" and (path.parent / "hparams.yaml").exists():
         path = path.parent
     if (path / "hparams.yaml").exists() or (path / "checkpoints").exists():
-        found = sorted((path / "checkpoints").glob("*.ckpt"))
-        if len(found) != 1:
-            names = ", ".join(file.name for file in found) or "none"
+        files = sorted((path / "checkpoints").glob("*.ckpt"))
+        if len(files) != 1:
+            names = ", ".join(file.name for file in files) or "none"
             raise ModelError(f"{path / 'checkpoints'} must hold one .ckpt file (found: {names}); name the file itself")
-        return path, found[0]
+        return path, files[0]
     if not is_comet(path):
         raise ModelError(no_model(path))
     if not (path / WEIGHTS_FILE).exists():
@@ -306,10 +306,10 @@ def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: d
             if name in given and given[name] != shape
         ],
     }
-    found = [
+    problems = [
         f"{what}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
         for what, names in faults.items()
         if names
     ]
-    if found:
-        raise ModelError(f"{file} does not fit its hyper-parameters; {'; '.join(found)}; fetch it again")
+    if problems:
+        raise ModelError(f"{file} does not fit its hyper-parameters; {'; '.join(problems)}; fetch it again")

@@ -124,20 +124,20 @@ def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
     for name, kinds in _KINDS.items():
         if not isinstance(given[name], kinds) or (isinstance(given[name], bool) and kinds is not bool):
             raise ModelError(f"{file}: {name} is {shown(given[name])}, which no COMET model has; fetch it again")
-    found = Hyperparameters(**{**given, **{name: tuple(given[name]) for name in _LISTS}})
-    if found.encoder_model not in SEPARATORS:
-        raise ModelError(f"{file}: encoder_model {found.encoder_model!r} is none of {', '.join(SEPARATORS)}")
-    if found.pool not in ("avg", "max", "cls", "default"):
-        raise ModelError(f"{file}: pool {found.pool!r} is none of avg, max, cls, default")
-    if found.pool == "default" and found.encoder_model == "BERT":
+    parameters = Hyperparameters(**{**given, **{name: tuple(given[name]) for name in _LISTS}})
+    if parameters.encoder_model not in SEPARATORS:
+        raise ModelError(f"{file}: encoder_model {parameters.encoder_model!r} is none of {', '.join(SEPARATORS)}")
+    if parameters.pool not in ("avg", "max", "cls", "default"):
+        raise ModelError(f"{file}: pool {parameters.pool!r} is none of avg, max, cls, default")
+    if parameters.pool == "default" and parameters.encoder_model == "BERT":
         raise ModelError(f"{file}: pool 'default' takes BERT's pooler, which COMET checkpoints do not hold")
-    for name in filter(None, (found.activations, found.final_activation)):
+    for name in filter(None, (parameters.activations, parameters.final_activation)):
         with opening(file, f": torch.nn has no activation {shown(name)}; fetch it again"):
             if activation(name)(torch.zeros(2)).shape != (2,):
                 raise ValueError("it changes the shape")
-    if found.unified and not {"mt"} < set(found.input_segments) <= {"mt", "src", "ref"}:
-        raise ModelError(f"{file}: input_segments {list(found.input_segments)} are not mt with src, ref or both")
-    return found
+    if parameters.unified and not {"mt"} < set(parameters.input_segments) <= {"mt", "src", "ref"}:
+        raise ModelError(f"{file}: input_segments {list(parameters.input_segments)} are not mt with src, ref or both")
+    return parameters
 
 
 def activation(name: str) -> torch.nn.Module:

@@ -80,7 +80,7 @@ class CometEstimator(Estimator):
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         distinct = list(dict.fromkeys(examples))
-        found: dict[Example, Estimate] = {}
+        estimates_of: dict[Example, Estimate] = {}
         with self.encoder.progress(label, self._work(distinct)):
             for block, sequences in self._blocks(distinct):
                 flat = [sequence for of_example in sequences for sequence in of_example]
@@ -88,11 +88,11 @@ class CometEstimator(Estimator):
                 states = [[next(read) for _ in of_example] for of_example in sequences]
                 estimates = self._values(block, sequences, states)
                 for example, of_example, estimate in zip(block, sequences, estimates, strict=True):
-                    found[example] = estimate._replace(
+                    estimates_of[example] = estimate._replace(
                         cut=any(sequence.cut > 0 for sequence in of_example),
                         empty=any(not text.strip() for text in example.texts(self.inputs)),
                     )
-        return [found[example] for example in examples]
+        return [estimates_of[example] for example in examples]
 
     def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], Sequences]]:
         """Blocks of examples with their token sequences; the next block is tokenised while one is being encoded."""

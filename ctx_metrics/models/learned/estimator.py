@@ -61,7 +61,7 @@ class _BiLSTMStates(Accumulator):
 
     def result(self) -> list[torch.Tensor]:
         lengths = [length - 2 for length in self.packed.lengths]
-        found = [self.mix.mixed.new_zeros(0, 2 * self.network.shape.hidden).cpu()] * len(lengths)
+        of_texts = [self.mix.mixed.new_zeros(0, 2 * self.network.shape.hidden).cpu()] * len(lengths)
         full = [i for i, length in enumerate(lengths) if length > 0]
         if full:
             content = np.zeros(self.packed.total, bool)
@@ -70,8 +70,8 @@ class _BiLSTMStates(Accumulator):
             mixed = self.mix.mixed[torch.from_numpy(content).to(self.mix.mixed.device)]
             states = self.network.contextual(mixed, [lengths[i] for i in full]).cpu()
             for i, of_text in zip(full, states, strict=True):
-                found[i] = of_text[: lengths[i]]
-        return found
+                of_texts[i] = of_text[: lengths[i]]
+        return of_texts
 
 
 class LearnedEstimator(Estimator):
@@ -150,8 +150,8 @@ def check_values(folder: Path, config: dict) -> None:
         raise ModelError(f"{folder / CONFIG}: its network has to name {', '.join(known)}; look at {problem[0][:40]}")
     sizes = ("layers", "width", "hidden", "projection", "feedforward")
     if bad := [name for name in sizes if type(given[name]) is not int or given[name] < 1]:
-        said = repr(given[bad[0]])[:40]
-        raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {said}, no size; copy the folder again")
+        size = repr(given[bad[0]])[:40]
+        raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {size}, no size; copy the folder again")
 
 
 def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:
@@ -167,10 +167,10 @@ def load_learned(kind: str, name: str | None, options: EngineOptions) -> Learned
     folder, repo = Path(os.path.expanduser(name)), None
     if not folder.is_dir():
         repo, folder = hub_folder(name, LEARNED)
-    found = kind_of(read_config(folder))
-    if found != kind:
+    own_kind = kind_of(read_config(folder))
+    if own_kind != kind:
         others = {"ctx-alignment-regressor": ("a regressor", "comet"), "ctx-pairwise": ("a pairwise model", "pairwise")}
-        what, metric = others.get(str(read_config(folder).get("model_type")), (f"one of {found}", found or ""))
+        what, metric = others.get(str(read_config(folder).get("model_type")), (f"one of {own_kind}", own_kind or ""))
         mend = f"but {what}: use -m {metric} --{metric}-model {name}"
         if not metric:
             mend = f"nor one of {' or '.join(other for other in NETWORKS if other != kind)}; name a folder of {kind}"

@@ -239,9 +239,9 @@ def _sources(folder: Path, entries: Sequence[Mapping]) -> list[VectorSource]:
             raise ModelError(
                 f"{folder} was trained on the word vectors {path}, which are not there; copy the file into the folder"
             )
-        if (found := file_sha256(path)) != entry["sha256"]:
+        if (sha256 := file_sha256(path)) != entry["sha256"]:
             raise ModelError(
-                f"{path} hashes to {found[:12]}, and {folder} was trained on word vectors that hash to "
+                f"{path} hashes to {sha256[:12]}, and {folder} was trained on word vectors that hash to "
                 f"{str(entry['sha256'])[:12]}; copy the right file into the folder"
             )
         sources.append(VectorSource("words", None, str(path), entry["dimensions"]))

@@ -126,10 +126,10 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
     tensors = load_file(folder / WEIGHTS)
     wanted = {name: tensor.shape for name, tensor in learned(model).items()}
     for name in sorted({*wanted, *tensors}):
-        found = tensors[name].shape if name in tensors else None
-        if found != wanted.get(name):
+        shape = tensors[name].shape if name in tensors else None
+        if shape != wanted.get(name):
             shapes = " and ".join(
-                "not there" if each is None else str(list(each)) for each in (found, wanted.get(name))
+                "not there" if each is None else str(list(each)) for each in (shape, wanted.get(name))
             )
             raise ModelError(
                 f"{folder / WEIGHTS} does not fit its config.json ({name}: {shapes}); copy the folder again"

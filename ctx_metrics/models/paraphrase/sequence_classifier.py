@@ -86,12 +86,12 @@ def batch_of(
 
 def positions(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig") -> int:
     """The tokens that a model can read: what its tokenizer says, and the positions that it has."""
-    found = getattr(config, "max_position_embeddings", None)
-    if not isinstance(found, int) or found < 1:
+    most = getattr(config, "max_position_embeddings", None)
+    if not isinstance(most, int) or most < 1:
         return tokenizer.model_max_length
     # RoBERTa and its kin count positions from the padding id + 1
     first = config.pad_token_id + 1 if "roberta" in config.model_type and config.pad_token_id is not None else 0
-    return min(tokenizer.model_max_length, found - first)
+    return min(tokenizer.model_max_length, most - first)
 
 
 def paraphrase_label(config: "PretrainedConfig") -> int:
@@ -102,8 +102,8 @@ def paraphrase_label(config: "PretrainedConfig") -> int:
     (0, 1)
     """
     names = _names(config)
-    said = [label for label, name in names.items() if _PARAPHRASE.search(name) and not _NEGATED.search(name)]
-    return said[0] if len(said) == 1 else 1
+    telling = [label for label, name in names.items() if _PARAPHRASE.search(name) and not _NEGATED.search(name)]
+    return telling[0] if len(telling) == 1 else 1
 
 
 def _names(config: "PretrainedConfig") -> dict[int, str]:

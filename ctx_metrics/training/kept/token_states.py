@@ -117,18 +117,18 @@ class EmbeddingCache:
 
     def states(self, texts: Sequence[str]) -> list[torch.Tensor]:
         """fp16 CPU tensor [content tokens, layers, width] of each text. All must have been filled."""
-        found = [torch.empty(0, *self._shape, dtype=torch.float16) for _ in texts]
+        of_texts = [torch.empty(0, *self._shape, dtype=torch.float16) for _ in texts]
         places = [(place, i) for i, text in enumerate(texts) if (place := self._places[text]) is not None]
         for (number, row), i in sorted(places):  # texts of one chunk one after another
             start, length = self._part(number, row)
             if number not in self._kept:
-                found[i] = torch.from_numpy(np.array(self._beyond(number)[start : start + length]))
+                of_texts[i] = torch.from_numpy(np.array(self._beyond(number)[start : start + length]))
                 continue
             count, offset = length * self._token_bytes // 2, start * self._token_bytes
             with self._os_errors():
                 numbers = np.fromfile(str(self._chunks[number].file), np.float16, count, offset=offset)
-            found[i] = torch.from_numpy(numbers.reshape(-1, *self._shape))
-        return found
+            of_texts[i] = torch.from_numpy(numbers.reshape(-1, *self._shape))
+        return of_texts
 
     def _part(self, number: int, row: int) -> tuple[int, int]:
         """Where a text starts among the content tokens of its chunk, and how many it has."""
@@ -202,10 +202,10 @@ class EmbeddingCache:
         self.encoder.store = EmbeddingStore(0)  # what a store holds would be left out of the batch, and change it
         try:
             tokens = [TokenIds(np.frombuffer(text, np.int32), 0) for text in chunk.texts]
-            found = self.encoder.encode(tokens, [(layer,) for layer in self.layers])
+            layers = self.encoder.encode(tokens, [(layer,) for layer in self.layers])
         finally:
             self.encoder.store = kept
-        states = torch.cat([torch.stack([each[layer,][1:-1] for layer in self.layers], 1) for each in found]).half()
+        states = torch.cat([torch.stack([each[layer,][1:-1] for layer in self.layers], 1) for each in layers]).half()
         if not states.isfinite().all():
             raise ModelError(
                 f"{self.encoder.checkpoint.folder}: its layers {list(self.layers)} hold numbers that fp16 cannot; "
@@ -258,10 +258,12 @@ class EmbeddingCache:
 def check_identity(path: Path, made_with: dict) -> None:
     """Refuse a folder that was made with other settings."""
     try:
-        found = dict(json.loads(path.read_text(encoding="utf-8")))
+        written = dict(json.loads(path.read_text(encoding="utf-8")))
     except ValueError as error:
         raise InputError(f"{path}: the file is damaged{MEND} or delete this one") from error
-    other = [f"{name} {found.get(name)}, not {value}" for name, value in made_with.items() if found.get(name) != value]
+    other = [
+        f"{name} {written.get(name)}, not {value}" for name, value in made_with.items() if written.get(name) != value
+    ]
     if other:
         raise InputError(
             f"embedding cache {path.parent} was made with {'; '.join(other)}:{MEND[1:]} or delete this one"

@@ -201,8 +201,8 @@ class Reader:
 
     def _of_set(self, judged: JudgedSet) -> np.ndarray:
         """All features of a set's outputs: fp64 [systems, segments, features], NaN where there is none."""
-        found = [self._column(judged, feature) for feature in self.features]
-        return np.concatenate(found, axis=2) if found else np.zeros((len(judged.systems), judged.segments, 0))
+        columns = [self._column(judged, feature) for feature in self.features]
+        return np.concatenate(columns, axis=2) if columns else np.zeros((len(judged.systems), judged.segments, 0))
 
     def _column(self, judged: JudgedSet, feature: Feature) -> np.ndarray:
         """One feature's columns. Those of a set that was parted in two are computed once."""
@@ -285,7 +285,7 @@ def one_language(sets: Sequence[JudgedSet]) -> str | None:
 
 def digest(comparisons: Comparisons) -> str:
     """sha256 of all that is learned from."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for array in (comparisons.texts, comparisons.outputs, comparisons.pairs):
-        found.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        sha256.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return sha256.hexdigest()

@@ -93,16 +93,16 @@ def read_judgements(
     Raises InputError as the readers do, for a path that is given twice, for sets without scores where they must have
     them, and for sets with several references.
     """
-    found: list[JudgementSet] = []
+    sets: list[JudgementSet] = []
     for path in paths:
-        if any(os.path.realpath(path) == os.path.realpath(each.path) for each in found):
+        if any(os.path.realpath(path) == os.path.realpath(each.path) for each in sets):
             raise InputError(f"{path} is given twice; give it once")
         for each in _read(path, options, scored):
-            taken = any(each.name == other.name for other in found)
-            found.append(each._replace(name=f"{each.name} ({path})") if taken else each)
+            taken = any(each.name == other.name for other in sets)
+            sets.append(each._replace(name=f"{each.name} ({path})") if taken else each)
             if options.text_checks:
-                _check_texts(found[-1])
-    return found
+                _check_texts(sets[-1])
+    return sets
 
 
 def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple[list[Judgement], Counter]:
@@ -168,8 +168,8 @@ def say_left_out(left: Counter) -> str:
     'left out 1 row without a score'
     """
     parts = [(number, why) for why, number in left.items() if number]
-    said = [f"{counted(n, 'row', 'rows') if not k else n} {why}" for k, (n, why) in enumerate(parts)]
-    return f"left out {', '.join(said)}" if said else ""
+    reasons = [f"{counted(n, 'row', 'rows') if not k else n} {why}" for k, (n, why) in enumerate(parts)]
+    return f"left out {', '.join(reasons)}" if reasons else ""
 
 
 def split_weight(path: str) -> tuple[str, float]:

@@ -66,14 +66,14 @@ class DevelopmentSet:
             raise ValueError(f"values of shape {values.shape} for {len(self.hypotheses)} rows")
         if broken := int((~np.isfinite(values)).sum()):
             raise InputError(f"{broken} of {len(values)} development values are no finite numbers; learn more slowly")
-        found = {}
+        agreement = {}
         for part in self.parts:
             own = values[part.rows]
             if self.metric == "darr":
-                found[part.name] = tau(part.preferences, own[:, None], "darr")
+                agreement[part.name] = tau(part.preferences, own[:, None], "darr")
             else:
-                found[part.name] = float(np.nan_to_num(pearson(part.scores, own)))
-        return found
+                agreement[part.name] = float(np.nan_to_num(pearson(part.scores, own)))
+        return agreement
 
     def score(self, values: np.ndarray) -> float:
         """The mean of `scores` over data sets, from -1 to 1."""
@@ -139,8 +139,8 @@ def read_development(
 def _pairs(of_set: JudgementSet, rows: Sequence[Judgement], scores: np.ndarray, threshold: float) -> np.ndarray:
     """Preferences among the outputs of each segment: int64 (P, 3), rows (0, better, worse), positions in `rows`."""
     least = 0.0 if of_set.preferences else threshold
-    found = [np.zeros((0, 3), np.int64)]
+    rows_of_pairs = [np.zeros((0, 3), np.int64)]
     for own in map(np.array, rows_by(row.segment for row in rows).values()):
         pairs = preferences_from_scores(scores[own, None], least)
-        found.append(np.column_stack([pairs[:, 0], own[pairs[:, 1]], own[pairs[:, 2]]]))
-    return np.concatenate(found)
+        rows_of_pairs.append(np.column_stack([pairs[:, 0], own[pairs[:, 1]], own[pairs[:, 2]]]))
+    return np.concatenate(rows_of_pairs)

@@ -144,10 +144,10 @@ def _say(path: str, count: Counter) -> None:
     left = say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept", FLAT)}))
     if not count["kept"]:
         raise InputError(f"{path}: no row is left to learn from; {left}")
-    said = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
+    messages = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
     if left:
-        said.append(left)
+        messages.append(left)
     if flat:
-        said.append(f"{counted(flat, 'score', 'scores')} without any spread within rater or data set count as 0")
-    if len(said) > 1:
-        notice(f"{path}: {'; '.join(said)}")
+        messages.append(f"{counted(flat, 'score', 'scores')} without any spread within rater or data set count as 0")
+    if len(messages) > 1:
+        notice(f"{path}: {'; '.join(messages)}")
