@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.plugin.capture import SlideSettings
+from ctx_metrics.plugin.capture import RunSettings
 from ctx_metrics.pseudo_references.options import PseudoFilter
 from ctx_metrics.roundtrip.options import BackTranslation
 from ctx_metrics.run.flags import ContextFiles
@@ -23,7 +23,7 @@ metric's flag is a keyword of its class: `--bertr-max-length 99` is `BERTR(max_l
 """
 SHARED = {
     "The files of a run": ContextFiles,
-    "Tests and files of all metrics": SlideSettings,
+    "Tests and files of all metrics": RunSettings,
     "Round trips of the rtt metrics": BackTranslation,
     "Pseudo-references of the pr metrics": PseudoFilter,
     "Engine": EngineOptions,

@@ -17,6 +17,7 @@ from ctx_metrics import InputError, read_lines, release
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
 from ctx_metrics.models.learned.networks import Shape
+from ctx_metrics.run.context import capabilities
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LEARNED = ("bilstm", "bilstmatt", "esim")
@@ -68,7 +69,8 @@ def make(name: str, references=None, doc_ids=None, **settings):
     cls = METRICS[name.upper()]
     if doc_ids is not None and name == "slide":
         settings["doc_ids"] = doc_ids
-    return cls(references, **{"target_lang": "en", **LAWS[name][0], **settings})
+    language = {"target_lang": "en"} if "target_lang" in capabilities(cls).reads else {}
+    return cls(references, **{**language, **LAWS[name][0], **settings})
 
 
 def segment_values(metric, hypotheses, references) -> list[float]:

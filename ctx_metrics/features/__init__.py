@@ -61,7 +61,7 @@ def feature_scores(
         raise InputError(f"features: the texts differ in number: {', '.join(f'{n} {k}' for n, k in lengths.items())}")
     segments = next(iter(lengths.values()), 0)
     columns = [len(feature.columns) for feature in features]
-    found = np.full((len(systems), segments, sum(columns)), np.nan)
+    values_of = np.full((len(systems), segments, sum(columns)), np.nan)
 
     rows: dict[tuple, int] = {}  # of (output, its references, its source)
     places = []
@@ -73,7 +73,7 @@ def feature_scores(
             if outputs[segment] is not None:
                 places.append((system, segment, rows.setdefault((outputs[segment], *beside), len(rows))))
     if not rows or not features:
-        return found
+        return values_of
 
     outputs = Segments(output for output, _, _ in rows)
     context = Context(
@@ -90,8 +90,8 @@ def feature_scores(
         metrics = [_made(feature, context) for feature in features]
         values = np.concatenate([_values(*each, outputs) for each in zip(features, metrics, strict=True)], axis=1)
     system, segment, row = np.array(places).T
-    found[system, segment] = values[row]
-    return found
+    values_of[system, segment] = values[row]
+    return values_of
 
 
 class FeatureSettings(NamedTuple):
@@ -129,15 +129,17 @@ def feature_settings(
 ) -> list[FeatureSettings]:
     """What each feature's values depend on; raises what a metric raises that cannot be made."""
     context = Context(source_lang=source_lang, target_lang=target_lang, engine=engine)
-    found = []
+    settings_of = []
     with _as_features():
         for feature in features:
             metric = _made(feature, context)
             metric.num_refs = 1  # without which there is no signature
             settings = str(of_parts(metric).get_signature().format()).split("|")
             kept = [setting for setting in settings if setting.partition(":")[0] not in NO_SETTINGS]
-            found.append(FeatureSettings("|".join([feature.spec, *kept]), "sources" in capabilities(metric).reads))
-    return found
+            settings_of.append(
+                FeatureSettings("|".join([feature.spec, *kept]), "sources" in capabilities(metric).reads)
+            )
+    return settings_of
 
 
 def _made(feature: Feature, context: Context) -> Metric:

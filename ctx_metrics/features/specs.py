@@ -144,15 +144,15 @@ class _Option(NamedTuple):
 
 def _options(cls: type[Metric]) -> dict[str, _Option]:
     """What a user can choose of a class's constructor: the parameters that one word or number says."""
-    found: dict[str, _Option] = {}
+    options: dict[str, _Option] = {}
     for name, parameter in parameters(cls).items():
         kind = type(parameter.default)
         if parameter.default in (None, parameter.empty):
             kinds = get_args(parameter.annotation) or (parameter.annotation,)
             kind = next((each for each in (str, float, int, bool) if each in kinds), kind)
         if kind in (bool, int, float, str) and name not in NO_OPTIONS:
-            found[name] = _Option(kind, parameter.default)
-    return found
+            options[name] = _Option(kind, parameter.default)
+    return options
 
 
 def _value(spec: str, key: str, text: str, kind: type) -> Any:

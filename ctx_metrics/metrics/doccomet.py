@@ -66,13 +66,12 @@ class DocCOMET(COMET):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if corpora[0].doc_ids is None:
             notice("doccomet: no document ids (--docids FILE), so all segments are taken as one document")
-        starts = {i: start for start, end in corpora[0].documents() for i in range(start, end)}
-        separator = f" {self.estimator.separator} "
+        self._starts = {i: start for start, end in corpora[0].documents() for i in range(start, end)}
+        return super()._score(corpora)
 
-        def examples_of(corpus: Corpus, window: Window, inputs: str) -> list[Example]:
-            return context_examples(corpus, window.start, starts[window.start], self.options.context, separator, inputs)
-
-        return self._score_segments(corpora, examples_of)
+    def _examples(self, corpus: Corpus, window: Window, inputs: str) -> list[Example]:
+        start, separator = self._starts[window.start], f" {self.estimator.separator} "
+        return context_examples(corpus, window.start, start, self.options.context, separator, inputs)
 
 
 def context_examples(

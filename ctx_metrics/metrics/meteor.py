@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
+from types import SimpleNamespace
 
 from ..corpus import Corpus
 from ..notices import notice
@@ -14,24 +15,14 @@ from ..scoring.tokenization import TokenizerSettings, Words, tokenizer_for
 from ..settings import setting
 
 ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
-SNOWBALL = {
-    "ar": "arabic",
-    "da": "danish",
-    "de": "german",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "nb": "norwegian",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-}
+SNOWBALL = dict(
+    each.split("=")
+    for each in (
+        "ar=arabic da=danish de=german es=spanish fi=finnish fr=french hu=hungarian "
+        "it=italian nb=norwegian nl=dutch nn=norwegian no=norwegian pt=portuguese ro=romanian ru=russian sv=swedish"
+    ).split()
+)
+NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])  # in place of WordNet, which nltk would have to download
 
 
 @dataclass(frozen=True)
@@ -96,7 +87,7 @@ def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "
 
     if not hypothesis or not reference:
         return 0.0
-    modules = {"stemmer": Stemmer(stemmer), "wordnet": NoSynonyms()}
+    modules = {"stemmer": SimpleNamespace(stem=partial(stem_of, stemmer)), "wordnet": NO_SYNONYMS}
     return single_meteor_score(reference, hypothesis, **modules, alpha=ALPHA, beta=BETA, gamma=GAMMA)
 
 
@@ -130,22 +121,3 @@ def stem_of(stemmer: str, word: str) -> str:
         return word
     # a new one for each word: what the Arabic one finds depends on the words before
     return SnowballStemmer(stemmer.removeprefix("snowball-")).stem(word)
-
-
-class Stemmer:
-    """A stemmer as nltk wants it, which remembers."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def stem(self, word: str) -> str:
-        """The stem of a word."""
-        return stem_of(self.name, word)
-
-
-class NoSynonyms:
-    """In place of WordNet, which nltk would have to download: no word has a synonym."""
-
-    def synsets(self, word: str) -> list:
-        """No sets of synonyms."""
-        return []

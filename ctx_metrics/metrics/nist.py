@@ -121,7 +121,7 @@ class NIST(ContextMetric):
         *sums, length, reference_length, scored = map(float, stats)
         if not scored:
             return ContextScore(self.NAME, math.nan)
-        gain = sum(found / of for found, of in zip(sums[:MAX_ORDER], sums[MAX_ORDER:], strict=True) if of)
+        gain = sum(gained / of for gained, of in zip(sums[:MAX_ORDER], sums[MAX_ORDER:], strict=True) if of)
         return ContextScore(self.NAME, gain * length_factor(length, reference_length))
 
 

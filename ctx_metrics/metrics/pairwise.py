@@ -100,9 +100,9 @@ class Pairwise(ContextMetric):
         corpora = self._corpora(self._pool, self._kept_references())
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
-        rows = [[0.0, float(there)] for there in ~judge.unscored]
-        said = [SystemResult(rows, *judge.told(i)) for i in range(number)]
-        self._announced(said, [getattr(system, "name", "") for system in self._context.systems])
+        rows = [[0.0, float(scored)] for scored in ~judge.unscored]
+        results = [SystemResult(rows, *judge.told(i)) for i in range(number)]
+        self._announced(results, [getattr(system, "name", "") for system in self._context.systems])
         wins = np.full((number, number, segments), 0.5)
         wins[:, :, judge.unscored] = np.nan
         for i in range(number):
@@ -238,15 +238,15 @@ class _Judge:
             return 1 - self.chance(j, i)
         if (i, j) not in self._found:
             if i == j:
-                found = np.full(len(self.unscored), 0.5)
+                chances = np.full(len(self.unscored), 0.5)
             else:
                 of_streams = [
                     self._model.probabilities(self._outputs[i], self._outputs[j], reference)
                     for reference in self._references
                 ]
-                there = self._there.sum(axis=0)
-                found = (np.array(of_streams) * self._there).sum(axis=0) / np.maximum(there, 1)
-            self._found[i, j] = np.where(self.unscored, np.nan, found)
+                references = self._there.sum(axis=0)
+                chances = (np.array(of_streams) * self._there).sum(axis=0) / np.maximum(references, 1)
+            self._found[i, j] = np.where(self.unscored, np.nan, chances)
         return self._found[i, j]
 
     def told(self, system: int) -> tuple[dict[str, int], list[str]]:

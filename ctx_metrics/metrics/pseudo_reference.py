@@ -97,8 +97,8 @@ class PseudoReferenceMetric(DerivedMetric):
                 notice(f"pseudo-references of {name} are the reference itself, and change nothing")
         if self._selected is None or self._selected[0] != corpus.references:
             of_run = self._context
-            found = select(corpus.references, self.pseudo, self.filter, of_run.engine, of_run.target_lang)
-            self._selected = (corpus.references, found)
+            selection = select(corpus.references, self.pseudo, self.filter, of_run.engine, of_run.target_lang)
+            self._selected = (corpus.references, selection)
         return self._selected[1]
 
 

@@ -79,9 +79,9 @@ class RoundTripMetric(DerivedMetric):
         if not systems and len(roundtrips) == 1:
             return {"": list(roundtrips[0])}
         if len(systems) != len(roundtrips):
-            found = counted(len(roundtrips), "round trip", "round trips")
+            trips = counted(len(roundtrips), "round trip", "round trips")
             raise InputError(
-                f"{name}: {found} for {counted(len(systems), 'system', 'systems')}; give one a system, in order"
+                f"{name}: {trips} for {counted(len(systems), 'system', 'systems')}; give one a system, in order"
             )
         of_system: dict[str, list[str]] = {}
         for number, (system, stream) in enumerate(zip(systems, roundtrips, strict=True), 1):

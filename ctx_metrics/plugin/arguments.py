@@ -2,13 +2,14 @@
 
 import argparse
 import sys
+from dataclasses import fields
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
 from ..roundtrip.options import add_roundtrip_arguments
 from ..run.flags import ContextFiles, add_metric_arguments, add_pseudo_arguments, model_hint, wanted_metrics
 from ..settings import add_flags
-from .capture import Run, RunSettings, SlideSettings
+from .capture import Run, RunSettings
 
 
 def parser_class(run: Run) -> type[argparse.ArgumentParser]:
@@ -60,8 +61,8 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
 
         def _get_option_tuples(self, option_string):
             # an abbreviation that sacrebleu knows keeps its meaning: --do is --download, not --docids
-            found = super()._get_option_tuples(option_string)
-            return [each for each in found if id(each[0]) not in self._plugin_actions] or found
+            options = super()._get_option_tuples(option_string)
+            return [each for each in options if id(each[0]) not in self._plugin_actions] or options
 
     return PluginArgumentParser
 
@@ -81,4 +82,5 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> Non
     `wanted` are the plugin metrics that the command line may use; the file of slide is offered beside slide only.
     """
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
-    add_flags(group, SlideSettings if "slide" in wanted else RunSettings)
+    names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]
+    add_flags(group, RunSettings, only=names)

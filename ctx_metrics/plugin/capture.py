@@ -45,12 +45,6 @@ class RunSettings:
     ctx_no_text_checks: bool = setting(
         "Do not look for HTML entities, shifted lines and byte-order marks in the texts.", False
     )
-
-
-@dataclass(frozen=True)
-class SlideSettings(RunSettings):
-    """The same, where slide may be among the metrics."""
-
     slide_output: str | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.",
         type=os.path.expanduser,
@@ -211,10 +205,11 @@ class Run:
             lines = self._stream(key, flags[key][1], field) if key in reads else None
             return None if lines is None else self._picked(*flags[key], lines, len(systems[0]), indices)
 
+        paths = (args.pseudo_refs or ()) if "pseudo_references" in reads else ()
         context = Context(
             sources=stream("sources", "src"),
             doc_ids=stream("doc_ids", "docid"),
-            pseudo_references=self._pseudo_references(systems) if "pseudo_references" in reads else None,
+            pseudo_references=[self._lines_of("--pseudo-refs", path, systems[0]) for path in paths] or None,
             references=references,
             systems=systems,
             source_lang=langs[0] or None,
@@ -241,15 +236,11 @@ class Run:
             return None, None
         key = digest([text for system in systems for text in system])
         if key not in self._translated:
-            from ..roundtrip.translate import made_round_trips
+            from ..roundtrip.translate import round_trips
 
-            self._translated[key] = made_round_trips(context, options)
+            languages = context.source_lang, context.target_lang
+            self._translated[key] = round_trips(systems, *languages, options, context.engine)
         return self._translated[key]
-
-    def _pseudo_references(self, systems: Sequence[Sequence[str]]) -> list[Sequence[str]] | None:
-        """The lines of the files of --pseudo-refs that belong to the scored segments; None without."""
-        paths = self.args.pseudo_refs
-        return [self._lines_of("--pseudo-refs", path, systems[0]) for path in paths] if paths else None
 
     def _lines_of(self, flag: str, path: str, system: Sequence[str]) -> Segments:
         """The lines of a file that belong to the scored segments of a system; they know the file's name."""

@@ -68,8 +68,8 @@ class ReferenceFilter:
         if new:
             if not self._target_lang:
                 self._guard_language([gold for _, gold in new])
-            found = self._scorer.scores(new) if self._scorer else [1.0] * len(new)
-            self._known.update(zip(new, found, strict=True))
+            scores = self._scorer.scores(new) if self._scorer else [1.0] * len(new)
+            self._known.update(zip(new, scores, strict=True))
         return [self._known[pair] for pair in pairs]
 
     def is_current(self) -> bool:

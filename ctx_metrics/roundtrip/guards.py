@@ -93,24 +93,24 @@ def other_languages(
     of_systems, of_trips = ([_profile(text) for text in texts] for texts in (systems, roundtrips))
     of_sources = _profile(sources or ())
     as_source = [(_shared(own, of_sources) or 0) > SAME_LANGUAGE for own in of_systems]
-    said = []
+    lines = []
     for number, name in enumerate(names):
         others = [own for k, own in enumerate(of_systems) if k != number and not as_source[k]]
         shares = [share for own in others if (share := _shared(of_systems[number], own)) is not None]
         if as_source[number]:
-            said.append(f"{name} seems to be in the source's language, so its round trip says nothing of its quality")
+            lines.append(f"{name} seems to be in the source's language, so its round trip says nothing of its quality")
         elif 0 < min(2, len(names) - 1) <= len(shares) and median_high(shares) < OTHER_LANGUAGE:
             than = "the other systems" if len(names) > 2 else names[1 - number]
-            said.append(
+            lines.append(
                 f"{name} seems to be in another language than {than}; the back-translator reads one, and round trips from "
                 "another say nothing of quality"
             )
         elif (share := _shared(of_trips[number], of_sources)) is not None and share < OTHER_LANGUAGE:
-            said.append(
+            lines.append(
                 f"the round trip of {name} does not seem to be in the source's language; perhaps the system is not in the "
                 "language that the back-translator reads"
             )
-    return said
+    return lines
 
 
 def copies(source: str, output: str) -> bool:
@@ -148,12 +148,12 @@ def same_engine(backtranslator: str, names: Sequence[str]) -> list[str]:
     """
     match = _OF_MODEL.fullmatch(backtranslator) or _OF_COMMAND.fullmatch(backtranslator)
     engine = _words((match["engine"] or "") if match else backtranslator)
-    found = []
+    same = []
     for name in names:
         words = _words(name)
         if engine and engine[0] in words and (set(engine) <= set(words) or set(words) <= set(engine)):
-            found.append(name)
-    return found
+            same.append(name)
+    return same
 
 
 def _words(name: str) -> list[str]:

@@ -134,14 +134,14 @@ def parameters(cls: type) -> dict[str, inspect.Parameter]:
     """Returns what a class's constructor takes by name, also of the bases' when it passes **keywords on to them."""
     if declared := getattr(cls, "__signature__", None):
         return dict(declared.parameters)
-    found: dict[str, inspect.Parameter] = {}
+    taken: dict[str, inspect.Parameter] = {}
     for base in cls.__mro__:
         if "__init__" not in vars(base) or base is object:
             continue
         own = inspect.signature(vars(base)["__init__"]).parameters
         for name, parameter in own.items():
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                found.setdefault(name, parameter)
+                taken.setdefault(name, parameter)
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values()):
             break
-    return found
+    return taken

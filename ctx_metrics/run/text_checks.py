@@ -74,14 +74,14 @@ def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], sou
         return
     from .line_shifts import shifts  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
 
-    found: dict[Shift, list[str]] = {}
+    shifted: dict[Shift, list[str]] = {}
     for each in (*systems, *references[1:], *([source] if references and source else [])):
         for shift in shifts(each, hub, translated=source is each or source is hub):
-            known = next((other for other in found if _alike(other, shift)), shift)
-            found.setdefault(known, []).append(each.name)
+            known = next((other for other in shifted if _alike(other, shift)), shift)
+            shifted.setdefault(known, []).append(each.name)
     compared = len(systems) + len(references) - 1 + (source is not None and bool(references))
     blocks: dict[tuple[str, str], list[str]] = {}
-    for (first, last, offset), names in found.items():
+    for (first, last, offset), names in shifted.items():
         # where most texts disagree with the one that they are compared with, that one is shifted
         culprit = f" in {hub.name}" if len(names) > max(1, compared / 2) else ""
         where = f"{first + 1}-{last + 1} fit line{offset:+d}"
@@ -112,8 +112,8 @@ def _say_entities(systems: Sequence[Segments], test_set: Sequence[Segments]) -> 
     )
 
 
-def _shares(found: Sequence[_Entities]) -> str:
-    return _listed([f"{n:,} of {lines:,} lines ({100 * n / lines:.1f} %) of {name}" for name, n, lines, _ in found])
+def _shares(entities: Sequence[_Entities]) -> str:
+    return _listed([f"{n:,} of {lines:,} lines ({100 * n / lines:.1f} %) of {name}" for name, n, lines, _ in entities])
 
 
 def _listed(words: Sequence[str]) -> str:

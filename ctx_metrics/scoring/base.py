@@ -75,16 +75,10 @@ class ContextSignature(Signature):
         settings = {**settings, "scale": settings.get("scale", 100), "ctx": version("ctx-metrics")}
         if settings.keys() & {"model", "fmodel"}:
             settings |= {"torch": version("torch"), "tokenizers": version("tokenizers")}
-        self.info = {key: signature_value(value) for key, value in {**self.info, **settings}.items()}
-
-
-def signature_value(value: Any) -> Any:
-    """A value without the characters that delimit sacrebleu signatures.
-
-    >>> signature_value("a:b|c d")
-    'a_b_c_d'
-    """
-    return re.sub(r"[:|\s]", "_", value) if isinstance(value, str) else value
+        self.info = {
+            key: re.sub(r"[:|\s]", "_", value) if isinstance(value, str) else value
+            for key, value in {**self.info, **settings}.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -173,6 +167,8 @@ class ContextMetric(Metric):
                 for each in fields(cls.Settings)
             ]
             cls.__signature__ = inspect.Signature([*shared, *own, given])
+            told = [f"    {each.name:<13} {each.metadata['help']}\n" for each in fields(cls.Settings) if each.metadata]
+            cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{''.join(told)}    "
 
     def __init__(self, references: Sequence[Stream] | None = None, systems: Sequence[Sequence[str]] = (), **given: Any):
         super().__init__()
@@ -294,7 +290,7 @@ class ContextMetric(Metric):
         """
         metric, several = self.NAME.lower(), len(results) > 1
         names = [name or f"system {number}" for number, name in enumerate(names, 1)]
-        said: dict[tuple[str, str], list[str]] = {}
+        lines: dict[tuple[str, str], list[str]] = {}
         for name, result in zip(names, results, strict=True):
             check_finite(metric, result.rows, name if several else "", self._context.engine.dtype)
             if not any(map(self._is_scored, result.rows)):
@@ -302,8 +298,8 @@ class ContextMetric(Metric):
                 raise InputError("; ".join([f"{metric}: {where}no segment can be scored", *result.notices]))
             for prefix, texts in ((f"{metric}: ", result.notices), ("", result.of_texts)):
                 for text in texts:
-                    said.setdefault((prefix, text), []).append(name)
-        for (prefix, text), of in said.items():
+                    lines.setdefault((prefix, text), []).append(name)
+        for (prefix, text), of in lines.items():
             where = f"{'every system' if len(of) == len(results) else ', '.join(of)}: " if several else ""
             notice(f"{prefix}{where}{text}")
 

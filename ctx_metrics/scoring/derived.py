@@ -61,11 +61,11 @@ class DerivedMetric(ContextMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         texts = [self._texts(corpus) for corpus in corpora]
-        found: dict[int, SystemResult] = {}
+        by_number: dict[int, SystemResult] = {}
         for group in dict.fromkeys(each.group for each in texts):
             members = [number for number, each in enumerate(texts) if each.group == group]
-            found.update(zip(members, self._of_inner([texts[number] for number in members]), strict=True))
-        results = [found[number] for number in range(len(texts))]
+            by_number.update(zip(members, self._of_inner([texts[number] for number in members]), strict=True))
+        results = [by_number[number] for number in range(len(texts))]
         for each, result in zip(texts, results, strict=True):
             result.counts = {**each.counts, **result.counts}
             result.of_texts = [*each.notices, *result.of_texts]
@@ -78,16 +78,16 @@ class DerivedMetric(ContextMetric):
         references = texts[0].references
         of_segments = enumerate(zip(*references, strict=True))
         missing = [i for i, of_segment in of_segments if all(text is None for text in of_segment)]
-        there = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
+        kept = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
         inner = copy.copy(self.inner)  # which keeps these segments' references and their n-grams from system to system
         inner._ref_cache = inner._cache_references(
-            [[stream[i] for i in there] for stream in references]  # type: ignore[misc]  # it takes None for a gap
+            [[stream[i] for i in kept] for stream in references]  # type: ignore[misc]  # it takes None for a gap
         )
         results = []
         for each in texts:
-            found = inner._extract_corpus_statistics([each.hypotheses[i] for i in there], None) if there else []
-            rows: list[Row] = [[0.0] * (len(found[0]) + 1 if found else 1) for _ in each.hypotheses]
-            for i, row in zip(there, found, strict=True):
+            statistics = inner._extract_corpus_statistics([each.hypotheses[i] for i in kept], None) if kept else []
+            rows: list[Row] = [[0.0] * (len(statistics[0]) + 1 if statistics else 1) for _ in each.hypotheses]
+            for i, row in zip(kept, statistics, strict=True):
                 rows[i] = [*row, 1.0]
             results.append(counted_result(rows, empty=[], unreferenced=missing))
         return results

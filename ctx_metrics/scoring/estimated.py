@@ -10,10 +10,10 @@ from ..run.context import Capabilities
 from ..settings import setting
 from ..windows import Window
 from .base import ContextMetric, SystemResult, multiref_setting
-from .windowed import ExamplesOf, check_sources, estimate_windows, system_result, window_examples
+from .windowed import check_sources, estimate_windows, system_result, window_examples
 
 if TYPE_CHECKING:
-    from ..models.estimator import Estimator
+    from ..models.estimator import Estimator, Example
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,17 @@ class EstimatorMetric(ContextMetric):
         return {**super().__getstate__(), "_estimator": None}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        return self._score_segments(corpora)
+        return self._score_windows(corpora, [[Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]] * len(corpora))
 
-    def _score_segments(self, corpora: list[Corpus], examples_of: ExamplesOf = window_examples) -> list[SystemResult]:
-        """All systems' results by their segments, each by itself or as `examples_of` puts it."""
-        segments = [Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]
-        return self._score_windows(corpora, [segments] * len(corpora), examples_of)
-
-    def _score_windows(
-        self, corpora: list[Corpus], windows: list[list[Window]], examples_of: ExamplesOf = window_examples
-    ) -> list[SystemResult]:
+    def _score_windows(self, corpora: list[Corpus], windows: list[list[Window]]) -> list[SystemResult]:
         """All systems' results by their windows; against several references a window takes the best value, or their mean."""
         own, estimator = self.options, self.estimator
-        found = estimate_windows(self.NAME.lower(), estimator, corpora, windows, own.on_long, examples_of)
+        estimates_of = estimate_windows(self.NAME.lower(), estimator, corpora, windows, own.on_long, self._examples)
         return [
             system_result(estimator, len(corpus), of_system, estimates, own.multiref)
-            for corpus, of_system, estimates in zip(corpora, windows, found, strict=True)
+            for corpus, of_system, estimates in zip(corpora, windows, estimates_of, strict=True)
         ]
+
+    def _examples(self, corpus: Corpus, window: Window, inputs: str) -> "list[Example]":
+        """What the model reads of a window, an example for each reference that it has whole."""
+        return window_examples(corpus, window, inputs)

@@ -66,9 +66,8 @@ class TokenMatchingMetric(ContextMetric):
     """
 
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
-    PAPER_MODELS: ClassVar[
-        dict[str, tuple[str, str | None]]
-    ]  # of target languages, "" for any other: hub name and layer
+    # of target languages, "" for any other: hub name and layer
+    PAPER_MODELS: ClassVar[dict[str, tuple[str, str | None]]]
 
     def _prepare(self) -> None:
         from ..engine.encoder import shared_encoder
@@ -77,7 +76,11 @@ class TokenMatchingMetric(ContextMetric):
         name, engine = self.NAME.lower(), self._context.engine
         model, layers, max_length = self.options.model, self.options.layers, self.options.max_length
         if model == "paper":
-            language = paper_language(self._context.target_lang, name, self.flag)
+            if not self._context.target_lang:
+                raise InputError(
+                    f"{name}: {self.flag}-model paper depends on the target language; name the language pair with -l"
+                )
+            language = self._context.target_lang.lower().replace("_", "-").split("-")[0]
             model, layer = self.PAPER_MODELS.get(language, self.PAPER_MODELS[""])
             layers = layer if layers is None else layers
         if max_length is not None and max_length < 1:
@@ -160,14 +163,3 @@ def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[i
     if not numbers or numbers[0] < 0 or numbers[-1] > depth:
         raise InputError(f"{name}: layers {layers} are not all in 0..{depth}, which this encoder has")
     return [tuple(numbers)]
-
-
-def paper_language(target_lang: str | None, name: str, flag: str) -> str:
-    """The language, without region, by which "paper" chooses an encoder; raises InputError where it is unknown.
-
-    >>> paper_language("zh_CN", "bertr", "--bertr")
-    'zh'
-    """
-    if not target_lang:
-        raise InputError(f"{name}: {flag}-model paper depends on the target language; name the language pair with -l")
-    return target_lang.lower().replace("_", "-").split("-")[0]

@@ -69,7 +69,7 @@ def estimate_windows(
         _refuse_long(metric, estimator, windows, list(compress(places, cut)))
     unit = unit_of(windows)
     apart = not estimator.shares_texts and sum(map(len, windows)) > READ_TOGETHER
-    found: list[list[Sequence[Estimate]]] = [[] for _ in windows]
+    estimates_of: list[list[Sequence[Estimate]]] = [[] for _ in windows]
     for together in [[system] for system in systems] if apart else [list(systems)]:
         owners, sizes, flat = [], [], []
         for system, _, own in examples(together):
@@ -78,8 +78,8 @@ def estimate_windows(
             flat += own
         estimates = iter(estimator.estimate(flat, metric, unit))
         for system, size in zip(owners, sizes, strict=True):
-            found[system].append(tuple(islice(estimates, size)))
-    return found
+            estimates_of[system].append(tuple(islice(estimates, size)))
+    return estimates_of
 
 
 def _refuse_long(
@@ -125,10 +125,14 @@ def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
 
 
 def system_result(
-    estimator: Estimator, length: int, windows: Sequence[Window], found: Sequence[Sequence[Estimate]], multiref: str
+    estimator: Estimator,
+    length: int,
+    windows: Sequence[Window],
+    estimates_of: Sequence[Sequence[Estimate]],
+    multiref: str,
 ) -> SystemResult:
     """Rows, counts and notices of one system from the estimates of its windows, [windows][references]."""
-    values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
+    values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in estimates_of]
     rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
     rows = credit([window for window, _ in rated], [value for _, value in rated], length)
     unit = unit_of([windows])
@@ -136,9 +140,9 @@ def system_result(
     if estimator.empty_value is not None:
         scored = f"[scores|score] {100 * estimator.empty_value:.4g}"
     starts = [window.start for window in windows]
-    cut = [any(each.cut for each in estimates) for estimates in found]
-    empty = [bool(estimates) and all(each.empty for each in estimates) for estimates in found]
-    bare = [not estimates for estimates in found]
+    cut = [any(each.cut for each in estimates) for estimates in estimates_of]
+    empty = [bool(estimates) and all(each.empty for each in estimates) for estimates in estimates_of]
+    bare = [not estimates for estimates in estimates_of]
     texts = read_texts(estimator.inputs)
     kinds = {
         "truncated": (list(compress(starts, cut)), f"[{unit} was|{unit}s were] cut to {estimator.limit}"),
@@ -149,6 +153,6 @@ def system_result(
         ),
     }
     counts, notices = told(kinds, "segment" if unit == "segment" else "from segment")
-    best = [max(estimates, key=lambda e: e.value, default=None) for estimates in found]
+    best = [max(estimates, key=lambda e: e.value, default=None) for estimates in estimates_of]
     seen = [ScoredWindow(*each) for each in zip(windows, values, best, strict=True)]
     return SystemResult(rows, counts, notices, seen)

@@ -121,9 +121,10 @@ def _with_round_trips(context: Context, args: Namespace) -> Context:
         "roundtrips" in capabilities(args.table[name.upper()]).reads for name in args.metrics
     ):
         return context
-    from ...roundtrip.translate import made_round_trips
+    from ...roundtrip.translate import round_trips
 
-    roundtrips, backtranslator = made_round_trips(context, from_flags(BackTranslation, args))
+    languages, options = (context.source_lang, context.target_lang), from_flags(BackTranslation, args)
+    roundtrips, backtranslator = round_trips(context.systems, *languages, options, context.engine)
     return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
 
