@@ -27,7 +27,7 @@ from ctx_metrics.judgements.judged import JudgedSet, is_human
 from ctx_metrics.judgements.readers.da import read_da
 from ctx_metrics.judgements.readers.table import read_table
 from ctx_metrics.judgements.readers.tree import read_tree
-from ctx_metrics.meta.measures.pairwise import system_accuracy
+from ctx_metrics.meta.measures.pairwise import pair_agreements
 from ctx_metrics.models import hub
 from ctx_metrics.models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names, predict
 from ctx_metrics.training.quality.data import Judgement, judgements
@@ -123,7 +123,8 @@ class Development:
             )
             for s in self.official
         }
-        return system_accuracy(np.array([*self.official.values()]), np.array([means[s] for s in self.official]))
+        official = np.array([*self.official.values()])
+        return float(np.nanmean(pair_agreements(official, np.array([means[s] for s in self.official]))))
 
 
 def values_of(network: RegressorNetwork, inputs: Sequence[tuple | None]) -> list[float]:

@@ -26,7 +26,7 @@ from tabulate import tabulate
 
 from ctx_metrics.features.specs import parse_features
 from ctx_metrics.judgements.judged import JudgedSet
-from ctx_metrics.judgements.readers.rankings import read_rankings
+from ctx_metrics.judgements.readers.preferences import read_rankings
 from ctx_metrics.models.pairwise.network import Shape, mean_probability
 from ctx_metrics.models.pairwise.sentence_vectors import parse_source
 from ctx_metrics.training.loop import Loop

@@ -10,37 +10,25 @@ import _ctx_metrics_startup
 
 from .moved import MovedModules as _MovedModules
 
-_HOMES = {
-    "BERTR": "ctx_metrics.metrics.bertr",
-    "BERTScore": "ctx_metrics.metrics.bertscore",
-    "BiLSTM": "ctx_metrics.metrics.learned",
-    "BiLSTMAtt": "ctx_metrics.metrics.learned",
-    "ESIM": "ctx_metrics.metrics.learned",
-    "COMET": "ctx_metrics.metrics.comet",
-    "DocCOMET": "ctx_metrics.metrics.doccomet",
-    "SLIDE": "ctx_metrics.metrics.slide",
-    "RTTBLEU": "ctx_metrics.metrics.roundtrip",
-    "RTTSentBLEU": "ctx_metrics.metrics.roundtrip",
-    "RTTChrF": "ctx_metrics.metrics.roundtrip",
-    "RTTSBERT": "ctx_metrics.metrics.roundtrip",
-    "RTTBERTScore": "ctx_metrics.metrics.roundtrip",
-    "PRSentBLEU": "ctx_metrics.metrics.pseudo_reference",
-    "PRBLEU": "ctx_metrics.metrics.pseudo_reference",
-    "PRChrF": "ctx_metrics.metrics.pseudo_reference",
-    "Pairwise": "ctx_metrics.metrics.pairwise",
-    "NIST": "ctx_metrics.metrics.nist",
-    "METEOR": "ctx_metrics.metrics.meteor",
-    "PseudoFilter": "ctx_metrics.pseudo_references.options",
-    "Corpus": "ctx_metrics.corpus",
-    "read_lines": "ctx_metrics.corpus",
-    "release": "ctx_metrics.engine.loaded",
-    "DocumentPairedTest": "ctx_metrics.scoring.resample",
-    "resample_documents": "ctx_metrics.scoring.resample",
-    "CtxMetricsError": "ctx_metrics.errors",
-    "InputError": "ctx_metrics.errors",
-    "ModelError": "ctx_metrics.errors",
-    "ResourceError": "ctx_metrics.errors",
+_NAMES = {
+    "metrics.bertr": "BERTR",
+    "metrics.bertscore": "BERTScore",
+    "metrics.learned": "BiLSTM BiLSTMAtt ESIM",
+    "metrics.comet": "COMET",
+    "metrics.doccomet": "DocCOMET",
+    "metrics.slide": "SLIDE",
+    "metrics.roundtrip": "RTTBLEU RTTSentBLEU RTTChrF RTTSBERT RTTBERTScore",
+    "metrics.pseudo_reference": "PRSentBLEU PRBLEU PRChrF",
+    "metrics.pairwise": "Pairwise",
+    "metrics.nist": "NIST",
+    "metrics.meteor": "METEOR",
+    "pseudo_references.options": "PseudoFilter",
+    "corpus": "Corpus read_lines",
+    "engine.loaded": "release",
+    "scoring.resample": "DocumentPairedTest resample_documents",
+    "errors": "CtxMetricsError InputError ModelError ResourceError",
 }
+_HOMES = {name: f"ctx_metrics.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOMES)
 
 

@@ -2,13 +2,7 @@
 
 import sys
 
+from sacrebleu.sacrebleu import main
 
-def main() -> None:
-    """Run sacrebleu's command line; importing ctx_metrics has registered the metrics already."""
-    from sacrebleu.sacrebleu import main as sacrebleu_main
-
-    sys.exit(sacrebleu_main())
-
-
-if __name__ == "__main__":
-    main()
+if __name__ == "__main__":  # importing ctx_metrics has registered the metrics already
+    sys.exit(main())

@@ -1,9 +1,9 @@
 """A corpus of segments: hypotheses with references, sources, document ids and languages, and the one text reader."""
 
-import gzip
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 
 from .errors import InputError
@@ -29,30 +29,22 @@ def read_lines(path: str, encoding: str | None = None) -> list[str]:
 
 def read_text(path: str, encoding: str | None = None) -> str:
     """All of a text file (or .gz, .xz), as it is; raises InputError as read_lines does."""
+    ending = path[-3:]
+    name, kind = {".gz": ("gzip", "gzip"), ".xz": ("lzma", "xz")}.get(ending, ("io", ""))
     try:
-        content = _read_xz(path) if path.endswith(".xz") else _read_bytes(path)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"cannot read {path}: {error}; a file named .gz must be a whole gzip file") from error
+        module = import_module(name)
+    except ImportError as error:  # an optional part of Python
+        raise InputError(f"cannot read {path}: this Python has no {name} module; unpack the file first") from error
+    own = [getattr(module, error, EOFError) for error in ("BadGzipFile", "LZMAError")]
+    broken: tuple[type[Exception], ...] = (EOFError, zlib.error, *own)
+    try:
+        with module.open(path, "rb") as file:
+            content = file.read()
+    except broken as error:
+        raise InputError(f"cannot read {path}: {error}; a file named {ending} must be a whole {kind} file") from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     return decode(content, path, encoding)
-
-
-def _read_bytes(path: str) -> bytes:
-    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
-        return file.read()
-
-
-def _read_xz(path: str) -> bytes:
-    try:
-        import lzma
-    except ImportError as error:  # an optional part of Python
-        raise InputError(f"cannot read {path}: this Python has no lzma module; unpack the file first") from error
-    try:
-        with lzma.open(path, "rb") as file:
-            return file.read()
-    except (EOFError, lzma.LZMAError) as error:
-        raise InputError(f"cannot read {path}: {error}; a file named .xz must be a whole xz file") from error
 
 
 def decode(content: bytes, name: str, encoding: str | None = None) -> str:
@@ -66,10 +58,8 @@ def decode(content: bytes, name: str, encoding: str | None = None) -> str:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        column = error.start - content.rfind(b"\n", 0, error.start)
-        raise InputError(
-            f"{name}, line {line}: byte {column} (0x{content[error.start]:02x}) is not {encoding}; {mend}"
-        ) from error
+        column, byte = error.start - content.rfind(b"\n", 0, error.start), content[error.start]
+        raise InputError(f"{name}, line {line}: byte {column} (0x{byte:02x}) is not {encoding}; {mend}") from error
     except UnicodeError as error:  # of encodings such as punycode, which do not say where
         raise InputError(f"{name} is not {encoding}; {mend}") from error
     except LookupError as error:
@@ -84,13 +74,10 @@ def split_lines(text: str, name: str = "") -> list[str]:
     >>> split_lines("one \\ntwo\\r\\n")
     ['one', 'two']
     """
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    lines = [line.rstrip() for line in lines]
+    lines = [line.rstrip() for line in text.removesuffix("\n").split("\n")] if text else []
     if name and len(lines) == 1 and (returns := lines[0].count("\r")):
-        found = counted(returns, "carriage return", "carriage returns")
-        notice(f"{name}: one line with {found} inside; only a line feed ends a line: save the file with line feeds")
+        inside = counted(returns, "carriage return", "carriage returns")
+        notice(f"{name}: one line with {inside} inside; only a line feed ends a line: save the file with line feeds")
     return lines
 
 
@@ -117,30 +104,22 @@ class Corpus:
 
     def __post_init__(self):
         self.hypotheses = _checked("hypotheses", self.hypotheses)
-        self.references = [
-            _checked(f"reference stream {k}" if len(self.references) > 1 else "references", stream, True)
-            for k, stream in enumerate(self.references, 1)
-        ]
+        numbers = range(1, len(self.references) + 1)
+        names = [f"reference stream {k}" if len(numbers) > 1 else "references" for k in numbers]
+        self.references = [_checked(*named, True) for named in zip(names, self.references, strict=True)]
         if self.sources is not None:
             self.sources = _checked("sources", self.sources)
         if self.doc_ids is not None:
             self.doc_ids = list_of_strings("document ids", self.doc_ids)
         if not self.hypotheses:
             raise InputError("no hypotheses to score")
-        for name, stream in self._streams():
-            if len(stream) != len(self.hypotheses):
+        aligned = zip([*names, "sources", "document ids"], [*self.references, self.sources, self.doc_ids], strict=True)
+        for name, stream in aligned:
+            if stream is not None and len(stream) != len(self.hypotheses):
                 segments = counted(len(stream), "segment", "segments")
                 hypotheses = counted(len(self.hypotheses), "hypothesis", "hypotheses")
                 raise InputError(f"{name}: {segments} for {hypotheses}")
         self.documents()
-
-    def _streams(self):
-        for k, stream in enumerate(self.references, 1):
-            yield (f"reference stream {k}" if len(self.references) > 1 else "references"), stream
-        if self.sources is not None:
-            yield "sources", self.sources
-        if self.doc_ids is not None:
-            yield "document ids", self.doc_ids
 
     def __len__(self) -> int:
         return len(self.hypotheses)

@@ -26,15 +26,15 @@ def as_line(error: Exception) -> str | None:
     sacrebleu's that cannot be loaded.
     """
     message = str(error)
-    said = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    shown = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, CtxMetricsError):
         line = message
     elif isinstance(error, MemoryError):
-        line = f"there is too little memory ({said}); free some, or raise the limit that `ulimit -v` shows"
+        line = f"there is too little memory ({shown}); free some, or raise the limit that `ulimit -v` shows"
     elif package := _not_imported(error):
-        line = f"{package} cannot be imported ({said}); `ctx-metrics doctor` shows what is broken"
+        line = f"{package} cannot be imported ({shown}); `ctx-metrics doctor` shows what is broken"
     elif isinstance(error, OSError):
-        line = said
+        line = shown
     elif any(module.startswith("sacrebleu.tokenizers.") and call == "__init__" for module, call in _calls(error)):
         line = f"the tokenizer of the language, or of --tokenize, cannot be loaded: {' '.join(message.split())}"
     else:

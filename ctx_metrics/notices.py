@@ -2,8 +2,9 @@
 
 import logging
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 logger = logging.getLogger("ctx_metrics")
 if os.environ.get("CTX_METRICS_DEBUG"):  # which linear layers and which attention run, for instance
@@ -18,11 +19,9 @@ class OncePerRun(logging.Filter):
         self._said: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        if message in self._said:
-            return False
+        message, before = record.getMessage(), len(self._said)
         self._said.add(message)
-        return True
+        return len(self._said) > before
 
 
 def notice(message: str) -> None:
@@ -38,18 +37,8 @@ def progress(message: str, quiet: bool = False) -> None:
 
 def quiet_libraries() -> None:
     """Keep other libraries from writing into the user's run: sacrebleu sets the root logger to INFO."""
-    for name in (
-        "transformers",
-        "sentence_transformers",
-        "huggingface_hub",
-        "httpx",
-        "httpx2",
-        "httpcore",
-        "httpcore2",
-        "urllib3",
-        "filelock",
-        "torch",
-    ):
+    names = "transformers sentence_transformers huggingface_hub httpx httpx2 httpcore httpcore2 urllib3 filelock torch"
+    for name in names.split():
         other = logging.getLogger(name)
         if other.level == logging.NOTSET:
             other.setLevel(logging.ERROR)
@@ -74,3 +63,23 @@ def place(positions: Sequence[int], shown: int = 5) -> str:
     """
     head = ", ".join(str(position + 1) for position in positions[:shown])
     return head + (", ..." if len(positions) > shown else "")
+
+
+def told(
+    kinds: Mapping[str, tuple[Sequence[int], str]], where: str = "segment", least: Mapping[str, float] = {}
+) -> tuple[dict[str, int], list[str]]:
+    """Counts by kind of what is odd, and a line for each kind that there is any of.
+
+    kinds    the 0-based positions of each kind, and words with [what agrees with one of them|and with several]
+    where    what the positions are of
+    least    a number that a kind must exceed to be told of, where it is not 0
+
+    >>> told({"empty": ([3], "[line is|lines are] empty"), "cut": ([], "[line is|lines are] cut")}, "line")
+    ({'empty': 1, 'cut': 0}, ['1 line is empty (line 4)'])
+    """
+    lines = []
+    for kind, (positions, words) in kinds.items():
+        if len(positions) > least.get(kind, 0):
+            agreeing = re.sub(r"\[(.*?)\|(.*?)\]", r"\1" if len(positions) == 1 else r"\2", words)
+            lines.append(f"{len(positions):,} {agreeing} ({where} {place(positions)})")
+    return {kind: len(positions) for kind, (positions, _) in kinds.items()}, lines

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, field, fields, replace
+from dataclasses import MISSING, Field, field, fields, replace
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -19,9 +19,9 @@ def setting(help: str, default: Any = None, *, flag: str = "", group: str = "", 
 
     help       what --help and the reference page say; the default is added to it unless it is None, empty, a bool, or told
                there
-    default    the value where the flag is not given; a flag with False takes no value
-    flag       the flag in full, and others after blanks, where it is not the prefix and the field's name; a word without
-               dashes is what --help calls an argument that has no flag
+    default    the value where the flag is not given; a flag with False takes no value; MISSING where it must be given
+    flag       the flag in full, and others after blanks, where it is not the prefix and the field's name. A word without
+               dashes is what follows the prefix, or, of a class without PREFIX, what --help calls an argument without flag
     group      title of the group of flags that begins with this one
     options    of argparse's add_argument, where they are others than the type says: type, choices (or what gives them when
                the flag is added), metavar, nargs, action, required
@@ -48,16 +48,16 @@ def add_flags(
     group: Group,
     settings: type,
     *,
-    prefix: str = "--",
-    dest: str = "",
+    prefix: str | None = None,
+    dest: str | None = None,
     only: Collection[str] | None = None,
     usual: Mapping[str, object] | None = None,
     into: Group | None = None,
 ) -> Group:
-    """Adds the flags of a settings class to an argparse parser or a group of it; gives the group of the last one.
+    """Adds the flags of a settings class to an argparse parser or a group of it; returns the group of the last one.
 
-    prefix    what the flags begin with, such as --bertr-
-    dest      what their attributes of the parsed arguments begin with, such as bertr_
+    prefix    what the flags begin with, such as --bertr-; None: the class's own PREFIX, or --
+    dest      what their attributes of the parsed arguments begin with, such as bertr_; None: by the prefix
     only      the fields whose flags are added; None: all that declare one
     usual     settings whose values --help gives as defaults, each under its name, the first without. A flag that is not
               given is then not among the parsed arguments, and from_flags keeps what the settings it is given have
@@ -69,13 +69,14 @@ def add_flags(
             continue
         if each.metadata["group"]:
             target = group.add_argument_group(each.metadata["group"])
-        help, flags = each.metadata["help"], each.metadata["flag"].split() or [prefix + each.name.replace("_", "-")]
+        help, (flags, attribute) = each.metadata["help"], _names(settings, each, prefix, dest)
         default = list(each.default) if isinstance(each.default, tuple) else each.default
-        options = {"dest": dest + each.name, "default": default, **each.metadata["options"]}
+        default = None if default is MISSING else default
+        options = {"dest": attribute, "default": default, **each.metadata["options"]}
         options = {**_options(types[each.name], options), **options}
         if callable(options.get("choices")):
             options["choices"] = options["choices"]()
-        shown = "" if default in (None, [], MISSING) else "%(default)s"
+        shown = "" if default in (None, []) else "%(default)s"
         if usual is not None:
             options["default"] = argparse.SUPPRESS
             shown, *others = [str(getattr(values, each.name)) for values in usual.values()]
@@ -89,12 +90,26 @@ def add_flags(
     return target
 
 
+def _names(settings: type, each: Field, prefix: str | None, dest: str | None) -> tuple[list[str], str]:
+    """A field's flags, and the attribute of the parsed arguments that they set."""
+    own = getattr(settings, "PREFIX", "")
+    prefix = own or "--" if prefix is None else prefix
+    dest = prefix.lstrip("-").replace("-", "_") if dest is None else dest
+    flag = each.metadata["flag"]
+    if flag.startswith("-") or (flag and not own):
+        return flag.split(), dest + each.name
+    name = flag or each.name.replace("_", "-")
+    return [prefix + name], dest + name.replace("-", "_")
+
+
 def _options(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """What argparse is told of a type: Literal's choices, Annotated's reader and metavar, several values of a Sequence, no
     value of a bool."""
     options: dict[str, Any] = {}
     if NoneType in get_args(kind) and get_origin(kind) is not Literal:
-        kind = next(each for each in get_args(kind) if each is not NoneType)
+        [kind, *others] = [each for each in get_args(kind) if each is not NoneType]
+        if others:  # one of several types: as text, unless the options say more
+            return options
     if get_origin(kind) is Annotated:
         kind, *more = get_args(kind)
         options |= {"metavar" if isinstance(each, str) else "type": each for each in more}
@@ -109,16 +124,19 @@ def _options(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str = "", usual: S | None = None) -> S:
+def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None = None, usual: S | None = None) -> S:
     """Returns the settings that a command line gives; a field whose flag it has not keeps its default.
 
-    dest     as add_flags took it
+    dest     as add_flags took it; a field that declares no flag has the attribute of its name
     usual    settings to take in place of the defaults
 
     Raises what the settings raise for values that contradict each other.
     """
-    names = [each.name for each in fields(settings)]  # type: ignore[arg-type]  # no type says "any dataclass"
-    given = {name: getattr(args, dest + name) for name in names if hasattr(args, dest + name)}
+    attributes = {
+        each.name: _names(settings, each, None, dest)[1] if "help" in each.metadata else each.name
+        for each in fields(settings)  # type: ignore[arg-type]  # no type says "any dataclass"
+    }
+    given = {name: getattr(args, attribute) for name, attribute in attributes.items() if hasattr(args, attribute)}
     return settings(**given) if usual is None else replace(usual, **given)  # type: ignore[type-var]
 
 
@@ -127,4 +145,5 @@ def check_choices(settings: object, name: str = "") -> None:
     for each in fields(settings):  # type: ignore[arg-type]  # no type says "any dataclass"
         choices, value = each.metadata.get("options", {}).get("choices"), getattr(settings, each.name)
         if choices and value is not None and value not in choices:
-            raise InputError(f"{name}{': ' * bool(name)}{each.name} {value!r} is none of {', '.join(choices)}")
+            among = f"neither {' nor '.join(choices)}" if len(choices) == 2 else f"none of {', '.join(choices)}"
+            raise InputError(f"{name}{': ' * bool(name)}{each.name} {value!r} is {among}")

@@ -22,15 +22,13 @@ class Window(NamedTuple):
 def sentence_windows(length: int, window: int, stride: int, partial: str = "weight") -> list[Window]:
     """The windows over one document of `length` sentences (paper, section 3).
 
-    Full windows start at 0, stride, 2*stride, ... while start + window <= length. What they leave uncovered, or a
-    document shorter than one window, makes one partial window from the next start to the document's end. `partial` says
-    what becomes of it:
+    Full windows start at 0, stride, 2*stride, ... while start + window <= length. What they leave uncovered, or a shorter
+    document, makes one partial window from the next start to the document's end, of which `partial` says what it becomes:
       drop     it is left out (the paper's setting); full windows weigh 1
       include  it is scored and weighs 1, as much as a full window
       weight   it is scored, and every window weighs its number of sentences
 
-    The paper tests for a remainder with "d mod (w - s)", which fails for w = s and s = 1; the rule here agrees with its
-    figure 1 (w=4, s=2).
+    That agrees with the paper's figure 1 (w=4, s=2), while its "d mod (w - s)" fails for w = s and s = 1.
 
     Raises InputError unless 1 <= stride <= window.
 
@@ -42,9 +40,8 @@ def sentence_windows(length: int, window: int, stride: int, partial: str = "weig
     if window < 1:
         raise InputError(f"window {window}: a window must hold at least 1 sentence")
     if not 1 <= stride <= window:
-        raise InputError(
-            f"window {window}, stride {stride}: the stride must be from 1 to the window, or sentences are skipped"
-        )
+        wanted = "the stride must be from 1 to the window, or sentences are skipped"
+        raise InputError(f"window {window}, stride {stride}: {wanted}")
     if partial not in PARTIAL:
         raise InputError(f"partial windows: {partial!r} is none of {', '.join(PARTIAL)}")
     ranges = [(start, start + window) for start in range(0, length - window + 1, stride)]
@@ -71,9 +68,8 @@ def token_windows(tokens: Sequence[int], budget: int, stride: int = 0, overhead:
     [(0, 2), (1, 3)]
     """
     if budget < 1 or stride < 0:
-        raise InputError(
-            f"token budget {budget}, stride {stride}: the budget must be at least 1, the stride at least 0"
-        )
+        wanted = "the budget must be at least 1, the stride at least 0"
+        raise InputError(f"token budget {budget}, stride {stride}: {wanted}")
     windows: list[Window] = []
     start = 0
     while start < len(tokens):
@@ -91,9 +87,8 @@ def token_windows(tokens: Sequence[int], budget: int, stride: int = 0, overhead:
 def credit(windows: Sequence[Window], values: Sequence[float], length: int) -> list[list[float]]:
     """Each sentence's share in the windows that cover it, as rows [sum of weight * value, sum of weight].
 
-    A window of n sentences gives each of its rows 1/n of its weighted value and of its weight. So the columns' sums give
-    the exact SLIDE score, sum(weight * value) / sum(weight), and a row's own ratio is the weighted mean of the windows
-    over that sentence. A sentence that no window covers has the row [0, 0].
+    A window of n sentences gives each of its rows 1/n of its weighted value and of its weight. So the ratio of the columns'
+    sums is the exact SLIDE score, and a row's the weighted mean of the windows over that sentence; [0, 0] where none is.
 
     windows, values    as many of each; length    number of sentences in the corpus
 

@@ -10,6 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,26 +31,28 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
     """
     if path is None:
         return
-    said = f"{flag} {path}" if flag else f"cannot write {'into ' * folder}{path}"
-    why = said + ": cannot write there" * bool(flag)
+    what = f"{flag} {path}" if flag else f"cannot write {'into ' * folder}{path}"
+    why = what + ": cannot write there" * bool(flag)
     with os_errors(why):
-        found = _found(path or os.curdir)
-        if found and not folder and stat.S_ISDIR(found.st_mode):
+        before = _status(path or os.curdir)
+        if before and not folder and stat.S_ISDIR(before.st_mode):
             raise InputError(f"{why}: it is a folder")
         if not folder and is_stream(path):
             if not os.access(path, os.W_OK):
                 raise InputError(f"{why}: {os.strerror(errno.EACCES)}")
             return
         file = os.path.realpath(path) if os.path.islink(path) else path
-        there = path if folder else os.path.dirname(file) or os.curdir
-        while not os.path.lexists(there):
-            there = os.path.dirname(there) or os.curdir
-        if not os.path.isdir(there):
-            what = "a file, and a folder" if os.path.exists(there) else "no folder, and one"  # a link to nothing
-            raise InputError(f"{said}: {there} is {what} must be there")
-        if found and not folder and _is_anothers(found, os.stat(there)):
+        above = path if folder else os.path.dirname(file) or os.curdir
+        while not os.path.lexists(above):
+            above = os.path.dirname(above) or os.curdir
+        if not os.path.isdir(above):
+            kind = "a file, and a folder" if os.path.exists(above) else "no folder, and one"  # a link to nothing
+            raise InputError(f"{what}: {above} is {kind} must be there")
+        beside = os.stat(above)
+        owners_alone = beside.st_mode & stat.S_ISVTX and os.geteuid() not in (0, beside.st_uid)  # as in /tmp
+        if before and not folder and owners_alone and os.geteuid() != before.st_uid:
             raise InputError(f"{why}: {os.strerror(errno.EPERM)}, it is another user's file")
-        with tempfile.TemporaryFile(dir=there) as probe:
+        with tempfile.TemporaryFile(dir=above) as probe:
             probe.write(PROBE)
             probe.flush()
 
@@ -84,7 +87,7 @@ def replacing(path: str, mend: str = "") -> Iterator[str]:
         if is_stream(path):
             yield path
             return
-        before, target = _found(path), os.path.realpath(path)
+        before, target = _status(path), os.path.realpath(path)
         folder, name = os.path.split(target)
         os.makedirs(folder, exist_ok=True)
         with tempfile.TemporaryDirectory(".tmp", ".", folder, ignore_cleanup_errors=True) as own:
@@ -154,18 +157,14 @@ def make_folder(path: str) -> None:
 
 def is_stream(path: str) -> bool:
     """Whether a path names a device, a pipe or what is open already, which no file may replace."""
-    found = _found(path)
-    return path.startswith(STREAMS) or bool(
-        found and not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode)
-    )
+    status = _status(path)
+    kinds = (stat.S_IFREG, stat.S_IFDIR)
+    return path.startswith(STREAMS) or bool(status and stat.S_IFMT(status.st_mode) not in kinds)
 
 
 def checksum(*parts: bytes) -> int:
     """CRC-32 of some bytes, or arrays, one after another: it tells when a disk gives back others than were written."""
-    found = 0
-    for part in parts:
-        found = zlib.crc32(part, found)
-    return found
+    return reduce(lambda crc, part: zlib.crc32(part, crc), parts, 0)
 
 
 @contextmanager
@@ -186,14 +185,9 @@ def os_errors(what: str, mend: str = "") -> Iterator[None]:
         raise InputError(f"{what}: {os.strerror(int(number[1]))}{mend}") from error
 
 
-def _found(path: str) -> os.stat_result | None:
+def _status(path: str) -> os.stat_result | None:
     """What is at a path, or None; raises OSError for a name that cannot be."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def _is_anothers(file: os.stat_result, folder: os.stat_result) -> bool:
-    """Whether a file may be replaced by its owner alone, who is somebody else, as in /tmp."""
-    return bool(folder.st_mode & stat.S_ISVTX) and os.geteuid() not in (0, file.st_uid, folder.st_uid)

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from _pytest.doctest import DoctestModule
 from plugin_conftest import forked, forked_sacrebleu  # noqa: F401  fixtures
 
 # where bytecode is not kept, each of many processes compiles the package, and pytest rewrites all tests' assertions, anew
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported; more threads only slow tiny models down
-hypothesis.settings.register_profile("ctx", deadline=None, derandomize=True, database=None, max_examples=60)
+for profile, examples in (("ctx", 30), ("ctx-full", 100)):
+    hypothesis.settings.register_profile(profile, deadline=None, derandomize=True, database=None, max_examples=examples)
 hypothesis.settings.load_profile("ctx")
 
 WORDS = "the a cat dog sat ran on under mat tree and old red fast home rain river city light slow bird song".split()
@@ -177,8 +179,25 @@ def shared_data() -> Path:
     return folder
 
 
+def pytest_configure(config):
+    if "not full" not in config.option.markexpr:
+        hypothesis.settings.load_profile("ctx-full")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """The package has doctests, the tests have none."""
+    return [collector for collector in (yield) if not isinstance(collector, DoctestModule)]
+
+
 def pytest_collection_finish(session):
-    """What is imported by then lives to the end: release() and others collect garbage, and need not go through it."""
+    gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_is_imported_lives_to_the_end():
+    """release() and others collect garbage, and need not go through it."""
+    gc.collect()
     gc.freeze()
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -63,48 +64,88 @@ def python(code: str, *args: str, **options) -> subprocess.CompletedProcess:
 
 
 FORKS = """
-import json, os, sys, traceback
-jobs = os.fdopen(os.dup(0), "rb", 0)
+import contextlib, gc, importlib, json, os, pkgutil, sys, traceback
+jobs = os.fdopen(os.dup(0), "rb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 import torch, torch._dynamo  # which networks made on the device "meta" import
 torch.set_num_threads(1)  # so that no thread pool is lost in the forks
-import contextlib, pkgutil, ctx_metrics
-with contextlib.suppress(ImportError):
-    import matplotlib.figure
-from sacrebleu.sacrebleu import main
-for module in pkgutil.walk_packages(ctx_metrics.__path__, "ctx_metrics."):
-    if not module.name.endswith("__main__"):
-        __import__(module.name)
-for line in iter(jobs.readline, b""):
-    job = json.loads(line)
-    if os.fork() == 0:
-        os.environ.clear()
-        os.environ.update(job["env"])
-        os.chdir(job["cwd"])
-        jobs.close()
-        for number, name, flags in ((0, "in", os.O_RDONLY), (1, "out", os.O_RDWR | os.O_CREAT), (2, "err", os.O_RDWR | os.O_CREAT)):
-            os.dup2(os.open(job["base"] + "." + name, flags), number)
-        code = 0
-        try:
-            exec(job["code"], {"__name__": "__main__", "job": job, "json": json, "os": os, "sys": sys})
-        except SystemExit as error:
-            if isinstance(error.code, str):
-                print(error.code, file=sys.stderr)
-            code = error.code if isinstance(error.code, int) else int(error.code is not None)
-        except BaseException:
-            traceback.print_exc()
-            code = 99
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    code = os.waitstatus_to_exitcode(os.wait()[1])
-    os.write(1, f"{code}\\n".encode())
+for name in ("colorama", "importlib.metadata", "lxml.etree", "matplotlib.figure", "multiprocessing.pool", "numpy",
+             "portalocker", "regex", "safetensors.torch", "scipy.sparse", "tabulate", "tokenizers", "yaml"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+# huggingface_hub reads the environment when it is imported
+assert not any(name.startswith(("sacrebleu", "ctx_metrics", "huggingface_hub")) for name in sys.modules)
+
+def run(job):
+    gc.freeze()  # so that a job's collections neither read nor copy what was imported before
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.environ.clear()
+    os.environ.update(job["env"])
+    os.chdir(job["cwd"])
+    jobs.close()
+    for number, name, flags in ((0, "in", os.O_RDONLY), (1, "out", os.O_RDWR | os.O_CREAT), (2, "err", os.O_RDWR | os.O_CREAT)):
+        os.dup2(os.open(job["base"] + "." + name, flags), number)
+    code = 0
+    try:
+        if job["fresh"]:
+            import _ctx_metrics_startup
+            sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, _ctx_metrics_startup._Finder)]
+            _ctx_metrics_startup.install()  # or not, by the job's environment
+            sys.path[:1] = [os.path.dirname(sys.executable), *filter(None, job["env"]["PYTHONPATH"].split(os.pathsep))]
+        exec(job["code"], {"__name__": "__main__", "job": job, "json": json, "os": os, "sys": sys})
+    except SystemExit as error:
+        if isinstance(error.code, str):
+            print(error.code, file=sys.stderr)
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        code = 99
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+def serve(answers, whole=None):
+    # whole: a pipe to and one from the process that has imported the package too, once there is one
+    global jobs
+    while line := jobs.readline():
+        job = json.loads(line)
+        if job["fresh"] or whole is True:
+            code = run(job)
+        else:
+            if whole is None:
+                (theirs, ours), (back, forth) = os.pipe(), os.pipe()
+                if os.fork() == 0:
+                    os.close(ours)
+                    jobs = os.fdopen(theirs, "rb")
+                    from sacrebleu.sacrebleu import main
+                    import ctx_metrics
+                    for module in pkgutil.walk_packages(ctx_metrics.__path__, "ctx_metrics."):
+                        if not module.name.endswith("__main__"):
+                            __import__(module.name)
+                    serve(forth, True)
+                    os._exit(0)
+                os.close(theirs)
+                os.close(forth)
+                whole = os.fdopen(ours, "wb", 0), os.fdopen(back, "rb")
+            whole[0].write(line)
+            code = int(whole[1].readline())
+        os.write(answers, f"{code}\\n".encode())
+    if isinstance(whole, tuple):
+        whole[0].close()
+        os.wait()
+
+serve(1)
 """
 
 
 @cache
 def server() -> subprocess.Popen:
-    """A process that has imported torch and what the commands use, and forks once for each line with a job."""
+    """A process that has imported torch and other packages, and forks once for each line with a job.
+
+    It forks what has imported sacrebleu and this package too, which forks for the jobs that are not fresh.
+    """
     command = [sys.executable, "-c", FORKS]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen(command, **pipes, env=environment(), cwd=EXAMPLES)
@@ -113,24 +154,45 @@ def server() -> subprocess.Popen:
 
 
 def fork(
-    code: str, base: Path, stdin: str = "", cwd: Path = EXAMPLES, env: dict = {}, **job
+    code: str, base: Path, stdin: str = "", cwd: Path = EXAMPLES, env: dict = {}, fresh: bool = False, **job
 ) -> subprocess.CompletedProcess:
     """Run Python code in a process of its own that is forked when torch and the metrics are imported already.
 
     base    its standard streams are files of this name with .in, .out and .err
+    fresh   neither sacrebleu nor the package is imported yet
     job     what else the code sees in the dictionary of this name
 
-    The process is as new, but for what the imports themselves read: it is not for variables that Python, sacrebleu or
-    the package read when they are imported, nor for tests of what is imported.
+    The process is as new, but for what the imports themselves read: it is not for variables that Python or (unless it
+    is fresh) sacrebleu or the package read when they are imported, nor for tests of what is imported.
     """
-    assert not [name for name in env if name.startswith(("PYTHON", "SACREBLEU", "CTX_METRICS_NO"))]
+    assert fresh or not [name for name in env if name.startswith(("PYTHON", "SACREBLEU", "CTX_METRICS_NO"))]
     Path(f"{base}.in").write_bytes(stdin.encode())
-    job = {"args": [], **job, "env": {**environment(), **env}, "base": str(base), "cwd": str(cwd), "code": code}
+    env = environment(**env) if fresh else {**environment(), **env}
+    job = {"args": [], **job, "env": env, "base": str(base), "cwd": str(cwd), "code": code, "fresh": fresh}
     server().stdin.write(json.dumps(job).encode() + b"\n")
     server().stdin.flush()
     returncode = int(server().stdout.readline())
     out, err = (Path(f"{base}.{kind}").read_bytes().decode() for kind in ("out", "err"))
     return subprocess.CompletedProcess(job["args"], returncode, out, err)
+
+
+def fresh_python(
+    code: str, *args: str, stdin: str = "", cwd: Path = EXAMPLES, **env: str
+) -> subprocess.CompletedProcess:
+    """As python() above, in a fork that need not import torch and other packages anew."""
+    code = f"sys.argv = ['-c', *job['args']]\n{code}"
+    with tempfile.TemporaryDirectory() as folder:
+        return fork(code, Path(folder) / "job", stdin, cwd, env, fresh=True, args=[str(word) for word in args])
+
+
+def fresh_sacrebleu(*args: str, **options) -> subprocess.CompletedProcess:
+    """As sacrebleu() above, in such a fork."""
+    return fresh_python(SACREBLEU, *args, **options)
+
+
+def fresh_ctx_metrics(*args: str, **options) -> subprocess.CompletedProcess:
+    """The `ctx-metrics` command in such a fork."""
+    return fresh_python(CTX_METRICS, *args, **options)
 
 
 def run_forked(folder: Path, setup: str, body: str, jobs: dict[str, dict]) -> dict[str, subprocess.CompletedProcess]:

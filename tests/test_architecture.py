@@ -70,6 +70,17 @@ def test_arrows_point_down():
     assert up == []
 
 
+def test_parsed_arguments_stay_above():
+    """Below the commands a value of settings is passed on, whichever flags gave it; settings itself makes it."""
+    named = {
+        name
+        for name, path in modules().items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if "Namespace" in (getattr(node, "attr", ""), getattr(node, "id", ""))
+    }
+    assert {room(name) for name in named} <= {"cli", "plugin", "settings"}
+
+
 def test_no_import_goes_in_a_circle():
     known = modules()
     graph = {name: set(imported(name, path, known)) - {name} for name, path in known.items()}

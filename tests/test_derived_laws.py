@@ -87,16 +87,17 @@ def pseudo(request) -> str:
 def test_order_and_company(name):
     """A segment's score depends neither on the order nor on the other systems nor on the batch."""
     settings = {"idf": "none"} if name == "rttbertscore" else {}  # idf is of the whole source
-    [base] = segment_scores(name, [SYSTEMS["b"]], REFERENCES, **settings)
+    references, *systems = (each[:30] for each in (REFERENCES, *SYSTEMS.values()))
+    [base] = segment_scores(name, [systems[1]], references, **settings)
     order = random.Random(3).sample(range(len(base)), len(base))
-    truth = [REFERENCES[i] for i in order]
-    [shuffled] = segment_scores(name, [[SYSTEMS["b"][i] for i in order]], truth, **settings)
+    truth = [references[i] for i in order]
+    [shuffled] = segment_scores(name, [[systems[1][i] for i in order]], truth, **settings)
     assert [shuffled[order.index(i)] for i in range(len(base))] == pytest.approx(base, abs=1e-3)
-    together = segment_scores(name, list(SYSTEMS.values()), REFERENCES, **settings)[1]
+    together = segment_scores(name, systems, references, **settings)[1]
     assert together == pytest.approx(base, abs=1e-3)
     if name in ("rttsbert", "rttbertscore") or name in PSEUDO:
         engine = EngineOptions(batch_tokens=100, store_mb=1)
-        [small] = segment_scores(name, [SYSTEMS["b"]], REFERENCES, engine=engine, **settings)
+        [small] = segment_scores(name, [systems[1]], references, engine=engine, **settings)
         assert small == pytest.approx(base, abs=1e-3)
 
 
@@ -149,7 +150,7 @@ def test_bootstrap(name):
     assert "±" in whole.format()
 
 
-@pytest.mark.parametrize("kind", ["bs", "ar"])
+@pytest.mark.parametrize("kind", some(["bs", "ar"], ["bs"]))
 def test_paired(name, kind):
     """Two worker processes give what one gives, and the systems differ."""
     results = []

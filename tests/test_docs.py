@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from plugin_conftest import REF, SOURCE, A, B, add_package, sacrebleu
+from plugin_conftest import REF, SOURCE, A, B, add_package
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -23,6 +24,18 @@ def test_the_metric_of_adding_a_metric(tmp_path):
     assert done.returncode == 0 and "TOYLEN" in done.stdout, done.stderr
     done = sacrebleu(REF, "-i", A, "-m", "toylen", "-sl", "--short", **env)
     assert done.stdout.count("sc:1.0") == 59, done.stderr
+
+
+def test_the_metric_with_settings_of_adding_a_metric(tmp_path):
+    page = (DOCS / "adding-a-metric.md").read_text(encoding="utf-8")
+    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    env = add_package(tmp_path, {"overlap": "overlap:Overlap"}, {"overlap.py": code})
+    done = sacrebleu(REF, "-i", A, "-m", "overlap", "--overlap-shortest", "4", "--overlap-lowercase", **env)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["name"] == "Overlap" and 30 < result["score"] < 90 and result["case"] == "lc"
+    done = sacrebleu("--help", **env)
+    assert "Letters of the shortest word that counts. (Default: 1)" in " ".join(done.stdout.split())
 
 
 def test_links_lead_somewhere():

@@ -4,7 +4,7 @@ import json
 import threading
 
 import pytest
-from plugin_conftest import REF, A, add_package, python, sacrebleu
+from plugin_conftest import REF, A, add_package, fresh_python, fresh_sacrebleu, python, sacrebleu
 
 from ctx_metrics.cli import main
 from ctx_metrics.errors import InputError, as_line
@@ -78,9 +78,9 @@ MEMORY = "there is too little memory (MemoryError: Cannot allocate memory); free
 def test_both_commands_say_it_in_one_line(tmp_path, argv, said):
     files = {"MeCab.py": "raise ImportError('not here')", "greedy.py": GREEDY}
     env = add_package(tmp_path, {"greedy": "greedy:Greedy"}, files)
-    done = sacrebleu(REF, "-i", A, "-m", *argv, **env)
+    done = fresh_sacrebleu(REF, "-i", A, "-m", *argv, **env)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"sacreBLEU: error: {said}\n")
-    done = python(RUNS, stdin=json.dumps([["score", "-r", REF, "-t", A, "-m", *argv]]), **env)
+    done = fresh_python(RUNS, stdin=json.dumps([["score", "-r", REF, "-t", A, "-m", *argv]]), **env)
     assert (done.stdout, done.stderr) == ("exit 1\n", f"ctx-metrics: error: {said}\n")
 
 

@@ -17,6 +17,7 @@ from ctx_metrics import InputError, read_lines, release
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
 from ctx_metrics.models.learned.networks import Shape
+from ctx_metrics.run.context import capabilities
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LEARNED = ("bilstm", "bilstmatt", "esim")
@@ -61,14 +62,15 @@ def lines(name: str) -> list[str]:
 
 REFERENCES, DOC_IDS = lines("ref.en.txt"), lines("docids.txt")
 SYSTEMS = {letter: lines(f"system_{letter}.en.txt") for letter in "abc"}
-FEW = slice(28)  # the first three documents, where every text is encoded anew
+FEW = slice(22)  # the first two documents, where every text is encoded anew
 
 
 def make(name: str, references=None, doc_ids=None, **settings):
     cls = METRICS[name.upper()]
     if doc_ids is not None and name == "slide":
         settings["doc_ids"] = doc_ids
-    return cls(references, **{"target_lang": "en", **LAWS[name][0], **settings})
+    language = {"target_lang": "en"} if "target_lang" in capabilities(cls).reads else {}
+    return cls(references, **{**language, **LAWS[name][0], **settings})
 
 
 def segment_values(metric, hypotheses, references) -> list[float]:
@@ -111,7 +113,7 @@ def test_batch(name):
     law(name, "batch")
     b, references, doc_ids = SYSTEMS["b"][FEW], [REFERENCES[FEW]], DOC_IDS[FEW]
     base = segment_values(make(name, doc_ids=doc_ids), b, references)
-    for tokens in (1, 300, 5000):
+    for tokens in (1, 300):
         metric = make(name, doc_ids=doc_ids, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
         values = segment_values(metric, b, references)
         assert max(abs(a - b) for a, b in zip(values, base, strict=True)) <= 1e-5
@@ -219,7 +221,7 @@ def test_bootstrap(name):
     assert "±" in score.format()
 
 
-@pytest.mark.parametrize("kind", ["bs", "ar"])
+@pytest.mark.parametrize("kind", some(["bs", "ar"], ["bs"]))
 def test_paired(name, kind):
     """Two worker processes give what one gives, and B differs from C."""
     law(name, "paired")

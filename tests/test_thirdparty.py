@@ -16,7 +16,9 @@ from plugin_conftest import (
     add_toylen,
     lines_of,
     picks_from_xml,
-    sacrebleu,
+)
+from plugin_conftest import (
+    fresh_sacrebleu as sacrebleu,
 )
 from selection import some
 

@@ -69,3 +69,8 @@ def same(found, wanted):
 
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
+
+
+def chunks(folder):
+    """The files of the finished chunks, in order."""
+    return sorted(folder.glob("chunk-*.f16"))

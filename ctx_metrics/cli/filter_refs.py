@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import InputError
 from ..flag_types import Files, Folder
 from ..notices import notice
-from ..pseudo_references.options import PseudoFilter, add_pseudo_arguments
-from ..run.flags import add_engine_arguments, engine_options
-from ..settings import setting
+from ..pseudo_references.options import PseudoFilter
+from ..run.flags import add_engine_arguments, add_pseudo_arguments, engine_options
+from ..settings import from_flags, setting
 from ..writing import check_writable, write_whole
 from .common import flags
 
@@ -88,7 +88,7 @@ def run(args: Namespace) -> int:
     from ..pseudo_references.guard import near_equal
     from ..pseudo_references.selection import select
 
-    options = PseudoFilter.from_args(args)
+    options = from_flags(PseudoFilter, args)
     names = file_names(args.pseudo_refs, args.format)
     golds, pseudo, systems = read(args)
     check_writable(args.folder, folder=True)

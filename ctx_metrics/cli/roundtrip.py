@@ -7,14 +7,15 @@ command goes on where it was.
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..errors import InputError
 from ..flag_types import Directory, File, Files
 from ..notices import counted, notice
-from ..roundtrip.options import BackTranslation, add_backtranslation_arguments, checked_spec
+from ..roundtrip.options import BackTranslation, checked_spec
 from ..run.flags import add_engine_arguments, engine_options
-from ..settings import setting
+from ..settings import add_flags, from_flags, setting
 from ..writing import check_writable, write_whole
 from .common import flags
 
@@ -62,7 +63,7 @@ class Short:
 
 FLAGS = [
     Texts,
-    ("back-translator", add_backtranslation_arguments),
+    ("back-translator", partial(add_flags, settings=BackTranslation)),
     Short,
     ("engine of a model", add_engine_arguments),
     flags.quiet("No progress bar."),
@@ -79,7 +80,7 @@ def run(args: Namespace) -> int:
 
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
-    options, engine = BackTranslation.from_args(args), engine_options(args)
+    options, engine = from_flags(BackTranslation, args), engine_options(args)
     targets = roundtrip_files(args.translations, args.folder)
     check_writable(args.folder, folder=True)
     for target in targets:

@@ -51,8 +51,8 @@ def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, f
         asked += count
         run_q = q[queries].view(count, -1, heads, size).transpose(1, 2)
         k, v = kv[offset : offset + count * length].view(count, length, 2, heads, size).permute(2, 0, 3, 1, 4)
-        found = F.scaled_dot_product_attention(run_q, k, v)
-        out[queries] = found.transpose(1, 2).reshape(-1, heads, size)
+        attended = F.scaled_dot_product_attention(run_q, k, v)
+        out[queries] = attended.transpose(1, 2).reshape(-1, heads, size)
     return out
 
 
@@ -67,8 +67,8 @@ def padded_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, fi
 
     k, v = spread(kv).permute(2, 0, 3, 1, 4)
     queries = q[:, :, None] if first_only else spread(q).transpose(1, 2)
-    found = F.scaled_dot_product_attention(queries, k, v, attn_mask=packed.mask[:, None, None])
-    return found[:, :, 0] if first_only else found.transpose(1, 2).reshape(-1, heads, size)[packed.slots]
+    attended = F.scaled_dot_product_attention(queries, k, v, attn_mask=packed.mask[:, None, None])
+    return attended[:, :, 0] if first_only else attended.transpose(1, 2).reshape(-1, heads, size)[packed.slots]
 
 
 def varlen_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:

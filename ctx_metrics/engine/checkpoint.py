@@ -9,56 +9,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
+from .lazy import LazyMapping
 from .opening import file_hashes, opening, read_json, same_hashes, shown
 
 if TYPE_CHECKING:  # imported where it is needed: the hub, and so --help, reads this module's names alone
     import torch
 
 # What our forward computes, and the prefix of its weights in a checkpoint with a head.
-FAMILIES = {
-    "bert": "bert.",
-    "roberta": "roberta.",
-    "xlm-roberta": "roberta.",
-    "xlm-roberta-xl": "roberta.",
-    "rembert": "rembert.",
-}
+_KINDS = ("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "rembert")
+FAMILIES = {kind: "roberta." if "roberta" in kind else f"{kind}." for kind in _KINDS}
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 # Besides the weights, what decides an encoder's states.
-SIDE_FILES = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "sentencepiece.bpe.model",
-    "sentencepiece.model",
+SIDE_FILES = tuple(
+    "config.json tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json vocab.txt vocab.json "
+    "merges.txt sentencepiece.bpe.model sentencepiece.model".split()
 )
 _FROM_ZERO = ("bert", "rembert")  # where positions are counted from 0, whatever the padding id
 WORDS = "embeddings.word_embeddings.weight"
-_SIZES = [
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "intermediate_size",
-    "max_position_embeddings",
-    "vocab_size",
-]
+_SIZES = (
+    "hidden_size num_hidden_layers num_attention_heads intermediate_size max_position_embeddings vocab_size".split()
+)
 # What tables have a row of the model's width for, by the names of many kinds of models.
 _ROWS = (
-    "hidden_size",
-    "d_model",
-    "dim",
-    "vocab_size",
-    "intermediate_size",
-    "encoder_ffn_dim",
-    "decoder_ffn_dim",
-    "d_ff",
-    "hidden_dim",
-    "max_position_embeddings",
-    "num_labels",
+    "hidden_size d_model dim vocab_size intermediate_size encoder_ffn_dim decoder_ffn_dim d_ff hidden_dim "
+    "max_position_embeddings num_labels".split()
 )
 _SMALL, _MAPPED = 2**20, 2**24  # bytes
 
@@ -133,9 +107,8 @@ def _is_number(value: Any, kinds: type | tuple[type, ...]) -> bool:
 
 def check_size(config: dict, folder: Path, files: Sequence[Path]) -> None:
     """Raise ModelError for a configuration of more numbers than weight files have bytes, before anything is made of it."""
-    bare, one = (
-        sum(map(math.prod, tensor_shapes({**config, "num_hidden_layers": layers}).values())) for layers in (0, 1)
-    )
+    by_layers = [tensor_shapes({**config, "num_hidden_layers": layers}).values() for layers in (0, 1)]
+    bare, one = (sum(map(math.prod, shapes)) for shapes in by_layers)
     numbers, size = bare + config["num_hidden_layers"] * (one - bare), 0
     for file in files:
         with opening(file):
@@ -178,9 +151,8 @@ def _check_foreign(folder: Path) -> None:
     for key, value in config.items():
         # some models' layers share their tensors
         if ("layer" in key and value > 100 * tensors) or (key in _ROWS and value * width > size):
-            raise ModelError(
-                f"config.json gives {shown(value)} for {key}, more than {tensors} tensors of {size} bytes hold"
-            )
+            hold = f"{tensors} tensors of {size} bytes hold"
+            raise ModelError(f"config.json gives {shown(value)} for {key}, more than {hold}")
 
 
 def first_position(config: dict) -> int:
@@ -195,11 +167,8 @@ def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
     narrow = config["input_embedding_size"] if rembert else width
     shapes: dict[str, tuple[int, ...]] = {}
 
-    def linear(name: str, outputs: int, inputs: int) -> None:
-        shapes.update({f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)})
-
-    def norm(name: str, size: int) -> None:
-        shapes.update({f"{name}.weight": (size,), f"{name}.bias": (size,)})
+    def add(name: str, size: int, *inputs: int) -> None:
+        shapes.update({f"{name}.weight": (size, *inputs), f"{name}.bias": (size,)})
 
     for kind, rows in (
         ("word", config["vocab_size"]),
@@ -207,31 +176,30 @@ def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
         ("token_type", config.get("type_vocab_size", 2)),
     ):
         shapes[f"embeddings.{kind}_embeddings.weight"] = (rows, narrow)
-    norm("encoder.LayerNorm" if pre_norm else "embeddings.LayerNorm", narrow)
+    add("encoder.LayerNorm" if pre_norm else "embeddings.LayerNorm", narrow)
     if rembert:
-        linear("encoder.embedding_hidden_mapping_in", width, narrow)
+        add("encoder.embedding_hidden_mapping_in", width, narrow)
     for k in range(config["num_hidden_layers"]):
         layer = f"encoder.layer.{k}."
         for name in ("self.query", "self.key", "self.value", "output.dense"):
-            linear(f"{layer}attention.{name}", width, width)
-        linear(f"{layer}intermediate.dense", inner, width)
-        linear(f"{layer}output.dense", width, inner)
-        norm(layer + ("attention.self_attn_layer_norm" if pre_norm else "attention.output.LayerNorm"), width)
-        norm(layer + ("LayerNorm" if pre_norm else "output.LayerNorm"), width)
+            add(f"{layer}attention.{name}", width, width)
+        add(f"{layer}intermediate.dense", inner, width)
+        add(f"{layer}output.dense", width, inner)
+        add(layer + ("attention.self_attn_layer_norm" if pre_norm else "attention.output.LayerNorm"), width)
+        add(layer + ("LayerNorm" if pre_norm else "output.LayerNorm"), width)
     return shapes
 
 
 def weight_files(folder: Path) -> list[Path]:
     """The files that hold a checkpoint's weights, one or several shards; safetensors are preferred."""
     _refuse_comet(folder)
-    for name in WEIGHTS:
-        path = folder / name
-        if path.exists():
-            if name.endswith(".json"):
-                with opening(path, "is no readable index of shards"):
-                    return [folder / shard for shard in sorted(set(read_json(path)["weight_map"].values()))]
-            return [path]
-    raise ModelError(f"{folder} holds no weights: none of {', '.join(WEIGHTS)}")
+    path = next((folder / name for name in WEIGHTS if (folder / name).exists()), None)
+    if path is None:
+        raise ModelError(f"{folder} holds no weights: none of {', '.join(WEIGHTS)}")
+    if path.suffix != ".json":
+        return [path]
+    with opening(path, "is no readable index of shards"):
+        return [folder / shard for shard in sorted(set(read_json(path)["weight_map"].values()))]
 
 
 def folder_hashes(folder: Path) -> dict[str, str]:
@@ -244,26 +212,20 @@ def _refuse_comet(folder: Path) -> None:
         raise ModelError(f"{folder} is a COMET checkpoint, not a text encoder; name a BERT, RoBERTa or XLM-R folder")
 
 
-class EncoderTensors(Mapping[str, "torch.Tensor"]):
+class EncoderTensors(LazyMapping[str, "torch.Tensor"]):
     """An encoder's tensors by their bare names, each read and checked when it is asked for.
 
     places    of each name: the tensors of a file, the name there, and what a message calls the file
     """
 
     def __init__(self, places: dict[str, tuple[Mapping, str, Path]], config: dict):
-        self._places, self._shapes = places, tensor_shapes(config)
+        super().__init__(places)
+        self._shapes = tensor_shapes(config)
 
     def __getitem__(self, name: str) -> "torch.Tensor":
-        tensors, raw, path = self._places[name]
+        tensors, raw, path = self._parts[name]
         # all rows of the words' table would come into memory for it; broken ones show in the scores of their words
-        finite = name != WORDS
-        return checked_tensor(tensors[raw], raw, path, self._shapes.get(name), finite)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
+        return checked_tensor(tensors[raw], raw, path, self._shapes.get(name), finite=name != WORDS)
 
 
 def read_weights(folder: Path, config: dict) -> EncoderTensors:
@@ -301,10 +263,10 @@ def checked_tensor(
     floats = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
     plain = isinstance(tensor, torch.Tensor) and tensor.layout == torch.strided and tensor.device.type == "cpu"
     if not plain or tensor.dtype not in floats:
-        found = "no tensor"
+        kind = "no tensor"
         if isinstance(tensor, torch.Tensor):
-            found = f"a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}".replace("torch.", "")
-        raise ModelError(f"{path}: {name} is {found}, where plain floats are wanted; {mend}")
+            kind = f"a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}".replace("torch.", "")
+        raise ModelError(f"{path}: {name} is {kind}, where plain floats are wanted; {mend}")
     if shape is not None and tuple(tensor.shape) != shape:
         raise ModelError(f"{path}: {name} is of shape {list(tensor.shape)}, not {list(shape)}; {mend}")
     # the sum tells in one pass, unless it overflows
@@ -313,10 +275,8 @@ def checked_tensor(
     return tensor
 
 
-class SafeTensors(Mapping[str, "torch.Tensor"]):
+class SafeTensors(LazyMapping[str, "torch.Tensor"]):
     """The tensors of a safetensors file, mapped when they are asked for. Raises ModelError for a broken file.
-
-    shapes    of all, which takes no reading of them
 
     Memory holds what is in use: the file is mapped anew every 16 MiB, so that a mapping goes with its tensors.
     """
@@ -326,12 +286,11 @@ class SafeTensors(Mapping[str, "torch.Tensor"]):
 
         self._path, self._read = path, 0
         self._file: safe_open | None = None
-
         with opening(path), safe_open(path, "pt") as file:
-            self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+            super().__init__(dict.fromkeys(file.keys()))
 
     def __getitem__(self, name: str) -> "torch.Tensor":
-        if name not in self.shapes:
+        if name not in self._parts:
             raise KeyError(name)
         with opening(self._path):
             if self._file is None or self._read > _MAPPED:
@@ -342,12 +301,6 @@ class SafeTensors(Mapping[str, "torch.Tensor"]):
         self._read += tensor.nbytes
         # a small one, which stays, would keep a mapping and all that was read of it
         return tensor.clone() if tensor.nbytes < _SMALL else tensor
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.shapes)
-
-    def __len__(self) -> int:
-        return len(self.shapes)
 
 
 def load_file(path: Path) -> Mapping:
@@ -361,11 +314,10 @@ def load_file(path: Path) -> Mapping:
 
     with opening(path), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's advice on kinds of tensors that are refused afterwards
-        archive = _is_archive(path)
-        found = torch.load(path, map_location="cpu", weights_only=True, mmap=archive)
-        if not isinstance(found, dict):
+        tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_archive(path))
+        if not isinstance(tensors, dict):
             raise ValueError("it holds no dictionary of tensors")
-        return found
+        return tensors
 
 
 def _is_archive(path: Path) -> bool:

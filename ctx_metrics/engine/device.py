@@ -29,10 +29,8 @@ def resolve_device(name: str = "auto") -> torch.device:
         device = None
     if device is None or device.type not in TOKEN_BUDGETS:
         raise ResourceError(f"unknown device {name!r}; --ctx-device takes auto, cpu, mps, cuda or cuda:N")
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ResourceError(
-            f"device {name!r} is not there: {torch.cuda.device_count()} CUDA devices seen; try --ctx-device cpu"
-        )
+    if device.type == "cuda" and (device.index or 0) >= (seen := torch.cuda.device_count()):
+        raise ResourceError(f"device {name!r} is not there: {seen} CUDA devices seen; try --ctx-device cpu")
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise ResourceError("device 'mps' is not there; try --ctx-device cpu")
     return device
@@ -51,13 +49,11 @@ def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
         return
     tests = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     if not any(getattr(torch.cpu, test, bool)() for test in tests):
-        notice(
-            "--ctx-dtype bf16: this CPU has no bf16 arithmetic, so that fp32 is about 2.6 times faster; leave it out"
-        )
+        slower = "this CPU has no bf16 arithmetic, so that fp32 is about 2.6 times faster"
+        notice(f"--ctx-dtype bf16: {slower}; leave it out")
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
     """Whether a RuntimeError says that the device had no memory left (CUDA, MPS or the CPU's allocator)."""
-    return isinstance(error, torch.OutOfMemoryError) or any(
-        phrase in str(error) for phrase in ("out of memory", "can't allocate memory", "not enough memory")
-    )
+    phrases = ("out of memory", "can't allocate memory", "not enough memory")
+    return isinstance(error, torch.OutOfMemoryError) or any(phrase in str(error) for phrase in phrases)

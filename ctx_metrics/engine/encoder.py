@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from tqdm import tqdm
@@ -14,21 +14,16 @@ from .batching import token_batches
 from .checkpoint import EncoderFolder, EncoderTensors, first_position
 from .device import TOKEN_BUDGETS, check_arithmetic, is_out_of_memory, resolve_device, resolve_dtype
 from .forward import LayersRead, PackedEncoder, ReadoutKey
-from .loaded import LoadedModels
+from .loaded import Loaded, LoadedModels
 from .options import EngineOptions
 from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 
-
-class Batch(NamedTuple):
-    """Texts that went through the network together, and what was read of them."""
-
-    texts: list[TokenIds]
-    read: LayersRead
+Batch = tuple[list[TokenIds], LayersRead]  # texts that went through the network together, and what was read of them
 
 
-class Checkpoint(Protocol):
+class Checkpoint(Loaded, Protocol):
     """What an encoder is made of: a folder with a tokenizer, a configuration, and the tensors that it describes."""
 
     folder: Path
@@ -36,9 +31,6 @@ class Checkpoint(Protocol):
 
     def weights(self) -> EncoderTensors:
         """The encoder's tensors by their bare names ("encoder.layer.0...")."""
-
-    def is_current(self) -> bool:
-        """Whether the files hold what they held when this was made."""
 
 
 class TextEncoder:
@@ -68,13 +60,8 @@ class TextEncoder:
 
     def __getstate__(self) -> dict[str, Any]:
         # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then
-        return {
-            **self.__dict__,
-            "_network": None,
-            "_tokenizer": None,
-            "_bar": None,
-            "store": EmbeddingStore(self.store.limit),
-        }
+        left_out = dict.fromkeys(("_network", "_tokenizer", "_bar"))
+        return {**self.__dict__, **left_out, "store": EmbeddingStore(self.store.limit)}
 
     def require(self, readouts: Iterable[ReadoutKey]) -> None:
         """Announce what a metric will ask for, so that one pass serves every metric of a run."""
@@ -95,7 +82,7 @@ class TextEncoder:
         return self._tokenizer
 
     def is_current(self) -> bool:
-        """Whether the checkpoint's files hold what they held when this was made."""
+        """Whether the checkpoint is, as Loaded says."""
         return self.checkpoint.is_current()
 
     def _check_current(self) -> None:
@@ -114,12 +101,11 @@ class TextEncoder:
         read = [key for key in self._readouts if key in readouts or readout_of(key).unit in (None, unit)]
         keys = [text.key for text in tokens]
         wanted = dict(zip(keys, tokens, strict=True))
-        found = {key: states for key in wanted if (states := self.store.get(key, readouts)) is not None}
-        missing = [key for key in wanted if key not in found]
-        if len(found) <= len(
-            missing
-        ):  # what the store is about to drop would stay in memory for the sake of a few texts
-            found = {key: self.store.put(key, states) for key, states in found.items()}
+        kept = {key: states for key in wanted if (states := self.store.get(key, readouts)) is not None}
+        missing = [key for key in wanted if key not in kept]
+        # what the store is about to drop would stay in memory for the sake of a few texts
+        if len(kept) <= len(missing):
+            kept = {key: self.store.put(key, states) for key, states in kept.items()}
         words = self.config["vocab_size"]
         if missing and (most := max(int(wanted[key].ids.max()) for key in missing)) >= words:
             raise ModelError(
@@ -127,32 +113,32 @@ class TextEncoder:
                 "together; fetch both again"
             )
         if self._bar is not None:
-            self._bar.update(len(found))
+            self._bar.update(len(kept))
         running: list[Batch] = []
         for batch in token_batches([len(wanted[key].ids) for key in missing], self.token_budget):
             # the next batch is on its way before the last one's results are fetched, so that a GPU does not wait
             started = self._start([wanted[missing[i]] for i in batch], read)
-            self._collect(running, found)
+            self._collect(running, kept)
             running = started
-        self._collect(running, found)
-        return [found[key] for key in keys]
+        self._collect(running, kept)
+        return [kept[key] for key in keys]
 
-    def _collect(self, batches: "list[Batch]", found: dict[bytes, States]) -> None:
-        """Fetch the results of batches that were started, into `found` and the store."""
-        for batch in batches:
-            of_readouts = dict(batch.read)
-            for i, text in enumerate(batch.texts):
-                found[text.key] = self.store.put(text.key, {key: results[i] for key, results in of_readouts.items()})
+    def _collect(self, batches: list[Batch], kept: dict[bytes, States]) -> None:
+        """Fetch the results of batches that were started, into `kept` and the store."""
+        for texts, read in batches:
+            results = dict(read)
+            for i, text in enumerate(texts):
+                kept[text.key] = self.store.put(text.key, {key: result[i] for key, result in results.items()})
             if self._bar is not None:
-                self._bar.update(len(batch.texts))
+                self._bar.update(len(texts))
 
-    def _start(self, texts: list[TokenIds], readouts: list[ReadoutKey]) -> "list[Batch]":
+    def _start(self, texts: list[TokenIds], readouts: list[ReadoutKey]) -> list[Batch]:
         """Send texts through the network; when memory runs out, the budget is halved from then on and the batch split."""
         total = sum(len(text.ids) for text in texts)
         if len(texts) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
             half = (len(texts) + 1) // 2
             return self._start(texts[:half], readouts) + self._start(texts[half:], readouts)
-        network = self._loaded()
+        network = self.load()
         try:
             read = network([text.ids for text in texts], readouts, [text.second for text in texts])
         except RuntimeError as error:
@@ -170,13 +156,10 @@ class TextEncoder:
             self.token_budget = total // 2
             notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.token_budget}")
             return self._start(texts, readouts)
-        return [Batch(texts, read)]
+        return [(texts, read)]
 
-    def load(self) -> None:
-        """Load the weights for all that was announced, before the first text asks for it."""
-        self._loaded()
-
-    def _loaded(self) -> PackedEncoder:
+    def load(self) -> PackedEncoder:
+        """The network, with weights for all that was announced; the first text asks for it if nobody did before."""
         readouts = [readout_of(key) for key in self._readouts]
         needed = max(readout.last for readout in readouts)
         if self._network is None or len(self._network.layers) < needed:

@@ -1,6 +1,6 @@
 """The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -9,8 +9,9 @@ import torch.nn.functional as F
 from ..errors import ModelError
 from .attention import Attention, choose_attention
 from .checkpoint import first_position
+from .lazy import LazyMapping
 from .linear import fixed_rows, make_linear, prepacking_fault
-from .readout import Accumulator, LayerMix, PackedTokens, Readout, readout_of
+from .readout import LayerMix, PackedTokens, Readout, readout_of
 
 ReadoutKey = LayerMix | Readout
 
@@ -27,9 +28,7 @@ class EncoderLayer:
         self, take: Callable, prefix: str, heads: int, eps: float, pre_norm: bool, split: bool, dtype: torch.dtype
     ):
         def linear(*names):
-            return make_linear(
-                [take(f"{prefix}{n}.weight", dtype) for n in names], [take(f"{prefix}{n}.bias", dtype) for n in names]
-            )
+            return make_linear(*([take(f"{prefix}{n}.{p}", dtype) for n in names] for p in ("weight", "bias")))
 
         def norm(name):
             return LayerNorm(take, f"{prefix}{name}", eps)
@@ -65,7 +64,7 @@ class EncoderLayer:
 
 
 class LayerNorm:
-    """Layer normalisation over the last dimension, in fp32."""
+    """Layer normalisation over the last dimension, in fp32: [..., width] to the same."""
 
     def __init__(self, take: Callable, name: str, eps: float):
         self.weight, self.bias, self.eps = take(f"{name}.weight"), take(f"{name}.bias"), eps
@@ -148,7 +147,9 @@ class PackedEncoder:
         for number in range(last + 1):
             only = number == last and first_only
             if number:
-                first = self._firsts(packed) if only else None
+                # those beyond the number of sequences only make up a round number
+                more = fixed_rows(len(packed.starts)) - len(packed.starts) if only and self.rounded else 0
+                first = F.pad(packed.starts, (0, more)) if only else None
                 hidden = self.layers[number - 1](hidden, packed, self.attention, first)
                 if number == self.depth and self.final_norm is not None:
                     hidden = self.final_norm(hidden)
@@ -156,11 +157,6 @@ class PackedEncoder:
                 if number <= readout.last:
                     accumulator.add(number, hidden, only)
         return LayersRead(dict(zip(keys, accumulators, strict=True)))
-
-    def _firsts(self, packed: PackedTokens) -> torch.Tensor:
-        """Places of the first tokens; those beyond the number of sequences only make up a round number."""
-        more = fixed_rows(len(packed.starts)) - len(packed.starts) if self.rounded else 0
-        return F.pad(packed.starts, (0, more))
 
     def _embedded(self, packed: PackedTokens, seconds: Sequence[int | None] | None) -> torch.Tensor:
         """The embedding layer's output, [rows, width]."""
@@ -176,23 +172,18 @@ class PackedEncoder:
         return states if self.widen is None else self.widen(states)
 
     def _positions(self, sequence: np.ndarray) -> np.ndarray:
+        """The position of each of a sequence's tokens, int64 (tokens,)."""
         if self.pad is None or not (padding := sequence == self.pad).any():
             return np.arange(self.first_position, self.first_position + len(sequence))
         return np.where(padding, self.pad, np.cumsum(~padding) + self.pad)
 
 
-class LayersRead(Mapping[ReadoutKey, list[torch.Tensor]]):
-    """What was read of one batch, by readout: one fp32 CPU tensor a sequence, fetched from the device when asked for."""
+class LayersRead(LazyMapping[ReadoutKey, list[torch.Tensor]]):
+    """What was read of one batch, by readout: one fp32 CPU tensor a sequence, fetched from the device when asked for.
 
-    def __init__(self, accumulators: dict[ReadoutKey, Accumulator]):
-        self._accumulators = accumulators
+    Made of accumulators by readout.
+    """
 
     @torch.inference_mode()
     def __getitem__(self, key: ReadoutKey) -> list[torch.Tensor]:
-        return self._accumulators[key].result()
-
-    def __iter__(self) -> Iterator[ReadoutKey]:
-        return iter(self._accumulators)
-
-    def __len__(self) -> int:
-        return len(self._accumulators)
+        return self._parts[key].result()

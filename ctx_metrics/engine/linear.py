@@ -46,7 +46,6 @@ class PrepackedLinear(Linear):
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
 
     def gelu(self, x: torch.Tensor) -> torch.Tensor:
-        """GELU(x W^T + b), the exact one. x: [tokens, in], y: [tokens, out], any floating dtype."""
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "gelu", [], "none")
 
 

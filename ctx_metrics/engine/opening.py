@@ -93,9 +93,9 @@ def file_sha256(path: Path) -> str:
     ):
         return blob["sha256"]
     try:
-        found = os.stat(target)
-        identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-        settled = time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_NS
+        status = os.stat(target)
+        identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
         return (_sha256 if settled else _sha256.__wrapped__)(target, identity)
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}") from error

@@ -1,6 +1,7 @@
 """How the engine runs, as one value that every metric takes. Importing it does not import torch."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..flag_types import positive
 from ..settings import setting
@@ -8,15 +9,13 @@ from ..settings import setting
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Settings of the text encoder (the flags --ctx-*). Only `dtype` can change a score.
+    """Settings of the text encoder. Only `dtype` can change a score; cosines and sums are fp32 always.
 
-    device          auto (CUDA, else MPS, else CPU), cpu, mps, cuda or cuda:N
-    dtype           fp32, bf16 or fp16: the encoder's arithmetic; cosines and sums are fp32 always
-    batch_tokens    tokens of one forward; None for the device's default
-    store_mb        bound, in MiB, of the store of hidden states that metrics and systems share
-    quiet           no progress bar (there is none either when stderr is no terminal)
+    device    auto is CUDA, else MPS, else the CPU
+    quiet     no progress bar (there is none either when stderr is no terminal)
     """
 
+    PREFIX: ClassVar = "--ctx-"
     device: str = setting("auto, cpu, mps, cuda or cuda:N.", "auto", metavar="DEVICE")
     dtype: str = setting("Arithmetic of the encoder; it is in the signature.", "fp32", choices=["fp32", "bf16", "fp16"])
     batch_tokens: int | None = setting(

@@ -30,6 +30,7 @@ class EncodedText(NamedTuple):
 
 
 EncodedPair = tuple[EncodedText, EncodedText]
+TokenizedPair = tuple[TokenIds, TokenIds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +75,19 @@ def map_pairs(
                 cut = SIDES[left.cut > 0, right.cut > 0]
                 empty = SIDES[not left.content, not right.content]
                 results.append(PairResult(None if any(empty) else next(values), cut, empty))
-    found = dict(zip(distinct, results, strict=True))
-    return [found[pair] for pair in pairs]
+    of_pairs = dict(zip(distinct, results, strict=True))
+    return [of_pairs[pair] for pair in pairs]
 
 
 def _values(
-    block: "list[TokenizedPair]",
+    block: list[TokenizedPair],
     encoder: TextEncoder,
     mixes: Sequence[ReadoutKey],
     function: Callable[[Sequence[EncodedPair]], Sequence[Value]],
     unit: str,
 ) -> Sequence[Value]:
     """The function's values of a block's pairs that have tokens on both sides, whose states go with this call."""
-    full = [pair for pair in block if pair.is_full]
+    full = [pair for pair in block if _is_full(pair)]
     if not full:
         return []
     texts = {side.key: side for pair in full for side in pair}
@@ -102,23 +103,14 @@ def one_by_one(
     return lambda pairs: [function(left, right) for left, right in pairs]
 
 
-class TokenizedPair(NamedTuple):
-    """The token ids of a pair of texts."""
-
-    left: TokenIds
-    right: TokenIds
-
-    @property
-    def is_full(self) -> bool:
-        """Whether both texts have tokens beside the special ones."""
-        return all(side.content for side in self)
-
-
 def _tokenized(pairs: Sequence[tuple[str, str]], encoder: TextEncoder, max_content: int | None) -> list[TokenizedPair]:
-    """The pairs' token ids."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     tokens = dict(zip(texts, encoder.tokenizer(texts, max_content), strict=True))
-    return [TokenizedPair(tokens[left], tokens[right]) for left, right in pairs]
+    return [(tokens[left], tokens[right]) for left, right in pairs]
+
+
+def _is_full(pair: TokenizedPair) -> bool:
+    return all(side.content for side in pair)  # beside the special tokens
 
 
 def _blocks(pairs: Iterable[TokenizedPair], encoder: TextEncoder) -> Iterator[list[TokenizedPair]]:
@@ -128,7 +120,7 @@ def _blocks(pairs: Iterable[TokenizedPair], encoder: TextEncoder) -> Iterator[li
     held: set[bytes] = set()
     used = 0
     for pair in pairs:
-        costs = {side.key: len(side.ids) * bytes_per_token for side in pair} if pair.is_full else {}
+        costs = {side.key: len(side.ids) * bytes_per_token for side in pair} if _is_full(pair) else {}
         cost = sum(costs[key] for key in costs.keys() - held)
         if used and used + cost > encoder.store.limit:
             yield block

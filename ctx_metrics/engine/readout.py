@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -65,6 +66,9 @@ class PackedTokens:
 class Accumulator(ABC):
     """Takes the hidden layers of one batch as they are computed, so that no layer outlives its use."""
 
+    def __init__(self, readout: Any, packed: PackedTokens):
+        self.readout, self.packed = readout, packed
+
     @abstractmethod
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         """Take layer `number`: fp32 [rows, width] of all tokens, or [>= sequences, width] of the first if `first_only`."""
@@ -75,7 +79,12 @@ class Accumulator(ABC):
 
 
 class Readout(ABC):
-    """What to keep of a text's hidden layers. Subclasses are hashable."""
+    """What to keep of a text's hidden layers. Subclasses are hashable.
+
+    reads    what takes the layers of a batch for it
+    """
+
+    reads: ClassVar[type[Accumulator]]
 
     @property
     @abstractmethod
@@ -92,9 +101,9 @@ class Readout(ABC):
         """Which texts are read when another metric has them encoded: "segment", "window", or None for all."""
         return None
 
-    @abstractmethod
     def accumulator(self, packed: PackedTokens) -> Accumulator:
         """A fresh accumulator for one batch."""
+        return self.reads(self, packed)
 
 
 def readout_of(key: LayerMix | Readout) -> Readout:
@@ -102,24 +111,8 @@ def readout_of(key: LayerMix | Readout) -> Readout:
     return key if isinstance(key, Readout) else TokenStates(key)
 
 
-@dataclass(frozen=True)
-class TokenStates(Readout):
-    """The mean of some layers, token by token: [tokens, width] of each text."""
-
-    layers: LayerMix
-
-    @property
-    def last(self) -> int:
-        return max(self.layers)
-
-    def accumulator(self, packed: PackedTokens) -> Accumulator:
-        return _TokenStates(self, packed)
-
-
 class _TokenStates(Accumulator):
-    def __init__(self, readout: TokenStates, packed: PackedTokens):
-        self.readout, self.packed = readout, packed
-        self.sum: torch.Tensor  # from the first of the layers on
+    sum: torch.Tensor  # from the first of the layers on
 
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number in self.readout.layers:
@@ -132,41 +125,24 @@ class _TokenStates(Accumulator):
 
 
 @dataclass(frozen=True)
-class PooledMix(Readout):
-    """One vector a text: a weighted sum of layers, pooled over tokens, in fp32: [width].
+class TokenStates(Readout):
+    """The mean of some layers, token by token: [tokens, width] of each text."""
 
-    weights       weight of each layer, from the embedding layer on; layers of weight 0 are not read
-    pooling       "avg", "max", or "cls" (the first token)
-    layer_norm    whether each layer is first normalised by the mean and variance of all its numbers in the text
-    pad           id of the padding token, which a text can hold literally: it does not count in avg's sum nor in max
-    separator     with "avg": only the first token and what follows the last but one token of this id is pooled
-                  (document context, Vernikos et al. 2022)
-    """
-
-    weights: tuple[float, ...]
-    pooling: str
-    layer_norm: bool = False
-    pad: int | None = None
-    separator: int | None = None
+    layers: LayerMix
+    reads: ClassVar = _TokenStates
 
     @property
     def last(self) -> int:
-        return max((k for k, weight in enumerate(self.weights) if weight), default=0)
-
-    @property
-    def first_only(self) -> bool:
-        return self.pooling == "cls" and not self.layer_norm
-
-    def accumulator(self, packed: PackedTokens) -> Accumulator:
-        return _PooledMix(self, packed)
+        return max(self.layers)
 
 
 class _PooledMix(Accumulator):
-    def __init__(self, readout: PooledMix, packed: PackedTokens):
-        self.readout, self.packed = readout, packed
-        self.mixed: torch.Tensor  # of first tokens [sequences, width], else of all tokens [total, width]
+    mixed: torch.Tensor  # of first tokens [sequences, width], else of all tokens [total, width]
+
+    def __init__(self, readout: "PooledMix", packed: PackedTokens):
+        super().__init__(readout, packed)
         if readout.layer_norm:
-            self.owners = packed.owners
+            self.owners = packed.owners  # before the first layer runs
 
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         readout, packed = self.readout, self.packed
@@ -194,6 +170,7 @@ class _PooledMix(Accumulator):
         return centred / torch.sqrt(variance + 1e-12)[self.owners, None]
 
     def _summed(self, of_tokens: torch.Tensor) -> torch.Tensor:
+        """Sums [sequences] of what tokens have [total]."""
         sums = torch.zeros(len(self.packed.lengths), device=of_tokens.device)
         return sums.index_add_(0, self.owners, of_tokens)
 
@@ -220,6 +197,7 @@ class _PooledMix(Accumulator):
         return torch.from_numpy(pooled).to(device), torch.from_numpy(counted).to(device)
 
     def _kept(self, sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of a sequence's tokens are pooled, and which are counted, bool [tokens] each."""
         counted = np.ones(len(sequence), bool)
         if self.readout.separator is not None:
             separators = np.flatnonzero(sequence == self.readout.separator)
@@ -241,27 +219,35 @@ class _PooledMix(Accumulator):
         return states.masked_fill(~pooled, -torch.inf).amax(1)
 
 
-class TokenLabels(Readout):
-    """Logits of each token's label, a linear function of one layer: [tokens, labels] of each text.
+@dataclass(frozen=True)
+class PooledMix(Readout):
+    """One vector a text: a weighted sum of layers, pooled over tokens, in fp32: [width].
 
-    weight [labels, width], bias [labels], fp32
+    weights       weight of each layer, from the embedding layer on; layers of weight 0 are not read
+    pooling       "avg", "max", or "cls" (the first token)
+    layer_norm    whether each layer is first normalised by the mean and variance of all its numbers in the text
+    pad           id of the padding token, which a text can hold literally: it does not count in avg's sum nor in max
+    separator     with "avg": only the first token and what follows the last but one token of this id is pooled
+                  (document context, Vernikos et al. 2022)
     """
 
-    def __init__(self, layer: int, weight: torch.Tensor, bias: torch.Tensor):
-        self.layer, self.weight, self.bias = layer, weight, bias
+    weights: tuple[float, ...]
+    pooling: str
+    layer_norm: bool = False
+    pad: int | None = None
+    separator: int | None = None
+    reads: ClassVar = _PooledMix
 
     @property
     def last(self) -> int:
-        return self.layer
+        return max((k for k, weight in enumerate(self.weights) if weight), default=0)
 
-    def accumulator(self, packed: PackedTokens) -> Accumulator:
-        return _TokenLabels(self, packed)
+    @property
+    def first_only(self) -> bool:
+        return self.pooling == "cls" and not self.layer_norm
 
 
 class _TokenLabels(Accumulator):
-    def __init__(self, readout: TokenLabels, packed: PackedTokens):
-        self.readout, self.packed = readout, packed
-
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number == self.readout.layer:
             states = hidden[: self.packed.total].float()
@@ -270,3 +256,19 @@ class _TokenLabels(Accumulator):
 
     def result(self) -> list[torch.Tensor]:
         return list(self.logits.cpu().split(self.packed.lengths))
+
+
+class TokenLabels(Readout):
+    """Logits of each token's label, a linear function of one layer: [tokens, labels] of each text.
+
+    weight [labels, width], bias [labels], fp32
+    """
+
+    reads = _TokenLabels
+
+    def __init__(self, layer: int, weight: torch.Tensor, bias: torch.Tensor):
+        self.layer, self.weight, self.bias = layer, weight, bias
+
+    @property
+    def last(self) -> int:
+        return self.layer

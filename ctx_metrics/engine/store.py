@@ -2,14 +2,15 @@
 
 import mmap
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping
 
 import torch
 
 from .forward import ReadoutKey
+from .lazy import LazyMapping
 
 States = Mapping[ReadoutKey, torch.Tensor]
+Place = tuple[int, torch.Size, torch.dtype]  # where a tensor lies in a slab, and what it is
 SLAB_BYTES = 2**24
 ALIGNMENT = 64  # bytes, as of torch's own tensors
 _PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
@@ -45,7 +46,10 @@ class EmbeddingStore:
         States that exceed the bound by themselves are not kept, and given back as they are.
         """
         tensors = dict(states)
-        self._forget(key)
+        if (older := self._entries.pop(key, None)) is not None:
+            older.slab.keys.remove(key)
+            if not older.slab.keys:
+                self._drop(older.slab)
         size = sum(tensor.nbytes for tensor in tensors.values())
         if size > self.limit:
             return states
@@ -63,13 +67,6 @@ class EmbeddingStore:
         self.size += size
         return kept
 
-    def _forget(self, key: Hashable) -> None:
-        states = self._entries.pop(key, None)
-        if states is not None:
-            states.slab.keys.remove(key)
-            if not states.slab.keys:
-                self._drop(states.slab)
-
     def _drop(self, slab: "Slab") -> None:
         del self._slabs[slab]
         self.size -= slab.size
@@ -77,14 +74,6 @@ class EmbeddingStore:
             del self._entries[key]
         if slab is self._open:
             self._open = None
-
-
-class Place(NamedTuple):
-    """Where a tensor lies in a slab, and what it is."""
-
-    begin: int
-    shape: torch.Size
-    dtype: torch.dtype
 
 
 class Slab:
@@ -102,7 +91,7 @@ class Slab:
 
     def copy(self, tensor: torch.Tensor) -> Place:
         """Copy a tensor into this memory."""
-        place = Place(len(self._memory) - self.free, tensor.shape, tensor.dtype)
+        place = len(self._memory) - self.free, tensor.shape, tensor.dtype
         self.free -= _aligned(tensor.nbytes)
         self.at(place).copy_(tensor)
         return place
@@ -115,20 +104,15 @@ class Slab:
         return torch.frombuffer(self._memory, dtype=dtype, count=shape.numel(), offset=begin).view(shape)
 
 
-class KeptStates(States):
+class KeptStates(LazyMapping[ReadoutKey, torch.Tensor]):
     """The states of a text in a slab. Tensors are made when asked for: their heads too would leave the heap in pieces."""
 
     def __init__(self, slab: Slab, places: dict[ReadoutKey, Place]):
-        self.slab, self._places = slab, places
+        super().__init__(places)
+        self.slab = slab
 
     def __getitem__(self, readout: ReadoutKey) -> torch.Tensor:
-        return self.slab.at(self._places[readout])
-
-    def __iter__(self) -> Iterator[ReadoutKey]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
+        return self.slab.at(self._parts[readout])
 
 
 def _aligned(size: int) -> int:

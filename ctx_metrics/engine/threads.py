@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import MutableMapping
+from functools import cache
 from pathlib import Path
 
 # Threads of libgomp wait in a loop. Beside other processes, the default of its many turns makes two threads slower than one;
@@ -38,20 +39,15 @@ def threads(default: int, cores: int, quota: float | None, environment: MutableM
     return max(1, min(default, cores, int(quota) if quota is not None else default))
 
 
+@cache
 def limit_threads() -> None:
     """Have torch use no more threads than the process may; sets it once."""
-    global _limited
-    if not _limited:
-        import torch
+    import torch
 
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        wanted = threads(torch.get_num_threads(), cores, cpu_quota(), os.environ)
-        if wanted < torch.get_num_threads():
-            torch.set_num_threads(wanted)
-        _limited = True
-
-
-_limited = False
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = threads(torch.get_num_threads(), cores, cpu_quota(), os.environ)
+    if wanted < torch.get_num_threads():
+        torch.set_num_threads(wanted)
 
 
 def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> float | None:
@@ -60,20 +56,18 @@ def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> f
     root    where control groups are mounted
     own     the file that names the process's groups
     """
-    found = []
+    quotas = []
     for line in _lines(own):
         _, controllers, path = line.split(":", 2)
         place = root if not controllers else root / "cpu" if "cpu" in controllers.split(",") else None
         # every group above has its say; in a container the one above may be all that is seen
         parts = [part for part in path.split("/") if part]
         for folder in [] if place is None else [place.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]:
-            if controllers:
-                limits = _lines(folder / "cpu.cfs_quota_us") + _lines(folder / "cpu.cfs_period_us")
-            else:
-                limits = " ".join(_lines(folder / "cpu.max")).split()
+            names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
+            limits = " ".join(line for name in names for line in _lines(folder / name)).split()
             if len(limits) == 2 and limits[0].isdigit() and int(limits[1]):
-                found.append(int(limits[0]) / int(limits[1]))
-    return min(found, default=None)
+                quotas.append(int(limits[0]) / int(limits[1]))
+    return min(quotas, default=None)
 
 
 def _lines(path: Path) -> list[str]:

@@ -54,7 +54,8 @@ class TokenIds(NamedTuple):
 class TextTokenizer:
     """The fast tokenizer of a checkpoint folder; texts are surrounded by its two special tokens.
 
-    most    content tokens that the model can read of a text; None: any number
+    most         content tokens that the model can read of a text; None: any number
+    separator    id of the token that ends a text
     """
 
     def __init__(self, folder: Path, most: int | None = None):
@@ -71,27 +72,21 @@ class TextTokenizer:
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
                 from transformers import AutoTokenizer
 
-                self.backend = AutoTokenizer.from_pretrained(
-                    str(folder), local_files_only=True, use_fast=True
-                ).backend_tokenizer
+                fast = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, use_fast=True)
+                self.backend = fast.backend_tokenizer
             self.backend.no_truncation()
             self.backend.no_padding()
             check_growth(self.backend)
             specials = self.backend.encode("").ids
         if len(specials) != 2:
             raise ModelError(f"{folder}: its tokenizer puts {len(specials)} special tokens around a text, not 2")
-        self._first, self._last = specials
+        self._first, self.separator = specials
         self.pad = next((i for t in ("<pad>", "[PAD]") if (i := self.backend.token_to_id(t)) is not None), None)
 
     @property
-    def separator(self) -> int:
-        """Id of the token that ends a text."""
-        return self._last
-
-    @property
     def separator_token(self) -> str:
-        """That token as a string, which the tokenizer reads as the token wherever it stands in a text."""
-        return self.backend.id_to_token(self._last)
+        """The separator as a string, which the tokenizer reads as the token wherever it stands in a text."""
+        return self.backend.id_to_token(self.separator)
 
     def __call__(self, texts: Sequence[str], max_content: int | None = None) -> list[TokenIds]:
         """Token ids of each text, cut at the end to `max_content` content tokens and to what the model can read."""
@@ -100,10 +95,9 @@ class TextTokenizer:
         result = []
         for begin in range(0, len(texts), TEXTS_AT_ONCE):
             for encoding in encode(list(texts[begin : begin + TEXTS_AT_ONCE]), add_special_tokens=False):
-                ids = encoding.ids
-                content = ids[:kept]
-                found = np.array([self._first, *content, self._last], dtype=np.int32)
-                result.append(TokenIds(found, len(ids) - len(content)))
+                content = encoding.ids[:kept]
+                ids = np.array([self._first, *content, self.separator], dtype=np.int32)
+                result.append(TokenIds(ids, len(encoding.ids) - len(content)))
         return result
 
     def offsets(self, texts: Sequence[str], max_content: int) -> list[list[tuple[int, int]]]:

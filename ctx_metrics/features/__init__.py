@@ -61,7 +61,7 @@ def feature_scores(
         raise InputError(f"features: the texts differ in number: {', '.join(f'{n} {k}' for n, k in lengths.items())}")
     segments = next(iter(lengths.values()), 0)
     columns = [len(feature.columns) for feature in features]
-    found = np.full((len(systems), segments, sum(columns)), np.nan)
+    values_of = np.full((len(systems), segments, sum(columns)), np.nan)
 
     rows: dict[tuple, int] = {}  # of (output, its references, its source)
     places = []
@@ -73,7 +73,7 @@ def feature_scores(
             if outputs[segment] is not None:
                 places.append((system, segment, rows.setdefault((outputs[segment], *beside), len(rows))))
     if not rows or not features:
-        return found
+        return values_of
 
     outputs = Segments(output for output, _, _ in rows)
     context = Context(
@@ -90,8 +90,8 @@ def feature_scores(
         metrics = [_made(feature, context) for feature in features]
         values = np.concatenate([_values(*each, outputs) for each in zip(features, metrics, strict=True)], axis=1)
     system, segment, row = np.array(places).T
-    found[system, segment] = values[row]
-    return found
+    values_of[system, segment] = values[row]
+    return values_of
 
 
 class FeatureSettings(NamedTuple):
@@ -129,15 +129,17 @@ def feature_settings(
 ) -> list[FeatureSettings]:
     """What each feature's values depend on; raises what a metric raises that cannot be made."""
     context = Context(source_lang=source_lang, target_lang=target_lang, engine=engine)
-    found = []
+    settings_of = []
     with _as_features():
         for feature in features:
             metric = _made(feature, context)
             metric.num_refs = 1  # without which there is no signature
             settings = str(of_parts(metric).get_signature().format()).split("|")
             kept = [setting for setting in settings if setting.partition(":")[0] not in NO_SETTINGS]
-            found.append(FeatureSettings("|".join([feature.spec, *kept]), "sources" in capabilities(metric).reads))
-    return found
+            settings_of.append(
+                FeatureSettings("|".join([feature.spec, *kept]), "sources" in capabilities(metric).reads)
+            )
+    return settings_of
 
 
 def _made(feature: Feature, context: Context) -> Metric:
@@ -150,14 +152,8 @@ def _made(feature: Feature, context: Context) -> Metric:
         distinct = {texts: number for number, texts in enumerate(dict.fromkeys(of_rows))}
         order = [distinct[texts] for texts in of_rows]
         context = replace(context, references=[list(stream) for stream in zip(*distinct, strict=True)])
-    try:
+    with _in_own_words(feature, "be made"):
         metric = build(cls, context, dict(feature.options))
-    except CtxMetricsError as error:
-        raise _in_own_words(feature, error) from error
-    except Exception as error:  # another package's code, which checks its options as it likes
-        raise InputError(
-            f"feature {feature.spec}: the metric cannot be made with these options: {type(error).__name__}: {error}"
-        ) from error
     if order is not None and metric._ref_cache is not None:
         metric._ref_cache = [metric._ref_cache[number] for number in order]
     return metric
@@ -167,22 +163,27 @@ def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
     """A metric's numbers of each output, float64 [outputs, columns]."""
     if isinstance(metric, BLEUComponents):
         return metric.components(outputs)
-    try:
+    with _in_own_words(
+        feature, "score" if feature.options else ""
+    ):  # sacrebleu's chrF takes char_order=0, and fails here
         return np.array(scores(metric, outputs).segments, np.float64)[:, None]
+
+
+@contextmanager
+def _in_own_words(feature: Feature, failing: str) -> Iterator[None]:
+    """Within it, a metric's errors have its own flags as settings of the feature, and say what it was `failing` to do where
+    another package's code, which checks its options as it likes, raises what it likes."""
+    try:
+        yield
     except CtxMetricsError as error:
-        raise _in_own_words(feature, error) from error
-    except Exception as error:  # sacrebleu's chrF takes char_order=0, and fails here
-        if not feature.options:
+        flags = rf"--{feature.name}-([a-z-]+)"
+        raise type(error)(re.sub(flags, rf"--features {feature.name}:\1=...", str(error))) from error
+    except Exception as error:
+        if not failing:
             raise
         raise InputError(
-            f"feature {feature.spec}: the metric cannot score with these options: {type(error).__name__}: {error}"
+            f"feature {feature.spec}: the metric cannot {failing} with these options: {type(error).__name__}: {error}"
         ) from error
-
-
-def _in_own_words(feature: Feature, error: CtxMetricsError) -> CtxMetricsError:
-    """The error, with the metric's own flags as settings of the feature."""
-    flags = rf"--{feature.name}-([a-z-]+)"
-    return type(error)(re.sub(flags, rf"--features {feature.name}:\1=...", str(error)))
 
 
 class _OfFeatures(logging.Filter):

@@ -1,6 +1,5 @@
 """How a user names other metrics' scores as features of a pairwise metric, such as chrf:word_order=2."""
 
-import inspect
 import math
 import re
 from collections.abc import Sequence
@@ -10,14 +9,14 @@ from typing import Any, NamedTuple, get_args
 from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
-from ..run.context import capabilities
+from ..run.context import capabilities, parameters
 from .bleu_components import COMPONENTS, BLEUComponents
 
 FOUR_METRICS = ("bleu", "nist", "ter", "meteor")
 BLEUCOMP = "bleucomp"
 # Constructor parameters that this module fills, or that are no choice of the user's.
 NO_OPTIONS = frozenset(
-    "self references systems sources doc_ids source_lang target_lang trg_lang engine info_references flag embedded_layers "
+    "self references systems sources doc_ids source_lang target_lang trg_lang engine info_references "
     # a sentence's BLEU is of the effective order always; idf would make a score depend on how many systems there are
     "effective_order idf".split()
 )
@@ -145,21 +144,15 @@ class _Option(NamedTuple):
 
 def _options(cls: type[Metric]) -> dict[str, _Option]:
     """What a user can choose of a class's constructor: the parameters that one word or number says."""
-    found: dict[str, _Option] = {}
-    for base in cls.__mro__:
-        if "__init__" not in vars(base) or base is object:
-            continue
-        parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
-        for parameter in parameters:
-            kind = type(parameter.default)
-            if parameter.default in (None, parameter.empty):
-                kinds = get_args(parameter.annotation) or (parameter.annotation,)
-                kind = next((each for each in (str, float, int, bool) if each in kinds), kind)
-            if kind in (bool, int, float, str) and parameter.name not in NO_OPTIONS:
-                found.setdefault(parameter.name, _Option(kind, parameter.default))
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            break
-    return found
+    options: dict[str, _Option] = {}
+    for name, parameter in parameters(cls).items():
+        kind = type(parameter.default)
+        if parameter.default in (None, parameter.empty):
+            kinds = get_args(parameter.annotation) or (parameter.annotation,)
+            kind = next((each for each in (str, float, int, bool) if each in kinds), kind)
+        if kind in (bool, int, float, str) and name not in NO_OPTIONS:
+            options[name] = _Option(kind, parameter.default)
+    return options
 
 
 def _value(spec: str, key: str, text: str, kind: type) -> Any:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -122,15 +123,14 @@ class JudgedSet:
     def check_texts(self) -> None:
         """Say which texts hold HTML entities or shifted lines, as text_checks.check_texts does."""
         if self.hypotheses is not None:
-            streams = self._streams()
-            systems, rest = streams[: len(self.systems)], streams[len(self.systems) :]
-            check_texts(systems, rest[: len(self.references)], *rest[len(self.references) :])
+            systems, references, sources = self._streams()
+            check_texts(systems, references, *sources)
 
     def unescaped(self) -> "JudgedSet":
         """The same set with HTML entities replaced in all texts, which is said; itself where it has no texts."""
         if self.hypotheses is None:
             return self
-        texts = iter(unescape(self._streams()))
+        texts = iter(unescape([*chain.from_iterable(self._streams())]))
         return replace(
             self,
             hypotheses=[next(texts) for _ in self.systems],
@@ -138,25 +138,22 @@ class JudgedSet:
             sources=None if self.sources is None else next(texts),
         )
 
-    def _streams(self) -> list[Segments]:
-        """The texts of systems, references and sources, in this order, with their names."""
+    def _streams(self) -> tuple[list[Segments], list[Segments], list[Segments]]:
+        """The texts of systems, references and sources, with their names."""
         numbers = [f" {k}" if len(self.references) > 1 else "" for k in range(1, len(self.references) + 1)]
-        references = zip(numbers, self.references, strict=True)
-        return [
-            *(named(texts, f"{self.name}/{system}") for system, texts in zip(self.systems, self.texts, strict=True)),
-            *(named(each, f"{self.name}/reference{number}") for number, each in references),
-            *([] if self.sources is None else [named(self.sources, f"{self.name}/source")]),
-        ]
+        return (
+            [named(texts, f"{self.name}/{name}") for name, texts in zip(self.systems, self.texts, strict=True)],
+            [named(each, f"{self.name}/reference{k}") for k, each in zip(numbers, self.references, strict=True)],
+            [] if self.sources is None else [named(self.sources, f"{self.name}/source")],
+        )
 
     def without(self, systems: Sequence[str]) -> "JudgedSet":
         """The same set without some systems, and without the preferences that name them."""
         left = [i for i, name in enumerate(self.systems) if name not in set(systems)]
-        number = np.full(len(self.systems), -1)
-        number[left] = np.arange(len(left))
         preferences = self.preferences
         if preferences is not None:
-            preferences = np.column_stack([preferences[:, 0], number[preferences[:, 1]], number[preferences[:, 2]]])
-            preferences = preferences[(preferences[:, 1:] >= 0).all(axis=1)]
+            preferences = preferences[np.isin(preferences[:, 1:], left).all(axis=1)]
+            preferences[:, 1:] = np.searchsorted(left, preferences[:, 1:])
         return replace(
             self,
             systems=[self.systems[i] for i in left],
@@ -194,6 +191,6 @@ class MetricScores:
 
 def row_means(scores: np.ndarray) -> np.ndarray:
     """Each row's mean over what is not NaN; NaN for a row that has nothing else. float64 (S,) of (S, N)."""
-    there = ~np.isnan(scores)
-    count = there.sum(axis=1)
-    return np.where(count > 0, np.where(there, scores, 0).sum(axis=1) / np.maximum(count, 1), np.nan)
+    known = ~np.isnan(scores)
+    count = known.sum(axis=1)
+    return np.where(count > 0, np.where(known, scores, 0).sum(axis=1) / np.maximum(count, 1), np.nan)

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from ..notices import counted, notice
 from ..scoring.scores import score_lines
 from ..writing import make_folder, write_whole
 from .judged import JudgedSet, MetricScores, row_means
-from .readers.rows import find, unpacked
-from .readers.scores import SEGMENTS, SYSTEMS, read_score_lines
+from .readers.rows import SEGMENTS, SYSTEMS, find, read_score_lines, unpacked
 
 NO_REFERENCE = "src"
 ANY_REFERENCE = "ref"  # written where the data do not name their reference
@@ -40,21 +39,22 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
     Raises InputError where a file lacks a system of the set, or has other than one score for each segment.
     """
     path = os.fspath(path)
-    start, level = _split(path)
+    file = _file(path)
     segment_file, system_file = (
-        path if level == wanted else find(os.path.join(os.path.dirname(path), start + wanted))
-        for wanted in (SEGMENTS, SYSTEMS)
+        path if file.level == each else find(file.start + each) for each in (SEGMENTS, SYSTEMS)
     )
-    of_segments = None if segment_file is None else _of_set(segment_file, judged, judged.segments)
-    wanted = judged.there if judged.segment_scores is None else judged.there & ~np.isnan(judged.segment_scores)
-    if of_segments is not None and (unscored := int((np.isnan(of_segments) & wanted).sum())):
-        notice(f"{segment_file}: {counted(unscored, 'output has', 'outputs have')} no score")
-    of_systems = None if of_segments is None else row_means(of_segments)
+    of_segments = of_systems = None
+    if segment_file is not None:
+        of_segments = _of_set(segment_file, judged, judged.segments)
+        of_systems = row_means(of_segments)
+        wanted = judged.there if judged.segment_scores is None else judged.there & ~np.isnan(judged.segment_scores)
+        if unscored := int((np.isnan(of_segments) & wanted).sum()):
+            notice(f"{segment_file}: {counted(unscored, 'output has', 'outputs have')} no score")
     if system_file is not None:
         of_systems = _of_set(system_file, judged, 1)[:, 0]
-    made_by = _made_by(os.path.join(os.path.dirname(path), start))
+    made_by = _made_by(file.start)
     signatures = made_by.get("signature", ""), made_by.get("segment_signature", "")
-    return MetricScores(name or _metric(path), of_segments, of_systems, *signatures)
+    return MetricScores(name or file.metric, of_segments, of_systems, *signatures)
 
 
 def read_score_folder(
@@ -71,13 +71,13 @@ def read_score_folder(
     Raises InputError for a folder without such files or without any of the reference, and as read_score_file does.
     """
     files: dict[tuple[str, str], str] = {}
-    for file in sorted(os.listdir(folder)):
-        if unpacked(file).endswith((SEGMENTS, SYSTEMS)):
-            files.setdefault(_parted(file), os.path.join(folder, file))
+    for path in sorted(os.listdir(folder)):
+        if unpacked(path).endswith((SEGMENTS, SYSTEMS)):
+            files.setdefault(_file(path)[2:], os.path.join(folder, path))
     if not files:
         raise InputError(f"{folder}: holds no files METRIC-REF{SEGMENTS} or METRIC-REF{SYSTEMS}")
-    there = sorted({read for _, read in files} - {NO_REFERENCE})
-    chosen = _reference(folder, there, reference or judged.reference)
+    references = sorted({read for _, read in files} - {NO_REFERENCE})
+    chosen = _reference(folder, references, reference or judged.reference)
     kept = {key: path for key, path in files.items() if key[1] in (chosen, NO_REFERENCE)}
     times = Counter([metric for metric, _ in kept] + list(taken))
     return [
@@ -94,21 +94,21 @@ def read_scores(
     Files of one metric with several references are named METRIC-REF. reference, taken: as in read_score_folder; a file that
     is named itself is read whatever its reference.
     """
-    found = []
+    scores = []
     for path in paths:
         if not os.path.exists(path):
             raise InputError(f"cannot read {path}: No such file or directory")
         if os.path.isdir(path):
             names = judged.name, f"{judged.source_lang}-{judged.target_lang}"
             own = [os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))]
-            found += read_score_folder(own[0] if own else path, judged, reference, taken)
+            scores += read_score_folder(own[0] if own else path, judged, reference, taken)
     # both levels of a metric are read from either file
-    files = {os.path.join(os.path.dirname(path), _split(path)[0]): path for path in paths if not os.path.isdir(path)}
-    times = Counter(_metric(path) for path in files.values())
-    for path in files.values():
-        whole = times[_metric(path)] > 1 or (_metric(path) in taken and _parted(path)[1] == NO_REFERENCE)
-        found.append(read_score_file(path, judged, _split(path)[0] if whole else None))
-    return found
+    files = {file.start: (file, path) for path in paths if not os.path.isdir(path) for file in [_file(path)]}
+    times = Counter(file.metric for file, _ in files.values())
+    for file, path in files.values():
+        whole = times[file.metric] > 1 or (file.metric in taken and file.reference == NO_REFERENCE)
+        scores.append(read_score_file(path, judged, os.path.basename(file.start) if whole else None))
+    return scores
 
 
 def read_kept(
@@ -119,8 +119,8 @@ def read_kept(
     made_by = _made_by(start)
     if {**made_by, **_made_from(judged, signatures, settings)} != made_by:
         return None
-    found = read_score_file(start + next(iter(made_by["files"])), judged, name)
-    return found if SYSTEMS in made_by["files"] else replace(found, system_scores=None)
+    scores = read_score_file(start + next(iter(made_by["files"])), judged, name)
+    return scores if SYSTEMS in made_by["files"] else replace(scores, system_scores=None)
 
 
 def write_score_files(
@@ -171,8 +171,8 @@ def _made_from(judged: JudgedSet, signatures: tuple[str, str], settings: Mapping
     """All that scores hang on, the texts and what else metrics read of a set by a hash."""
     texts = judged.systems, judged.hypotheses, judged.references, judged.sources, judged.doc_ids
     read = _hash(json.dumps([*texts, judged.source_lang, judged.target_lang], default=list))
-    signature, of_segments = signatures
-    return {"signature": signature, "segment_signature": of_segments, "settings": dict(settings), "texts": read}
+    named = zip(("signature", "segment_signature"), signatures, strict=True)
+    return {**dict(named), "settings": dict(settings), "texts": read}
 
 
 def _made_by(start: str) -> dict[str, Any]:
@@ -184,56 +184,54 @@ def _made_by(start: str) -> dict[str, Any]:
         files = made_by["files"]
     except (ValueError, TypeError, KeyError):  # a note that is damaged says nothing
         return {}
-    there = [level for level in (SEGMENTS, SYSTEMS) if os.path.isfile(start + level)]
-    return made_by if files == {level: _hash(read_text(start + level)) for level in there} else {}
+    levels = [level for level in (SEGMENTS, SYSTEMS) if os.path.isfile(start + level)]
+    return made_by if files == {level: _hash(read_text(start + level)) for level in levels} else {}
 
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _split(path: str) -> tuple[str, str]:
-    """The start of a score file's name and its level."""
-    name = unpacked(os.path.basename(path))
+class _File(NamedTuple):
+    """What a score file's path says: it is START.LEVEL, and START is FOLDER/METRIC-REFERENCE."""
+
+    start: str
+    level: str
+    metric: str
+    reference: str
+
+
+def _file(path: str) -> _File:
     for level in (SEGMENTS, SYSTEMS):
-        if name.endswith(level):
-            return name.removesuffix(level), level
+        if (start := unpacked(path)).endswith(level):
+            start = start.removesuffix(level)
+            metric, _, reference = os.path.basename(start).rpartition("-")
+            return _File(start, level, *((metric, reference) if metric else (reference, NO_REFERENCE)))
     raise InputError(f"{path}: the name of a score file ends in {SEGMENTS} or {SYSTEMS}")
 
 
-def _metric(path: str) -> str:
-    """The metric's part of a score file's name."""
-    start, _ = _split(path)
-    return start.rpartition("-")[0] or start
-
-
-def _parted(path: str) -> tuple[str, str]:
-    """Metric and reference of a score file."""
-    metric, _, read = _split(path)[0].rpartition("-")
-    return (metric, read) if metric else (read, NO_REFERENCE)
-
-
-def _reference(folder: str, there: list[str], wanted: str | None) -> str | None:
+def _reference(folder: str, references: list[str], wanted: str | None) -> str | None:
     """The reference, of those that the files in a folder name, whose scores are read."""
     if wanted is None:
-        chosen = next((name for name in (ANY_REFERENCE, "refA", *there) if name in there), None)
-        if len(there) > 1:
-            notice(f"{folder}: read the scores with {chosen} and without a reference, of {', '.join(there)}")
+        chosen = next((name for name in (ANY_REFERENCE, "refA", *references) if name in references), None)
+        if len(references) > 1:
+            notice(f"{folder}: read the scores with {chosen} and without a reference, of {', '.join(references)}")
         return chosen
-    if (name := _reference_part(wanted)) in there:
+    if (name := _reference_part(wanted)) in references:
         return name
-    if ANY_REFERENCE in there:
+    if ANY_REFERENCE in references:
         notice(f"{folder}: the names of its files do not tell the reference; read as scores with {wanted}")
         return ANY_REFERENCE
-    if there:
+    if references:
         raise InputError(
-            f"{folder}: no scores with reference {wanted}; there are {', '.join(there)} (a file that --scores names itself "
-            "is read whatever its reference)"
+            f"{folder}: no scores with reference {wanted}; there are {', '.join(references)} (a file that --scores names "
+            "itself is read whatever its reference)"
         )
     return None
 
 
 def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
+    """The scores of a file, float64 (S, each)."""
     scores = read_score_lines(path)
     if missing := [system for system in judged.systems if system not in scores]:
         raise InputError(f"{path}: no scores of {', '.join(missing)}; leave these systems out of {judged.name}")

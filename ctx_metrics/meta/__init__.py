@@ -2,22 +2,18 @@
 
 from importlib import import_module
 
-_HOMES = {
-    "JudgedSet": "..judgements.judged",
-    "MetricScores": "..judgements.judged",
-    "is_human": "..judgements.judged",
-    "read_judged": "..judgements.readers",
-    "read_scores": "..judgements.score_files",
-    "write_score_files": "..judgements.score_files",
-    "MetricSettings": ".scoring",
-    "score_set": ".scoring",
-    "make_protocols": ".protocols",
-    "Significance": ".evaluation",
-    "evaluate": ".evaluation",
-    "agreement_by_length": ".lengths",
-    "render": ".output.tables",
-    "Report": ".report",
+_NAMES = {
+    "..judgements.judged": "JudgedSet MetricScores is_human",
+    "..judgements.readers": "read_judged",
+    "..judgements.score_files": "read_scores write_score_files",
+    ".scoring": "MetricSettings score_set",
+    ".protocols": "make_protocols",
+    ".evaluation": "Significance evaluate",
+    ".lengths": "agreement_by_length",
+    ".output.tables": "render",
+    ".report": "Report",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOMES)
 
 

@@ -4,6 +4,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +14,7 @@ from ..errors import InputError
 from ..judgements.judged import JudgedSet, MetricScores
 from ..notices import counted, notice, progress
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
-from .inference.clusters import ranks
-from .inference.significance import pairwise_permutation, perm_both, williams
+from .inference.significance import pairwise_permutation, perm_both, ranks, williams
 from .protocols import Measurement, Protocol, TieAccuracy
 from .report import Agreement, Report
 
@@ -48,7 +50,7 @@ class _Measured:
     """One metric under one protocol: its scores and measurements by set, and the value over all sets."""
 
     scores: dict[str, np.ndarray] = field(default_factory=dict)
-    found: dict[str, Measurement] = field(default_factory=dict)
+    by_set: dict[str, Measurement] = field(default_factory=dict)
     overall: float = float("nan")
 
 
@@ -85,9 +87,8 @@ def evaluate(
     for agreement in agreements:
         agreement.seen = {
             (metric, name)
-            for metric in agreement.metrics
-            for name in agreement.sets
-            if any(metric == one and fnmatchcase(name, pattern) for one, pattern in seen)
+            for (metric, pattern), name in product(seen, agreement.sets)
+            if metric in agreement.metrics and fnmatchcase(name, pattern)
         }
     described = {judged.name: _described(judged) for judged in sets}
     return Report(agreements, described, _signatures(scores, agreements), vars(significance).copy())
@@ -110,41 +111,35 @@ def _agreement(
             if metric is not None and (array := protocol.scores_of(metric)) is not None:
                 of_metric = measured.setdefault(metric.name, _Measured())
                 of_metric.scores[judged.name] = array
-                of_metric.found[judged.name] = protocol.measure(judged, array)
+                of_metric.by_set[judged.name] = protocol.measure(judged, array)
     if not measured:
         notice(f"{protocol.name}: no metric has scores of {protocol.level}s")
         return None
-    usable = [judged for judged in usable if any(judged.name in each.found for each in measured.values())]
+    usable = [judged for judged in usable if any(judged.name in each.by_set for each in measured.values())]
     for of_metric in measured.values():
-        if len(of_metric.found) == len(usable):
-            of_metric.overall = protocol.overall_value([of_metric.found[judged.name] for judged in usable])
+        if len(of_metric.by_set) == len(usable):
+            of_metric.overall = protocol.overall_value([of_metric.by_set[judged.name] for judged in usable])
     order = sorted(measured, key=lambda name: (np.isnan(measured[name].overall), -measured[name].overall, name))
-    sizes = [
-        max(each.found[judged.name].size for each in measured.values() if judged.name in each.found)
-        for judged in usable
-    ]
-    for name in order:
-        for judged, size in zip(usable, sizes, strict=True):
-            found = measured[name].found.get(judged.name)
-            if found and found.size < size:
-                fewer = f"{found.size} of {counted(size, protocol.unit.removesuffix('s'), protocol.unit)}"
-                notice(f"{protocol.name}: {name} has scores for {fewer} of {judged.name}")
-    values = [
-        [found.found[judged.name].value if judged.name in found.found else np.nan for judged in usable]
-        for found in (measured[name] for name in order)
-    ]
+    values, sizes = np.full((len(order), len(usable)), np.nan), np.full((len(order), len(usable)), -1)
+    for m, name in enumerate(order):
+        for k, judged in enumerate(usable):
+            if one := measured[name].by_set.get(judged.name):
+                values[m, k], sizes[m, k] = one.value, one.size
+    for m, k in np.argwhere((sizes >= 0) & (sizes < sizes.max(axis=0))):
+        fewer = f"{sizes[m, k]} of {counted(sizes[:, k].max(), protocol.unit.removesuffix('s'), protocol.unit)}"
+        notice(f"{protocol.name}: {order[m]} has scores for {fewer} of {usable[k].name}")
     agreement = Agreement(
         protocol=protocol.name,
         title=protocol.title,
         level=protocol.level,
         unit=protocol.unit,
         sets=[judged.name for judged in usable],
-        sizes=sizes,
+        sizes=sizes.max(axis=0).tolist(),
         metrics=order,
-        values=np.array(values),
+        values=values,
         overall=np.array([measured[name].overall for name in order]),
         overall_is=protocol.overall,
-        details={name: {k: found.details for k, found in measured[name].found.items()} for name in order},
+        details={name: {k: one.details for k, one in measured[name].by_set.items()} for name in order},
     )
     _Comparisons(protocol, usable, measured, significance).complete(agreement)
     return agreement
@@ -158,37 +153,32 @@ class _Comparisons:
     ):
         self.protocol, self.sets, self.measured, self.significance = protocol, sets, measured, significance
         self.test = self._suitable(significance.test)
-        self._replicates: dict[str, np.ndarray] = {}
-        self._credits: dict[str, list[np.ndarray]] = {}
+        self._can_bootstrap = bool(protocol.test)  # calibrated accuracy of all outputs has no independent units to draw
+        self._options: dict[str, Any] = {"resamples": significance.resamples, "seed": significance.seed}
+        self._replicates, self._credits = cache(self._replicates_of), cache(self._credits_of)
         self._statistics = [protocol.statistic(judged) for judged in sets]
 
     def _suitable(self, asked: str) -> str:
         """The test that is asked for, where it suits the protocol, else the protocol's own, which is said."""
-        protocol, of_pairs = self.protocol, isinstance(self.protocol, TieAccuracy)
+        protocol, ties, sets = self.protocol, isinstance(self.protocol, TieAccuracy), len(self.sets)
+        pearson = protocol.name.endswith("-pearson") and sets == 1
         unsuitable = {
-            "williams": "is for Pearson's r on one set"
-            if not protocol.name.endswith("-pearson") or len(self.sets) > 1
-            else "",
-            "pairs": ""
-            if of_pairs and protocol.average == "item"
-            else "is for acc-eq and tau-23 averaged over segments",
-            "perm-both": "would tie scores at random, and ties are calibrated" if of_pairs else "",
-        }.get(asked, "")
+            "williams": not pearson and "is for Pearson's r on one set",
+            "pairs": not (ties and protocol.average == "item") and "is for acc-eq and tau-23 averaged over segments",
+            "perm-both": ties and "would tie scores at random, and ties are calibrated",
+        }.get(asked)
         if unsuitable:
             own = TESTS.get(protocol.test, "no test")
-            notice(
-                f"--test {asked} {unsuitable}; {protocol.name} on {counted(len(self.sets), 'set', 'sets')} has: {own}"
-            )
+            notice(f"--test {asked} {unsuitable}; {protocol.name} on {counted(sets, 'set', 'sets')} has: {own}")
         return protocol.test if unsuitable or asked == "auto" else asked
 
     def complete(self, agreement: Agreement) -> None:
         """Add the ranks, p-values and intervals that are asked for."""
         whole = [name for name in agreement.metrics if not np.isnan(self.measured[name].overall)]
-        if self.significance.intervals and self._can_bootstrap():
-            agreement.intervals = np.array(
-                [interval(self.replicates(name)) if name in whole else (np.nan, np.nan) for name in agreement.metrics]
-            )
-        if self.test in ("", "none") or (self.test == "bootstrap" and not self._can_bootstrap()):
+        if self.significance.intervals and self._can_bootstrap:
+            intervals = {name: interval(self._replicates(name)) for name in whole}
+            agreement.intervals = np.array([intervals.get(name, (np.nan, np.nan)) for name in agreement.metrics])
+        if self.test in ("", "none") or (self.test == "bootstrap" and not self._can_bootstrap):
             return
         agreement.test = TESTS[self.test]
 
@@ -200,90 +190,72 @@ class _Comparisons:
 
         agreement.ranks = ranks(agreement.overall, significantly_better)
         if self.significance.all_pairs:
-            for i, better in enumerate(whole):
-                for worse in whole[i + 1 :]:
-                    significantly_better(agreement.metrics.index(better), agreement.metrics.index(worse))
+            for better, worse in combinations(map(agreement.metrics.index, whole), 2):
+                significantly_better(better, worse)
 
     def p_value(self, better: str, worse: str) -> float:
         """One-sided p that `better` agrees no better than `worse`."""
         names = [judged.name for judged in self.sets]
         a, b = ([self.measured[each].scores[name] for name in names] for each in (better, worse))
-        options = {"resamples": self.significance.resamples, "seed": self.significance.seed}
         if self.test == "williams":
-            return self._williams(a[0], b[0])
+            human = getattr(self.sets[0], f"{self.protocol.level}_scores")
+            known = ~(np.isnan(human) | np.isnan(a[0]) | np.isnan(b[0]))
+            r = np.corrcoef([human[known], a[0][known], b[0][known]])
+            return williams(r[0, 1], r[0, 2], r[1, 2], int(known.sum()))
         if self.test == "bootstrap":
-            return p_not_better(self.replicates(better), self.replicates(worse))
+            return p_not_better(self._replicates(better), self._replicates(worse))
         if self.test == "pairs":
-            return pairwise_permutation(self._credits_of(better), self._credits_of(worse), **options)
+            return pairwise_permutation(self._credits(better), self._credits(worse), **self._options)
         cells = [self.protocol.cells(judged) for judged in self.sets]
         a, b = ([each if of is None else each[of] for each, of in zip(arrays, cells, strict=True)] for arrays in (a, b))
         # early stopping blurs p-values of .02 and less
-        return perm_both(a, b, self._value, early_stop=self.significance.alpha > 0.02, **options)
+        return perm_both(a, b, self._value, early_stop=self.significance.alpha > 0.02, **self._options)
 
-    def replicates(self, name: str) -> np.ndarray:
-        """A metric's overall value in every bootstrap resample; the same resamples for all metrics."""
-        if name not in self._replicates:
-            of_metric = self.measured[name]
-            found = [of_metric.found[judged.name] for judged in self.sets]
-            options = {"resamples": self.significance.resamples, "seed": self.significance.seed}
-            parts = [each.parts for each in found if each.parts is not None]
-            if len(parts) == len(found):
-                pooled, of_pairs = self.protocol.overall == "pooled", self.protocol.of_pairs
-                value = self.protocol.of_sums
-                self._replicates[name] = bootstrap_parts(parts, pooled, value=value, of_pairs=of_pairs, **options)
-            else:
-                arrays = [of_metric.scores[judged.name] for judged in self.sets]
-                self._replicates[name] = bootstrap_values(
-                    [array.shape[-1] for array in arrays],
-                    lambda drawn: float(np.mean([*map(self.protocol.resampled, self.sets, arrays, drawn)])),
-                    **options,
-                )
-        return self._replicates[name]
+    def _replicates_of(self, name: str) -> np.ndarray:
+        """A metric's overall value in every bootstrap resample, float64 (resamples,); the same resamples for all metrics."""
+        protocol, measured = self.protocol, [self.measured[name].by_set[judged.name] for judged in self.sets]
+        parts = [each.parts for each in measured if each.parts is not None]
+        if len(parts) == len(measured):
+            more = {"value": protocol.of_sums, "of_pairs": protocol.of_pairs, **self._options}
+            return bootstrap_parts(parts, protocol.overall == "pooled", **more)
+        arrays = [self.measured[name].scores[judged.name] for judged in self.sets]
+
+        def value(drawn: list[np.ndarray]) -> float:
+            return float(np.mean([*map(protocol.resampled, self.sets, arrays, drawn)]))
+
+        return bootstrap_values([array.shape[-1] for array in arrays], value, **self._options)
 
     def _credits_of(self, name: str) -> list[np.ndarray]:
-        if name not in self._credits:
-            arrays = self.measured[name].scores
-            self._credits[name] = [self.protocol.credits(judged, arrays[judged.name]) for judged in self.sets]
-        return self._credits[name]
-
-    def _can_bootstrap(self) -> bool:
-        """Calibrated accuracy of all outputs together has no independent units to draw."""
-        return bool(self.protocol.test)
+        arrays = self.measured[name].scores
+        return [self.protocol.credits(judged, arrays[judged.name]) for judged in self.sets]
 
     def _value(self, arrays: Sequence[np.ndarray]) -> float:
         if self.protocol.overall == "pooled":
             return self.protocol.overall_value([*map(self.protocol.measure, self.sets, arrays)])
         return float(np.mean([statistic(array) for statistic, array in zip(self._statistics, arrays, strict=True)]))
 
-    def _williams(self, a: np.ndarray, b: np.ndarray) -> float:
-        human = getattr(self.sets[0], f"{self.protocol.level}_scores")
-        there = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
-        r = np.corrcoef([human[there], a[there], b[there]])
-        return williams(r[0, 1], r[0, 2], r[1, 2], int(there.sum()))
-
 
 def _signatures(scores: Mapping[str, Sequence[MetricScores | None]], agreements: Sequence[Agreement]) -> dict[str, str]:
     """Each metric's signature; where its scores of segments have another, that of the levels that were measured."""
-    found = {}
+    signatures = {}
     for each in (each for of_set in scores.values() for each in of_set if each):
         levels = {agreement.level for agreement in agreements if each.name in agreement.metrics}
         if not each.segment_signature or "segment" not in levels:
-            found[each.name] = each.signature
+            signatures[each.name] = each.signature
         elif levels == {"segment"}:
-            found[each.name] = each.segment_signature
+            signatures[each.name] = each.segment_signature
         else:
-            found |= {each.name: each.signature, f"{each.name} (segments)": each.segment_signature}
-    return found
+            signatures |= {each.name: each.signature, f"{each.name} (segments)": each.segment_signature}
+    return signatures
 
 
 def _described(judged: JudgedSet) -> dict[str, int]:
-    said = {"systems": len(judged.systems), "segments": judged.segments}
-    if judged.doc_ids is not None:
-        said["documents"] = len(set(judged.doc_ids))
-    if judged.segment_scores is not None:
-        said["judged outputs"] = int((~np.isnan(judged.segment_scores)).sum())
-    if judged.system_scores is not None:
-        said["judged systems"] = int((~np.isnan(judged.system_scores)).sum())
-    if judged.preferences is not None:
-        said["preferences"] = len(judged.preferences)
-    return said
+    counts = {
+        "systems": len(judged.systems),
+        "segments": judged.segments,
+        "documents": None if judged.doc_ids is None else len(set(judged.doc_ids)),
+        "judged outputs": None if judged.segment_scores is None else int((~np.isnan(judged.segment_scores)).sum()),
+        "judged systems": None if judged.system_scores is None else int((~np.isnan(judged.system_scores)).sum()),
+        "preferences": None if judged.preferences is None else len(judged.preferences),
+    }
+    return {what: number for what, number in counts.items() if number is not None}

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..corpus import document_ranges
 from ..judgements.judged import JudgedSet, MetricScores, row_means
-from .protocols import Protocol
+from .protocols import Measurement, Protocol
 
 
 @dataclass(frozen=True)
@@ -51,54 +51,39 @@ def agreement_by_length(
     [1.0, 0.0]
     """
     usable = [judged for judged in sets if judged.doc_ids is not None and judged.segment_scores is not None]
-    lengths = {judged.name: _document_lengths(judged.doc_ids) for judged in usable if judged.doc_ids is not None}
-    if not usable:
-        return None
-    edges = _edges(np.concatenate([*lengths.values()]), buckets)
-    if len(edges) < 2:
+    lengths = [_document_lengths(judged.doc_ids or ()) for judged in usable]
+    metrics = [
+        {each.name: each.of_segments for each in scores[judged.name] if each and each.segment_scores is not None}
+        for judged in usable
+    ]
+    names = list(dict.fromkeys(name for of_set in metrics for name in of_set))
+    edges = _edges(np.concatenate(lengths), buckets) if usable else []
+    if len(edges) < 2 or not names:
         return None
     documents, segments = [], []
-    names = dict.fromkeys(
-        each.name
-        for judged in usable
-        for each in scores[judged.name]
-        if each is not None and each.segment_scores is not None
-    )
-    if not names:
-        return None
     values: dict[str, list[float]] = {name: [] for name in names}
     for first, last in edges:
-        inside = {name: (first <= of_set) & (of_set <= last) for name, of_set in lengths.items()}
-        segments.append(int(sum(each.sum() for each in inside.values())))
-        documents.append(round(sum((1 / lengths[name][each]).sum() for name, each in inside.items())))
-        parts = [_part(judged, inside[judged.name]) for judged in usable]
-        for name in names:
-            values[name].append(_agreement(protocol, usable, parts, inside, scores, name))
+        inside = [(first <= of_set) & (of_set <= last) for of_set in lengths]
+        segments.append(int(sum(each.sum() for each in inside)))
+        documents.append(round(sum((1 / of_set[each]).sum() for of_set, each in zip(lengths, inside, strict=True))))
+        measured: dict[str, list[Measurement]] = {name: [] for name in names}
+        for judged, chosen, of_set in zip(usable, inside, metrics, strict=True):
+            if not chosen.any():
+                continue
+            human = judged.human_segments[:, chosen]
+            part = JudgedSet(judged.name, judged.systems, human.shape[1], segment_scores=human)
+            for name, array in of_set.items() if not protocol.lacks(part) else ():
+                part_scores = row_means(array[:, chosen]) if protocol.level == "system" else array[:, chosen]
+                measured[name].append(protocol.measure(part, part_scores))
+        for name, own in measured.items():
+            values[name].append(protocol.overall_value(own) if own else float("nan"))
     return LengthCurves(protocol.name, protocol.title, edges, documents, segments, values)
 
 
-def _agreement(protocol, usable, parts, inside, scores, name) -> float:
-    found = []
-    for judged, part in zip(usable, parts, strict=True):
-        metric = next((each for each in scores[judged.name] if each and each.name == name), None)
-        if part is None or metric is None or metric.segment_scores is None or protocol.lacks(part):
-            continue
-        array = metric.segment_scores[:, inside[judged.name]]
-        found.append(protocol.measure(part, row_means(array) if protocol.level == "system" else array))
-    return protocol.overall_value(found) if found else float("nan")
-
-
-def _part(judged: JudgedSet, inside: np.ndarray) -> JudgedSet | None:
-    """The judgements of some segments, with systems' scores as their means."""
-    if not inside.any():
-        return None
-    return JudgedSet(judged.name, judged.systems, int(inside.sum()), segment_scores=judged.human_segments[:, inside])
-
-
 def _document_lengths(doc_ids: Sequence[str]) -> np.ndarray:
-    """Each segment's document's number of segments."""
-    ranges = document_ranges(doc_ids)
-    return np.repeat([end - start for start, end in ranges], [end - start for start, end in ranges])
+    """Each segment's document's number of segments: int64 (N,) of N ids."""
+    sizes = [end - start for start, end in document_ranges(doc_ids)]
+    return np.repeat(sizes, sizes)
 
 
 def _edges(lengths: np.ndarray, buckets: int) -> list[tuple[int, int]]:

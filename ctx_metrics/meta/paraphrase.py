@@ -41,12 +41,12 @@ def auc(labels: np.ndarray, scores: np.ndarray) -> float:
     >>> auc(np.array([1, 1, 0, 0]), np.array([0.9, 0.5, 0.5, 0.1]))
     0.875
     """
-    there = ~np.isnan(scores)
-    paraphrases = labels[there] == 1
+    known = ~np.isnan(scores)
+    paraphrases = labels[known] == 1
     n1, n0 = int(paraphrases.sum()), int((~paraphrases).sum())
     if not n1 or not n0:
         return float("nan")
-    u = rankdata(scores[there])[paraphrases].sum() - n1 * (n1 + 1) / 2
+    u = rankdata(scores[known])[paraphrases].sum() - n1 * (n1 + 1) / 2
     return float(u / (n1 * n0))
 
 
@@ -60,9 +60,9 @@ class AreaUnderCurve(Protocol):
         return "graded labels" if _graded(judged) else ""
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        there = ~np.isnan(scores[0])
-        counts = {"paraphrases": int(judged.human_segments[0, there].sum())}
-        return Measurement(auc(judged.human_segments[0], scores[0]), int(there.sum()), details=counts)
+        labels, known = judged.human_segments[0], ~np.isnan(scores[0])
+        counts = {"paraphrases": int(labels[known].sum())}
+        return Measurement(auc(labels, scores[0]), int(known.sum()), details=counts)
 
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
         return auc(judged.human_segments[0, drawn], scores[0, drawn])
@@ -108,13 +108,13 @@ def paraphrase_check(
     >>> report.agreements[0].protocol, report.agreements[0].values.tolist(), report.sets
     ('auc', [[1.0]], {'toy': {'sentence pairs': 3, 'labels': '0 or 1'}})
     """
-    left_out = {each.name: _lacks(sets[0], each, engine) for each in metrics}
-    said = [f"{name}: left out, sentence pairs have {lack}" for name, lack in left_out.items() if lack]
-    usable = [each for each in metrics if not left_out[each.name]]
+    lacks = {each.name: _lacks(sets[0], each, engine) for each in metrics}
+    messages = [f"{name}: left out, sentence pairs have {lack}" for name, lack in lacks.items() if lack]
+    usable = [each for each in metrics if not lacks[each.name]]
     if not usable:
-        raise InputError("; ".join(["no metric is left", *said]))
-    for each in said:
-        notice(each)
+        raise InputError("; ".join(["no metric is left", *messages]))
+    for message in messages:
+        notice(message)
     scores = {judged.name: _scores(judged, usable, engine, both_directions) for judged in sets}
     protocols = [AreaUnderCurve(), GradedCorrelation("spearman"), GradedCorrelation("pearson")]
     protocols = [each for each in protocols if not all(map(each.lacks, sets))]
@@ -142,11 +142,9 @@ def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> 
 def _scores(
     judged: PairSet, metrics: Sequence[MetricSettings], engine: EngineOptions, both_directions: bool
 ) -> list[MetricScores]:
-    found = [each for each in score_set(judged, metrics, engine) if each]  # all of them: what they read is there
+    results = [each for each in score_set(judged, metrics, engine) if each]  # all of them: what they read is there
     if not both_directions:
-        return found
-    swapped = [each for each in score_set(judged.swapped(), metrics, engine) if each]
-    return [
-        replace(one, segment_scores=(one.of_segments + other.of_segments) / 2)
-        for one, other in zip(found, swapped, strict=True)
-    ]
+        return results
+    swapped = [each.of_segments for each in score_set(judged.swapped(), metrics, engine) if each]
+    both = zip(results, swapped, strict=True)
+    return [replace(one, segment_scores=(one.of_segments + other) / 2) for one, other in both]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..judgements.judged import JudgedSet, MetricScores
 from .inference.bootstrap import ratio
-from .measures import correlation, pairwise, soft_pairwise, taus, ties
+from .measures import correlation, pairwise, taus, ties
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 SPARSE = 0.5  # the share of judged outputs below which tests swap these alone
@@ -41,6 +41,7 @@ class Protocol(ABC):
     test          the test of significance that suits it: perm-both or bootstrap; "" if none does
     of_pairs      whether the parts of measurements are of the pairs of the judged systems, which a bootstrap draws
     average       groups of outputs that a segment-level value is the mean over: none, item or system
+    fewest        how many systems a set must have, at level system: judged ones
     """
 
     name: str
@@ -51,10 +52,18 @@ class Protocol(ABC):
     test = "perm-both"
     of_pairs = False
     average = "none"
+    fewest = 1
 
-    @abstractmethod
     def lacks(self, judged: JudgedSet) -> str:
         """What a set lacks for this protocol, in words; "" if it applies."""
+        human = judged.system_scores if self.level == "system" else judged.segment_scores
+        if human is None:
+            return f"no human scores of {self.level}s"
+        if self.level == "system":
+            return f"fewer than {self.fewest} judged systems" if (~np.isnan(human)).sum() < self.fewest else ""
+        if len(judged.systems) < self.fewest:
+            return "one system only" if self.fewest == 2 else f"fewer than {self.fewest} systems"
+        return ""
 
     @abstractmethod
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
@@ -84,12 +93,11 @@ class Protocol(ABC):
         """What each set of an evaluation lacks, by its name."""
         return {judged.name: self.lacks(judged) for judged in sets}
 
-    def overall_value(self, found: Sequence[Measurement]) -> float:
+    def overall_value(self, measured: Sequence[Measurement]) -> float:
         """One value of several sets' measurements."""
         if self.overall == "mean":
-            return float(np.mean([each.value for each in found]))
-        above, below = np.sum([each.parts.sum(axis=0) for each in found if each.parts is not None], axis=0)
-        return float(above / below) if below else float("nan")
+            return float(np.mean([each.value for each in measured]))
+        return float(ratio(np.sum([each.parts.sum(axis=0) for each in measured if each.parts is not None], axis=0)))
 
     def scores_of(self, metric: MetricScores) -> np.ndarray | None:
         """The scores that this protocol reads, None where the metric has none of that level."""
@@ -100,22 +108,18 @@ class SystemCorrelation(Protocol):
     """Correlation of system scores; without outliers, systems that people rate far from the rest are left out
     (|h - median| / (1.4826 MAD) > 2.5; Mathur et al. 2020, Tangled up in BLEU)."""
 
-    level, unit = "system", "systems"
+    level, unit, fewest = "system", "systems", 3
 
     def __init__(self, kind: str, outliers: bool = True):
         self.name = f"sys-{kind}" + ("" if outliers else "-no-outliers")
         self.title = f"system-level {CORRELATIONS[kind]}" + ("" if outliers else " without outliers")
         self._correlate, self._outliers = getattr(correlation, kind), outliers
 
-    def lacks(self, judged: JudgedSet) -> str:
-        return _lacks_systems(judged, 3)
-
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         human = self._human(judged)
-        value = self._correlate(human, scores)
-        there = ~np.isnan(human) & ~np.isnan(scores)
-        details = {} if self._outliers else {"outliers": self._left_out(judged)}
-        return Measurement(value, int(there.sum()), details=details)
+        left_out = np.flatnonzero(correlation.mad_outliers(judged.human_systems))
+        details = {} if self._outliers else {"outliers": [judged.systems[i] for i in left_out]}
+        return Measurement(self._correlate(human, scores), _scored(human, scores), details=details)
 
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
         return self._correlate(self._human(judged)[drawn], scores[drawn])
@@ -123,9 +127,6 @@ class SystemCorrelation(Protocol):
     def _human(self, judged: JudgedSet) -> np.ndarray:
         human = judged.human_systems
         return human if self._outliers else np.where(correlation.mad_outliers(human), np.nan, human)
-
-    def _left_out(self, judged: JudgedSet) -> list[str]:
-        return [judged.systems[i] for i in np.flatnonzero(correlation.mad_outliers(judged.human_systems))]
 
 
 class SystemAccuracy(Protocol):
@@ -136,19 +137,12 @@ class SystemAccuracy(Protocol):
     """
 
     name, title = "sys-acc", "system-level pairwise accuracy"
-    level, unit, overall, of_pairs = "system", "system pairs", "pooled", True
-
-    def lacks(self, judged: JudgedSet) -> str:
-        return _lacks_systems(judged, 2)
+    level, unit, overall, of_pairs, fewest = "system", "system pairs", "pooled", True, 2
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         known = ~np.isnan(judged.human_systems)
-        human, scores = judged.human_systems[known], scores[known]
-        first, second = np.triu_indices(len(scores), 1)
-        both = ~(np.isnan(scores[first]) | np.isnan(scores[second]))
-        agree = np.zeros(len(both))
-        agree[both] = pairwise.pair_agreements(human, scores)
-        return _ratio(np.column_stack([agree, both]), int(both.sum()), {"agreeing": int(agree.sum())})
+        agreements = pairwise.pair_agreements(judged.human_systems[known], scores[known])
+        return _mean(agreements, details={"agreeing": int(np.nansum(agreements))})
 
 
 class SoftPairwiseAccuracy(Protocol):
@@ -159,19 +153,14 @@ class SoftPairwiseAccuracy(Protocol):
     """
 
     name, title = "spa", "soft pairwise accuracy of systems"
-    level, unit, of_pairs = "segment", "system pairs", True
-
-    def lacks(self, judged: JudgedSet) -> str:
-        return _lacks_segments(judged) or ("one system only" if len(judged.systems) < 2 else "")
+    level, unit, of_pairs, fewest = "segment", "system pairs", True, 2
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         known = ~np.isnan(judged.human_segments).all(axis=1)
-        agreements = soft_pairwise.SoftPairwise(judged.human_segments[known]).agreements(scores[known])
-        there = ~np.isnan(agreements)
-        return _ratio(np.column_stack([np.where(there, agreements, 0), there]), int(there.sum()))
+        return _mean(pairwise.SoftPairwise(judged.human_segments[known]).agreements(scores[known]))
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
-        return soft_pairwise.SoftPairwise(judged.human_segments).accuracy
+        return pairwise.SoftPairwise(judged.human_segments).accuracy
 
 
 class SegmentCorrelation(Protocol):
@@ -187,22 +176,16 @@ class SegmentCorrelation(Protocol):
 
     def __init__(self, kind: str, average: str = "none"):
         self.name, self.title = f"seg-{kind}", f"segment-level {CORRELATIONS[kind]}{PER[average]}"
-        self._kind, self.average = kind, average
-
-    def lacks(self, judged: JudgedSet) -> str:
-        few = self.average == "item" and len(judged.systems) < 3
-        return _lacks_segments(judged) or ("fewer than 3 systems" if few else "")
+        self._kind, self.average, self.fewest = kind, average, 3 if average == "item" else 1
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         human = judged.human_segments
-        size = int((~np.isnan(human) & ~np.isnan(scores)).sum())
-        found = correlation.group_coefficients(human, scores, self._kind, self.average)
+        coefficients = correlation.group_coefficients(human, scores, self._kind, self.average)
         if self.average == "none":
             parts = correlation.moments(human, scores) if self._kind == "pearson" else None
-            return Measurement(float(found[0]), size, parts)
-        there = ~np.isnan(found)
-        undefined = {"undefined groups": int((~there).sum())}
-        measured = _ratio(np.column_stack([np.where(there, found, 0), there]), size, undefined)
+            return Measurement(float(coefficients[0]), _scored(human, scores), parts)
+        undefined = {"undefined groups": int(np.isnan(coefficients).sum())}
+        measured = _mean(coefficients, _scored(human, scores), undefined)
         return measured if self.average == "item" else replace(measured, parts=None)
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
@@ -221,9 +204,9 @@ class SegmentCorrelation(Protocol):
         return self._mean(judged.human_segments[:, drawn], scores[:, drawn])
 
     def _mean(self, human: np.ndarray, scores: np.ndarray) -> float:
-        found = correlation.group_coefficients(human, scores, self._kind, self.average)
-        found = found[~np.isnan(found)]
-        return float(found.mean()) if found.size else float("nan")
+        coefficients = correlation.group_coefficients(human, scores, self._kind, self.average)
+        coefficients = coefficients[~np.isnan(coefficients)]
+        return float(coefficients.mean()) if coefficients.size else float("nan")
 
 
 class TieAccuracy(Protocol):
@@ -237,27 +220,19 @@ class TieAccuracy(Protocol):
     level, unit = "segment", "output pairs"
 
     def __init__(self, name: str, average: str = "item"):
-        words = {"acc-eq": "acc_eq", "tau-23": "tau_23"}[name]
-        self.name, self.title = (
-            name,
-            f"segment-level {words}, ties calibrated{PER[average] or ', all outputs together'}",
-        )
-        self._tau, self.average = name == "tau-23", average
-        self.test = "" if average == "none" else "bootstrap"
-
-    def lacks(self, judged: JudgedSet) -> str:
-        few = self.average == "item" and len(judged.systems) < 2
-        return _lacks_segments(judged) or ("one system only" if few else "")
+        self.name, self._tau, self.average = name, name == "tau-23", average
+        words = name.replace("-", "_")
+        self.title = f"segment-level {words}, ties calibrated{PER[average] or ', all outputs together'}"
+        self.test, self.fewest = "" if average == "none" else "bootstrap", 2 if average == "item" else 1
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         human = judged.human_segments
-        found = ties.calibrate(human, scores, self.average)
-        details = {"epsilon": found.epsilon, "sampled": found.sampled}
+        calibration = ties.calibrate(human, scores, self.average)
+        details = {"epsilon": calibration.epsilon, "sampled": calibration.sampled}
         if self.average == "none":
-            return Measurement(self._scaled(found.accuracy), found.pairs, details=details)
-        accuracies, _ = ties.group_accuracies(human, scores, found.epsilon, self.average).T
-        there = ~np.isnan(accuracies)
-        return _ratio(np.column_stack([np.where(there, self._scaled(accuracies), 0), there]), int(found.pairs), details)
+            return Measurement(self._scaled(calibration.accuracy), calibration.pairs, details=details)
+        accuracies, _ = ties.group_accuracies(human, scores, calibration.epsilon, self.average).T
+        return _mean(self._scaled(accuracies), int(calibration.pairs), details)
 
     def credits(self, judged: JudgedSet, scores: np.ndarray) -> np.ndarray:
         epsilon = ties.calibrate(judged.human_segments, scores, self.average).epsilon
@@ -295,7 +270,7 @@ class PreferenceTau(Protocol):
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         preferences = self._preferences(judged)
-        scored = int((~np.isnan([scores[preferences[:, i], preferences[:, 0]] for i in (1, 2)])).all(axis=0).sum())
+        scored = _scored(*(scores[preferences[:, i], preferences[:, 0]] for i in (1, 2)))
         return _ratio(taus.preference_parts(preferences, scores, self._variant), scored)
 
     def _preferences(self, judged: JudgedSet) -> np.ndarray:
@@ -326,25 +301,23 @@ def usual_protocols(judged: JudgedSet) -> list[str]:
     """The protocols that are usual for what a set holds."""
     if judged.preferences is not None:
         return ["darr"]
-    found = []
-    if judged.system_scores is not None:
-        found.append("sys-acc")
+    names = ["sys-acc"] if judged.system_scores is not None else []
     if judged.segment_scores is not None:
-        found += ["spa", "seg-pearson", "acc-eq"] if len(judged.systems) > 1 else ["seg-pearson"]
-    return found
+        names += ["spa", "seg-pearson", "acc-eq"] if len(judged.systems) > 1 else ["seg-pearson"]
+    return names
 
 
-def _lacks_systems(judged: JudgedSet, fewest: int) -> str:
-    if judged.system_scores is None:
-        return "no human scores of systems"
-    number = int((~np.isnan(judged.system_scores)).sum())
-    return f"fewer than {fewest} judged systems" if number < fewest else ""
+def _scored(one: np.ndarray, other: np.ndarray) -> int:
+    """How many places of two arrays of one shape are NaN in neither."""
+    return int((~np.isnan(one) & ~np.isnan(other)).sum())
 
 
-def _lacks_segments(judged: JudgedSet) -> str:
-    return "no human scores of segments" if judged.segment_scores is None else ""
+def _mean(values: np.ndarray, size: int | None = None, details: dict[str, Any] | None = None) -> Measurement:
+    """The mean of values (U,) that are not NaN; `size` is their number where it is None."""
+    known = ~np.isnan(values)
+    return _ratio(np.column_stack([np.where(known, values, 0), known]), known.sum() if size is None else size, details)
 
 
 def _ratio(parts: np.ndarray, size: int, details: dict[str, Any] | None = None) -> Measurement:
-    above, below = parts.sum(axis=0)
-    return Measurement(float(above / below) if below else float("nan"), size, parts, details or {})
+    """The first by the second of the sums of parts (U, 2)."""
+    return Measurement(float(ratio(parts.sum(axis=0))), int(size), parts, details or {})

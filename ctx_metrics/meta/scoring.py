@@ -34,12 +34,12 @@ def score_set(
 ) -> list[MetricScores | None]:
     """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
 
-    Where every system has an output for every segment, all systems are scored in one pass, with their documents. Where
-    some have not (lists of better and worse outputs), the outputs that are there are scored one by one, and there are no
-    scores of systems. TER, and any metric whose class has higher_is_better = False, is negated.
+    Where every system has an output for every segment, all are scored in one pass, with their documents; else (lists of
+    better and worse outputs) the outputs that are there one by one, without scores of systems. TER, and any metric whose
+    class has higher_is_better = False, is negated.
 
-    kept    a folder of score files. A metric's scores are written there as soon as it is done; what is there already, of
-            the same texts with the same signature, is read in place of scoring, which is said
+    kept    a folder of score files: a metric's scores are written there as soon as it is done, and read in place of
+            scoring where they are of the same texts with the same signature, which is said
 
     Raises InputError for a set without texts or a folder that cannot be written, and what a metric raises that cannot be
     used on this language.
@@ -57,26 +57,25 @@ def score_set(
     for name, what in lacks.items():
         if what:
             notice(f"{name}: left out on {judged.name}, which has {what}")
-    make = _whole_systems if judged.complete else _outputs
     # all metrics are made before the first one scores, so that what they share is computed once
-    made = [None if lacks[each.name] else make(judged, each, engine) for each in metrics]
-    found = [
+    made = [None if lacks[each.name] else _made(judged, each, engine) for each in metrics]
+    results = [
         read_kept(kept, judged, each.name, signatures=signatures(one[0]), settings=_noted(each))
         if one and kept is not None
         else None
         for each, one in zip(metrics, made, strict=True)
     ]
-    if names := [each.name for each in found if each]:
+    if names := [each.name for each in results if each]:
         notice(f"{judged.name}: read from {kept} and not scored again: {', '.join(names)}")
     for i, (each, one) in enumerate(zip(metrics, made, strict=True)):
-        if one is None or found[i]:
+        if one is None or results[i]:
             continue
         start = time.perf_counter()
-        found[i] = scored = _scored(judged, each, *one)
+        results[i] = scored = _scored(judged, each, *one)
         progress(f"{judged.name}: {each.name} scored in {time.perf_counter() - start:,.1f} s", engine.quiet)
         if kept is not None:
             write_score_files(kept, judged, [scored], settings=_noted(each))
-    return found
+    return results
 
 
 def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
@@ -88,20 +87,16 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
     ('no document ids', '')
     """
     can = capabilities(cls)
-    reads_documents = "doc_ids" in can.reads
-    if reads_documents and judged.doc_ids is None:
-        return "no document ids"
-    if reads_documents and not judged.complete:
-        return "no whole documents: outputs are missing"
-    if can.compares_systems and not judged.complete:
-        return "not every system's output of each segment"
-    if can.compares_systems and len(judged.systems) < 2:
-        return "one system alone"
-    if "roundtrips" in can.reads:
-        return "no round trips"
-    if not judged.references and (can.compares_systems or "sources" not in can.reads):
-        return "no references"
-    return ""
+    reads_documents, compares, no_references = "doc_ids" in can.reads, can.compares_systems, not judged.references
+    lacks = {
+        "no document ids": reads_documents and judged.doc_ids is None,
+        "no whole documents: outputs are missing": reads_documents and not judged.complete,
+        "not every system's output of each segment": compares and not judged.complete,
+        "one system alone": compares and len(judged.systems) < 2,
+        "no round trips": "roundtrips" in can.reads,
+        "no references": no_references and (compares or "sources" not in can.reads),
+    }
+    return next((what for what, lacking in lacks.items() if lacking), "")
 
 
 def build_metric(
@@ -125,13 +120,11 @@ def named_systems(judged: JudgedSet) -> list[Segments]:
     return [named(texts, f"{judged.name}/{name}") for name, texts in zip(judged.systems, judged.texts, strict=True)]
 
 
-def _whole_systems(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
-    systems = named_systems(judged)
-    return build_metric(judged, settings, systems, engine), systems
-
-
-def _outputs(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
-    """All outputs that are there, system after system, as if they were one system's."""
+def _made(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
+    """A metric and the systems that it scores; of an incomplete set all outputs, as if they were one system's."""
+    if judged.complete:
+        systems = named_systems(judged)
+        return build_metric(judged, settings, systems, engine), systems
     places = np.argwhere(judged.there)
     segments = named([judged.texts[system][segment] for system, segment in places], judged.name)
     streams = {"references": [[stream[segment] for _, segment in places] for stream in judged.references]}
@@ -142,14 +135,10 @@ def _outputs(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions)
 
 def _scored(judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments]) -> MetricScores:
     sign = 1.0 if capabilities(settings.cls).higher_is_better else -1.0
-    found = [scores(metric, system) for system in systems]
-    if judged.complete:
-        segment_scores = sign * np.array([of_system.segments for of_system in found])
-        system_scores = sign * np.array([of_system.system for of_system in found])
-    else:
-        segment_scores = np.full((len(judged.systems), judged.segments), np.nan)
-        segment_scores[judged.there] = sign * np.array(found[0].segments)
-        system_scores = None
+    by_system = [scores(metric, system) for system in systems]
+    system_scores = sign * np.array([each.system for each in by_system]) if judged.complete else None
+    segment_scores = np.full((len(judged.systems), judged.segments), np.nan)
+    segment_scores[judged.there] = sign * np.concatenate([each.segments for each in by_system])
     if unscored := int(np.isnan(segment_scores[judged.there]).sum()):
         notice(f"{settings.name}: {counted(unscored, 'output has', 'outputs have')} no score on {judged.name}")
     return MetricScores(settings.name, segment_scores, system_scores, *signatures(metric))

@@ -1,78 +1,47 @@
 """BERTR: recall over contextual embeddings (Mathur, Baldwin and Cohn 2019, section 3.1)."""
 
-import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from ..run.context import Stream
-from ..scoring.base import ContextScore, ContextSignature
 from ..scoring.token_matching import (
+    EncoderSettings,
     Layers,
     Matching,
+    TextSettings,
     TokenMatchingMetric,
-    add_encoder_arguments,
-    add_text_arguments,
-    paper_language,
+    layers_setting,
+    paper_model_setting,
 )
 
 if TYPE_CHECKING:
     import torch
 
-# The layer with the best segment Pearson on WMT15/16 DA into English: docs/bertr.md shows the choice.
-EMBEDDED_LAYER = "4"
-# What the paper used for each target language (sections 4.1 and 4.2).
-PAPER_MODELS = {"en": "google-bert/bert-base-uncased", "zh": "google-bert/bert-base-chinese"}
-PAPER_MODEL_ELSE = "google-bert/bert-base-multilingual-cased"
 
+@dataclass(frozen=True)
+class BERTRSettings(TextSettings, EncoderSettings):
+    """Settings of BERTR."""
 
-class BERTRScore(ContextScore):
-    """100 times the mean recall over segments, in [-100, 100]; identical texts score 100."""
-
-
-class BERTRSignature(ContextSignature):
-    """nrefs, model, rev, ckpt, inputs, layers, multiref, dtype, maxlen, long, scale and versions."""
+    model: str | None = paper_model_setting("what the paper used")
+    layers: Layers | None = layers_setting()
 
 
 class BERTR(TokenMatchingMetric):
-    """Mean over the reference's tokens of the largest cosine with any hypothesis token.
-
-    references    streams of references for scoring with references=None
-    model         "embedded" (the default), "paper" (what the paper used for target_lang), a folder or a hub name[@revision]
-    layers        a layer's number (0 is the embedding layer), a list of numbers to average, "mean" of the transformer
-                  layers, or "concat_last4". Default: layer 4 of the embedded encoder, "mean" of any other
-    max_length    tokens kept of each text, specials not counted; default and most: what the encoder can read
-    multiref      "max" takes the best of several references' scores, "mean" their average
-    context       systems, target_lang and engine, as run.context.Context describes them
+    """100 times the mean over segments of the mean over the reference's tokens of the largest cosine with any hypothesis
+    token, in [-100, 100]; identical texts score 100.
 
     A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens are left out.
-    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
-    ResourceError for a device that is missing or too small.
     """
 
     NAME = "BERTR"
-    flag = "--bertr"
-    _SIGNATURE_TYPE = BERTRSignature
-    _SCORE_TYPE = BERTRScore
-
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        model: str | None = None,
-        layers: Layers | None = None,
-        max_length: int | None = None,
-        multiref: str = "max",
-        **context: Any,
-    ):
-        model = paper_model(context.get("target_lang")) if model == "paper" else model
-        super().__init__(references, model, layers, EMBEDDED_LAYER, max_length, multiref, systems=systems, **context)
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --bertr-* of the sacrebleu command."""
-        add_encoder_arguments(group, "bertr", "--bertr", "what the paper used", f"{EMBEDDED_LAYER} for embedded")
-        add_text_arguments(group, "bertr")
+    Settings = BERTRSettings
+    # what the paper used for each target language (sections 4.1 and 4.2)
+    PAPER_MODELS: ClassVar = {
+        "en": ("google-bert/bert-base-uncased", None),
+        "zh": ("google-bert/bert-base-chinese", None),
+        "": ("google-bert/bert-base-multilingual-cased", None),
+    }
 
     def _matching(self, references: Sequence[Stream]) -> Matching:
         return lambda hypothesis, reference: greedy_recall(
@@ -95,8 +64,3 @@ def greedy_recall(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> floa
 
     cosines = F.normalize(reference, dim=1) @ F.normalize(hypothesis, dim=1).T
     return cosines.max(dim=1).values.mean().item()
-
-
-def paper_model(target_lang: str | None) -> str:
-    """The hub name of the encoder that the paper used for a target language."""
-    return PAPER_MODELS.get(paper_language(target_lang, "bertr", "--bertr"), PAPER_MODEL_ELSE)

@@ -1,124 +1,94 @@
 """BERTScore: precision, recall and F1 over contextual embeddings (Zhang et al. 2020), equal to the bert-score package."""
 
-import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import InputError
 from ..notices import notice
 from ..run.context import Stream
-from ..scoring.base import ContextScore, ContextSignature
 from ..scoring.token_matching import (
+    EncoderSettings,
     Layers,
     Matching,
+    TextSettings,
     TokenMatchingMetric,
-    add_encoder_arguments,
-    add_text_arguments,
-    paper_language,
+    layers_setting,
+    paper_model_setting,
 )
+from ..settings import setting
 
 if TYPE_CHECKING:
     import torch
 
     from ..engine.pairs import EncodedText
 
-# The layer with the best segment Pearson on WMT15/16 DA into English: docs/bertscore.md shows the choice.
-EMBEDDED_LAYER = "4"
-# bert-score's encoder of each target language, with its layer, in April 2020.
-PAPER_MODELS = {"en": ("FacebookAI/roberta-large", "17"), "zh": ("google-bert/bert-base-chinese", "8")}
-PAPER_MODEL_ELSE = ("google-bert/bert-base-multilingual-cased", "9")
 SCORES = ("p", "r", "f1")
-IDFS = ("none", "plus-one", "paper")
 
 
-class BERTScoreScore(ContextScore):
-    """100 times the mean precision, recall or F1 over segments, in [-100, 100]; identical texts score 100."""
+def idf_setting(default: str) -> Any:
+    """Returns the field that says how tokens are weighted."""
+    return setting(
+        "Weights of tokens: none (all equal), plus-one (bert-score's log((L+1)/(c+1))), or paper (log(L/c)), where c "
+        "of the L texts that are compared with hold the token.",
+        default,
+        choices=("none", "plus-one", "paper"),
+    )
 
 
-class BERTScoreSignature(ContextSignature):
-    """nrefs, model, rev, ckpt, inputs, layers, part (p, r or f1), idf, multiref, dtype, maxlen, long, scale and versions."""
+@dataclass(frozen=True)
+class WeightSettings(EncoderSettings):
+    """Which states are compared, and how they are weighted. Each reference of each segment is a text of `idf`; "paper" is
+    log L where c is 0."""
+
+    model: str | None = paper_model_setting("bert-score's default of April 2020")
+    layers: Layers | None = layers_setting(", bert-score's for paper")
+    idf: str = idf_setting("none")
+
+
+@dataclass(frozen=True)
+class PartSettings(WeightSettings):
+    """The same, and which of the three scores counts."""
+
+    score: str = setting("Precision, recall, or their harmonic mean.", "f1", choices=SCORES)
+
+
+@dataclass(frozen=True)
+class BERTScoreSettings(TextSettings, PartSettings):
+    """Settings of BERTScore."""
 
 
 class BERTScore(TokenMatchingMetric):
-    """Greedy matching of tokens by cosine, from both sides, weighted by inverse document frequency where asked.
-
-    references    streams of references for scoring with references=None
-    model         "embedded" (the default), "paper" (bert-score's default for target_lang in April 2020), a folder or a hub
-                  name[@revision]
-    layers        a layer's number (0 is the embedding layer), a list of numbers to average, "mean" of the transformer
-                  layers, or "concat_last4". Default: layer 4 of the embedded encoder, bert-score's layer of "paper",
-                  "mean" of any other
-    score         "p", "r" or "f1"
-    idf           "none"; "plus-one" for bert-score's log((L + 1) / (c + 1)); "paper" for log(L / c) and log L where c is 0:
-                  c of the L references of the run hold the token. Each reference of each segment is a document
-    max_length    tokens kept of each text, specials not counted; default and most: what the encoder can read
-    multiref      "max" takes the best of several references' scores, "mean" their average
-    flag          what the flags begin with that messages name
-    context       systems, target_lang and engine, as run.context.Context describes them
+    """100 times the mean precision, recall or F1 over segments, in [-100, 100], of greedy matching of tokens by cosine,
+    weighted by inverse document frequency where asked; identical texts score 100.
 
     A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens have no weight, but
     tokens of the other side can match them, as in bert-score.
-    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
-    ResourceError for a device that is missing or too small.
 
     >>> round(BERTScore(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
     100.0
     """
 
     NAME = "BERTScore"
-    _SIGNATURE_TYPE = BERTScoreSignature
-    _SCORE_TYPE = BERTScoreScore
+    Settings = BERTScoreSettings
+    # bert-score's encoder of each target language, with its layer, in April 2020
+    PAPER_MODELS: ClassVar = {
+        "en": ("FacebookAI/roberta-large", "17"),
+        "zh": ("google-bert/bert-base-chinese", "8"),
+        "": ("google-bert/bert-base-multilingual-cased", "9"),
+    }
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        model: str | None = None,
-        layers: Layers | None = None,
-        score: str = "f1",
-        idf: str = "none",
-        max_length: int | None = None,
-        multiref: str = "max",
-        flag: str = "--bertscore",
-        **context: Any,
-    ):
-        self.flag = flag
-        for setting, value, known in (("score", score, SCORES), ("idf", idf, IDFS)):
-            if value not in known:
-                raise InputError(f"{self.NAME.lower()}: {setting} {value!r} is none of {', '.join(known)}")
-        if model == "paper":
-            language = paper_language(context.get("target_lang"), self.NAME.lower(), self.flag)
-            model, layer = PAPER_MODELS.get(language, PAPER_MODEL_ELSE)
-            layers = layer if layers is None else layers
-        super().__init__(references, model, layers, EMBEDDED_LAYER, max_length, multiref, systems=systems, **context)
-        self.score, self.idf = score, idf
-        self.settings |= {"part": score, "idf": idf}  # "score" is taken in sacrebleu's JSON
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --bertscore-* of the sacrebleu command."""
-        add_model_arguments(group, "bertscore", "--bertscore")
-        group.add_argument(
-            "--bertscore-score",
-            choices=SCORES,
-            default="f1",
-            help="Precision, recall, or their harmonic mean. (Default: %(default)s)",
-        )
-        add_text_arguments(group, "bertscore")
+    def _prepare(self) -> None:
+        super()._prepare()
+        self.settings |= {"part": self.options.score, "idf": self.options.idf}  # "score" is taken in sacrebleu's JSON
 
     def _as_read(self, text: str) -> str:
-        # as bert-score has it: no white space around a text, and one space before it where a word's tokens depend on that
-        text = text.strip()
-        return f" {text}" if text and self._byte_level() else text
-
-    def _byte_level(self) -> bool:
-        """Whether the tokenizer is that of RoBERTa, to which a first word without a space is another word."""
         from tokenizers.pre_tokenizers import ByteLevel
 
-        return isinstance(self.encoder.tokenizer.backend.pre_tokenizer, ByteLevel)
+        # as bert-score has it: no white space around a text, and one space before it where a word's tokens depend on that
+        text = text.strip()
+        return f" {text}" if text and isinstance(self.encoder.tokenizer.backend.pre_tokenizer, ByteLevel) else text
 
     def _matching(self, references: Sequence[Stream]) -> Matching:
         weights = self._token_weights(references)
@@ -129,7 +99,7 @@ class BERTScore(TokenMatchingMetric):
                 self._states(reference),
                 text_weights(hypothesis.ids, weights),
                 text_weights(reference.ids, weights),
-            )[SCORES.index(self.score)]
+            )[SCORES.index(self.options.score)]
 
         return matching
 
@@ -137,26 +107,12 @@ class BERTScore(TokenMatchingMetric):
         """The weight of each token id, float64 [vocabulary]."""
         words = self.encoder.config["vocab_size"]
         documents = [text for stream in references for text in stream if text is not None]
-        if self.idf == "none" or not documents:
+        if self.options.idf == "none" or not documents:
             return np.ones(words)
         if len(documents) == 1:
             notice(f"{self.NAME.lower()}: idf of one reference tells little: none of its tokens is rarer than another")
         ids = [text.ids for text in self.encoder.tokenizer(list(map(self._as_read, documents)), self.max_length)]
-        return inverse_document_frequencies(ids, words, self.idf)
-
-
-def add_model_arguments(group: argparse._ArgumentGroup, name: str, flag: str, idf: str = "none") -> None:
-    """The flags FLAG-model, FLAG-layers and FLAG-idf, parsed into NAME_model and so on; `idf` is the default of the last."""
-    layers = f"{EMBEDDED_LAYER} for embedded, bert-score's for paper"
-    add_encoder_arguments(group, name, flag, "bert-score's default of April 2020", layers)
-    group.add_argument(
-        f"{flag}-idf",
-        dest=f"{name}_idf",
-        choices=IDFS,
-        default=idf,
-        help="Weights of tokens: none (all equal), plus-one (bert-score's log((L+1)/(c+1))), or paper (log(L/c)), where c "
-        "of the L texts that are compared with hold the token. (Default: %(default)s)",
-    )
+        return inverse_document_frequencies(ids, words, self.options.idf)
 
 
 def inverse_document_frequencies(documents: Sequence[np.ndarray], words: int, kind: str) -> np.ndarray:

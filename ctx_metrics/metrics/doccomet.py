@@ -1,102 +1,77 @@
 """DocCOMET: a COMET model that sees the sentences before each one (Vernikos, Thompson, Mathur and Federico 2022)."""
 
-import argparse
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Example
+from ..models.hub import EMBEDDED
 from ..notices import notice
 from ..run.context import Stream
-from ..scoring.base import ContextScore, ContextSignature, SystemResult
-from ..scoring.windowed import score_windows
+from ..scoring.base import SystemResult
+from ..scoring.estimated import EstimatorSettings
+from ..settings import setting
 from ..windows import Window
-from .comet import COMET, add_model_arguments
+from .comet import CHECKPOINT, COMET
 
-CONTEXT = 2
-
-
-class DocCOMETScore(ContextScore):
-    """100 times the mean of the model's segment values."""
+if TYPE_CHECKING:
+    from ..models.estimator import Estimator
 
 
-class DocCOMETSignature(ContextSignature):
-    """As COMET's, with docs (ids, or none given) and context (sentences before each one)."""
+@dataclass(frozen=True)
+class DocCOMETSettings(EstimatorSettings):
+    """Settings of DocCOMET."""
+
+    model: str | None = setting(f"{CHECKPOINT}. (It must pool by averages)", metavar="MODEL")
+    context: int = setting("Most sentences of the document put before each one.", 2, type=int, metavar="N")
+
+    def __post_init__(self):
+        if self.model in (None, EMBEDDED):
+            raise InputError(
+                "doccomet: the embedded model cannot read document context; name a COMET checkpoint with average pooling, "
+                "such as --doccomet-model Unbabel/wmt22-comet-da"
+            )
+        if self.context < 0:
+            raise InputError(
+                f"doccomet: context {self.context}: the number of sentences before each one must be at least 0"
+            )
 
 
 class DocCOMET(COMET):
-    """Mean over segments of a COMET model's value, where each text is read after the sentences before it.
+    """100 times the mean over segments of a COMET model's value, where each text is read after the sentences before it.
 
-    Takes what COMET takes but `inputs` and `spans`, `doc_ids` of run.context.Context (None: all segments are one document,
-    with a notice), and
-    context    most sentences of the same document that are put before each one (2)
+    Without document ids all segments are one document, with a notice.
 
     The sentences are joined by the model's separator token. What goes before the source are source sentences, before the
     reference reference sentences, and before the hypothesis the reference's where the model reads one, the hypothesis's own
     where it does not. All tokens are encoded, and only the first one and the sentence's own are averaged: the model must
     be a RegressionMetric or ReferencelessRegression checkpoint with average pooling. Texts beyond the model's length lose
     their end, which is the sentence itself; that is counted (or refused, on_long="error").
-
-    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used so.
     """
 
     NAME = "DocCOMET"
-    _SIGNATURE_TYPE = DocCOMETSignature
-    _SCORE_TYPE = DocCOMETScore
+    Settings = DocCOMETSettings
     capabilities = replace(COMET.capabilities, reads=COMET.capabilities.reads | {"doc_ids"})
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        model: str | None = None,
-        context: int = CONTEXT,
-        on_long: str = "truncate",
-        multiref: str = "max",
-        **of_run: Any,
-    ):
-        if model in (None, "embedded"):
-            raise InputError(
-                "doccomet: the embedded model cannot read document context; name a COMET checkpoint with average pooling, "
-                "such as --doccomet-model Unbabel/wmt22-comet-da"
-            )
-        if context < 0:
-            raise InputError(f"doccomet: context {context}: the number of sentences before each one must be at least 0")
-        super().__init__(references, systems, model=model, on_long=on_long, multiref=multiref, **of_run)
-        self.context = context
-        self.settings.update(docs="none" if self._context.doc_ids is None else "ids", context=context)
+    def _prepare(self) -> None:
+        super()._prepare()
+        self.settings.update(docs="none" if self._context.doc_ids is None else "ids", context=self.options.context)
 
-    @staticmethod
-    def _reading() -> dict:
-        return {"context": True}
+    def _load_estimator(self) -> "Estimator":
+        from ..models.load import load_estimator
 
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --doccomet-* of the sacrebleu command."""
-        add_model_arguments(group, "doccomet", choices=False)
-        group.add_argument(
-            "--doccomet-context",
-            type=int,
-            default=CONTEXT,
-            metavar="N",
-            help="Most sentences of the document put before each one. (Default: %(default)s)",
-        )
+        return load_estimator(name=self.options.model, options=self._context.engine, context=True)
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if corpora[0].doc_ids is None:
             notice("doccomet: no document ids (--docids FILE), so all segments are taken as one document")
-        starts = {i: start for start, end in corpora[0].documents() for i in range(start, end)}
-        separator = f" {self.estimator.separator} "
+        self._starts = {i: start for start, end in corpora[0].documents() for i in range(start, end)}
+        return super()._score(corpora)
 
-        def examples_of(corpus: Corpus, window: Window, inputs: str) -> list[Example]:
-            return context_examples(corpus, window.start, starts[window.start], self.context, separator, inputs)
-
-        segments = [Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]
-        windows = [segments] * len(corpora)
-        return score_windows("doccomet", self.estimator, corpora, windows, self.multiref, self.on_long, examples_of)
+    def _examples(self, corpus: Corpus, window: Window, inputs: str) -> list[Example]:
+        start, separator = self._starts[window.start], f" {self.estimator.separator} "
+        return context_examples(corpus, window.start, start, self.options.context, separator, inputs)
 
 
 def context_examples(

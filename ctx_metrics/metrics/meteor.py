@@ -1,47 +1,40 @@
 """METEOR of 2005/07 without synonyms (Banerjee and Lavie 2005; Lavie and Agarwal 2007), as nltk computes it."""
 
-import argparse
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from importlib.metadata import version
-from typing import Any
+from types import SimpleNamespace
 
 from ..corpus import Corpus
-from ..errors import InputError
 from ..notices import notice
-from ..run.context import Capabilities, Stream
-from ..scoring.base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
-from ..scoring.segment_counts import counted_result
-from ..scoring.tokenization import Words, add_tokenize_argument, tokenizer_for
+from ..run.context import Capabilities
+from ..scoring.base import ContextMetric, SystemResult
+from ..scoring.segment_counts import results_of_segments
+from ..scoring.tokenization import TokenizerSettings, Words, tokenizer_for
+from ..settings import setting
 
 ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
-STEMMING = ("auto", "porter", "none")
-SNOWBALL = {
-    "ar": "arabic",
-    "da": "danish",
-    "de": "german",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "nb": "norwegian",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-}
+SNOWBALL = dict(
+    each.split("=")
+    for each in (
+        "ar=arabic da=danish de=german es=spanish fi=finnish fr=french hu=hungarian "
+        "it=italian nb=norwegian nl=dutch nn=norwegian no=norwegian pt=portuguese ro=romanian ru=russian sv=swedish"
+    ).split()
+)
+NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])  # in place of WordNet, which nltk would have to download
 
 
-class METEORScore(ContextScore):
-    """A METEOR score in [0, 100]; NaN where no segment has a reference."""
+@dataclass(frozen=True)
+class METEORSettings(TokenizerSettings):
+    """Settings of METEOR."""
 
-
-class METEORSignature(ContextSignature):
-    """The settings of a METEOR score, and nltk's version."""
+    stem: str = setting(
+        "auto: Porter's stemmer for English, Snowball's for other target languages that it has; porter for any language; "
+        "none: equal words alone.",
+        "auto",
+        choices=("auto", "porter", "none"),
+    )
 
 
 class METEOR(ContextMetric):
@@ -52,74 +45,32 @@ class METEOR(ContextMetric):
     P and R are the shares of the hypothesis' and the reference's words that match: first equal words, then equal stems of
     what is left. A chunk is a run of matches that are side by side, in the same order, on both sides. Equal words are
     matched from the last to the first, not so that chunks are fewest. Case is ignored. There are no synonyms, paraphrases
-    or function words.
-
-    references     streams of references for scoring with references=None; None where a segment has none in a stream
-    tokenize       one of BLEU's tokenizers; default by the target language, 13a
-    stem           "porter", "none", or "auto": Porter's stemmer for English, Snowball's for other languages that it has,
-                   else none
-    context        systems and target_lang (None for English stems), as run.context.Context describes them
+    or function words. Without a target language stems are English.
 
     A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted.
-    Raises InputError for a tokenizer or a stemmer that does not exist.
 
     >>> METEOR().corpus_score(["cats sat down"], [["the cat sat"]]).score    # P = R = 2/3, one chunk of two matches
     62.5
     """
 
     NAME = "METEOR"
-    _SIGNATURE_TYPE = METEORSignature
-    _SCORE_TYPE = METEORScore
+    Settings = METEORSettings
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang"}))
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        tokenize: str | None = None,
-        stem: str = "auto",
-        **context: Any,
-    ):
-        super().__init__(references, systems=systems, **context)
+    def _prepare(self) -> None:
         target_lang = self._context.target_lang
-        self._words = Words("meteor", tokenizer_for(tokenize, target_lang))
-        self.stemmer = stemmer_for(stem, target_lang)
-        self.settings = {
-            "case": "lc",
-            "tok": self._words.signature(),
-            "stem": self.stemmer,
-            "nltk": version("nltk"),
-        }
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --meteor-* of the sacrebleu command."""
-        add_tokenize_argument(group, "meteor", "the target language")
-        group.add_argument(
-            "--meteor-stem",
-            choices=STEMMING,
-            default="auto",
-            help="auto: Porter's stemmer for English, Snowball's for other target languages that it has; porter for any "
-            "language; none: equal words alone. (Default: %(default)s)",
-        )
+        self._words = Words("meteor", tokenizer_for(self.options.tokenize, target_lang))
+        self.stemmer = stemmer_for(self.options.stem, target_lang)
+        self.settings = {"case": "lc", "tok": self._words.signature(), "stem": self.stemmer, "nltk": version("nltk")}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        of_segments = list(zip(*corpora[0].references, strict=True)) or [()] * len(corpora[0])
-        references = [[self._words(text) for text in texts if text is not None] for texts in of_segments]
-        unreferenced = [i for i, of_segment in enumerate(references) if not of_segment]
-        results = []
-        for corpus in corpora:
-            rows: list[Row] = []
-            empty = []
-            for i, of_segment in enumerate(references):
-                tokens = self._words(corpus.hypotheses[i])
-                if of_segment and not (tokens and any(of_segment)):
-                    empty.append(i)
-                best = max((meteor(tokens, reference, self.stemmer) for reference in of_segment), default=0.0)
-                rows.append([best, float(bool(of_segment))])
-            results.append(counted_result(rows, empty, unreferenced))
-        return results
+        return results_of_segments(corpora, lambda *references: list(map(self._words, references)), self._value)
+
+    def _value(self, hypothesis: str, references: Sequence[Sequence[str]]) -> float | None:
+        words = self._words(hypothesis)
+        if not words or not any(references):
+            return None
+        return max(meteor(words, reference, self.stemmer) for reference in references)
 
 
 def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "porter") -> float:
@@ -136,20 +87,16 @@ def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "
 
     if not hypothesis or not reference:
         return 0.0
-    modules = {"stemmer": Stemmer(stemmer), "wordnet": NoSynonyms()}
+    modules = {"stemmer": SimpleNamespace(stem=partial(stem_of, stemmer)), "wordnet": NO_SYNONYMS}
     return single_meteor_score(reference, hypothesis, **modules, alpha=ALPHA, beta=BETA, gamma=GAMMA)
 
 
 def stemmer_for(stem: str, language: str | None) -> str:
     """The stemmer that `stem` names for a language; says so where "auto" finds none.
 
-    Raises InputError for a name that is not in STEMMING.
-
     >>> stemmer_for("auto", None), stemmer_for("auto", "de_AT"), stemmer_for("none", "en")
     ('porter', 'snowball-german', 'none')
     """
-    if stem not in STEMMING:
-        raise InputError(f"meteor: stem {stem!r} is none of {', '.join(STEMMING)}")
     if stem != "auto":
         return stem
     code = (language or "en").lower().replace("_", "-").split("-")[0]
@@ -174,22 +121,3 @@ def stem_of(stemmer: str, word: str) -> str:
         return word
     # a new one for each word: what the Arabic one finds depends on the words before
     return SnowballStemmer(stemmer.removeprefix("snowball-")).stem(word)
-
-
-class Stemmer:
-    """A stemmer as nltk wants it, which remembers."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def stem(self, word: str) -> str:
-        """The stem of a word."""
-        return stem_of(self.name, word)
-
-
-class NoSynonyms:
-    """In place of WordNet, which nltk would have to download: no word has a synonym."""
-
-    def synsets(self, word: str) -> list:
-        """No sets of synonyms."""
-        return []

@@ -1,29 +1,21 @@
 """NIST (Doddington 2002): matched n-grams, each weighed by the information that it carries."""
 
-import argparse
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import reduce
+from operator import or_
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..notices import notice
-from ..run.context import Capabilities, Stream
-from ..scoring.base import ContextMetric, ContextScore, ContextSignature, Row, SystemResult
+from ..run.context import Capabilities
+from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
 from ..scoring.segment_counts import counted_result
-from ..scoring.tokenization import Words, add_tokenization_arguments, tokenizer_for
+from ..scoring.tokenization import Words, WordSettings, tokenizer_for
 
 MAX_ORDER = 5
 BETA = math.log(0.5) / math.log(1.5) ** 2
-
-
-class NISTScore(ContextScore):
-    """A NIST score, on NIST's own scale: from 0 up, about 15 at most; NaN where no segment has a reference."""
-
-
-class NISTSignature(ContextSignature):
-    """The settings of a NIST score."""
 
 
 class NgramInformation:
@@ -53,7 +45,7 @@ class NgramInformation:
 
 
 class NIST(ContextMetric):
-    """NIST of a corpus, from sums over its segments (Doddington 2002, equation 3).
+    """NIST of a corpus, on its own scale: from 0 up, about 15 at most (Doddington 2002, equation 3).
 
         NIST = sum_n (sum of info of the matched n-grams / n-grams of the hypotheses) * exp(beta log^2 min(1, L_hyp / L_ref))
 
@@ -61,14 +53,8 @@ class NIST(ContextMetric):
     n-gram matches at most as often as it stands in the reference that has most of it. L_ref sums the mean lengths of the
     segments' references. An order of which the hypotheses have no n-gram adds 0.
 
-    references         streams of references for scoring with references=None; None where a segment has none in a stream
-    tokenize           one of BLEU's tokenizers; default by the target language, 13a
-    lowercase          whether case is ignored
-    context            systems, target_lang and info_references, as run.context.Context describes them
-
     A segment whose hypothesis has no tokens, or whose references all have none, scores 0, stays in the corpus and is
-    counted. Scores are at least 0, and texts equal to their references have no fixed score.
-    Raises InputError for a tokenizer that does not exist or cannot be loaded, and for info_references without a word.
+    counted. Texts equal to their references have no fixed score. Raises InputError for info_references without a word.
 
     >>> metric = NIST([["a b d"]], tokenize="none", info_references=[["a b a c"]])
     >>> round(metric.corpus_score(["a b"], None).score, 9)    # info of a is 1, of b 2, of "a b" 1: (3/2 + 1/1) * .5
@@ -76,22 +62,12 @@ class NIST(ContextMetric):
     """
 
     NAME = "NIST"
-    _SIGNATURE_TYPE = NISTSignature
-    _SCORE_TYPE = NISTScore
+    Settings = WordSettings
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "info_references"}))
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        tokenize: str | None = None,
-        lowercase: bool = False,
-        **context: Any,
-    ):
-        super().__init__(references, systems=systems, **context)
-        self._words = Words("nist", tokenizer_for(tokenize, self._context.target_lang), lowercase)
-        info_references = self._context.info_references
+    def _prepare(self) -> None:
+        lowercase, info_references = self.options.lowercase, self._context.info_references
+        self._words = Words("nist", tokenizer_for(self.options.tokenize, self._context.target_lang), lowercase)
         self._information = None if info_references is None else self._information_of(info_references)
         self.settings = {
             "case": "lc" if lowercase else "mixed",
@@ -99,11 +75,6 @@ class NIST(ContextMetric):
             "info": "refs" if info_references is None else "given",
             "scale": 1,
         }
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --nist-* of the sacrebleu command."""
-        add_tokenization_arguments(group, "nist", "the target language")
 
     def _information_of(self, streams: Sequence[Sequence[str | None]]) -> NgramInformation:
         texts = [
@@ -129,27 +100,29 @@ class NIST(ContextMetric):
         empty: list[list[int]] = [[] for _ in corpora]
         for i, of_segment in enumerate(references):
             # a segment of all systems at once, so that one segment's n-grams are held at a time
-            most = [most_in_one(of_segment, order) for order in range(1, MAX_ORDER + 1)]
+            most: Counter = reduce(
+                or_, map(counts, of_segment), Counter()
+            )  # of each n-gram, in the reference that has most of it
             length = sum(map(len, of_segment)) / max(1, len(of_segment))
             for corpus, of_corpus, places in zip(corpora, rows, empty, strict=True):
                 tokens = self._words(corpus.hypotheses[i]) if of_segment else []
                 if of_segment and not (tokens and length):
                     places.append(i)
                 ngrams_of_order = [float(max(0, len(tokens) - order)) for order in range(MAX_ORDER)]
-                gains = matched_information(tokens, most, information)
+                matched: list[list[float]] = [[] for _ in range(MAX_ORDER)]
+                for ngram, times in (counts(tokens) & most).items():
+                    matched[len(ngram) - 1].append(times * information(ngram))
+                gains = map(math.fsum, matched)
                 of_corpus.append([*gains, *ngrams_of_order, float(len(tokens)), length, float(bool(of_segment))])
         unreferenced = [i for i, of_segment in enumerate(references) if not of_segment]
         return [counted_result(*each, unreferenced) for each in zip(rows, empty, strict=True)]
 
-    def _is_scored(self, row: Row) -> bool:
-        return row[-1] != 0
-
-    def _compute_score_from_stats(self, stats: Row) -> NISTScore:
+    def _compute_score_from_stats(self, stats: Row) -> ContextScore:
         *sums, length, reference_length, scored = map(float, stats)
         if not scored:
-            return NISTScore(self.NAME, math.nan)
-        gain = sum(found / of for found, of in zip(sums[:MAX_ORDER], sums[MAX_ORDER:], strict=True) if of)
-        return NISTScore(self.NAME, gain * length_factor(length, reference_length))
+            return ContextScore(self.NAME, math.nan)
+        gain = sum(gained / of for gained, of in zip(sums[:MAX_ORDER], sums[MAX_ORDER:], strict=True) if of)
+        return ContextScore(self.NAME, gain * length_factor(length, reference_length))
 
 
 def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
@@ -161,28 +134,9 @@ def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
     return zip(*(tokens[start:] for start in range(order)), strict=False)
 
 
-def most_in_one(references: Sequence[Sequence[str]], order: int) -> Counter:
-    """How often each n-gram stands in the reference that has most of it.
-
-    >>> most_in_one([["a", "a"], ["a", "b"]], 1)
-    Counter({('a',): 2, ('b',): 1})
-    """
-    most: Counter = Counter()
-    for reference in references:
-        most |= Counter(ngrams(reference, order))
-    return most
-
-
-def matched_information(tokens: Sequence[str], most: Sequence[Counter], information: NgramInformation) -> list[float]:
-    """The information of a hypothesis' matched n-grams in bits, summed by order; `most` as of most_in_one, by order."""
-    gains = [0.0] * len(most)
-    for order, allowed in enumerate(most, 1):
-        found = Counter(ngrams(tokens, order))
-        matched = found.keys() & allowed.keys()
-        if not matched:  # nor then can longer ones
-            break
-        gains[order - 1] = math.fsum(min(found[ngram], allowed[ngram]) * information(ngram) for ngram in matched)
-    return gains
+def counts(tokens: Sequence[str]) -> Counter:
+    """How often each n-gram of an order up to MAX_ORDER stands in a text."""
+    return Counter(ngram for order in range(1, MAX_ORDER + 1) for ngram in ngrams(tokens, order))
 
 
 def length_factor(length: float, reference_length: float) -> float:

@@ -1,10 +1,9 @@
 """Pairwise evaluation: how often is a system's output the better one of two (Guzman, Joty, Marquez and Nakov 2015)?"""
 
-import argparse
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,74 +12,62 @@ from ..errors import InputError, ModelError
 from ..features import FeatureSettings, feature_scores, feature_settings
 from ..features.specs import Feature, parse_features
 from ..language import guard_english
-from ..notices import counted, place
-from ..run.context import Capabilities, Stream
-from ..scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult, digest
+from ..notices import counted, told
+from ..run.context import Capabilities
+from ..scoring.base import ContextMetric, SystemResult, digest, model_setting
+from ..settings import setting
 
 if TYPE_CHECKING:
     from ..models.pairwise.model import Outputs
 
 
-class PairwiseScore(ContextScore):
-    """100 times the mean chance, over segments and opponents, that the system's output is the better one: 0 to 100, and 50
-    against an equal. It says how a system stands to its opponents, not how good it is."""
+@dataclass(frozen=True)
+class PairwiseSettings:
+    """Settings of Pairwise; in Python `against` has streams of outputs in place of files."""
 
+    model: str | None = model_setting(
+        "embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]"
+    )
+    against: Sequence[Sequence[str]] | None = setting(
+        "Outputs that every system is compared with, in place of the other systems; needed for one system alone.",
+        nargs="+",
+        metavar="FILE",
+    )
+    baseline: bool = setting("Compare every system with the first one only, in place of all others.", False)
 
-class PairwiseSignature(ContextSignature):
-    """nrefs, model, rev, ckpt, features, vectors, against, pool, dtype, scale and versions."""
+    def __post_init__(self):
+        if self.against and self.baseline:
+            raise InputError(
+                "pairwise: the opponents are given twice, by --pairwise-against and --pairwise-baseline; leave one out"
+            )
+        if any(isinstance(stream, str) for stream in self.against or ()):
+            raise InputError(
+                "pairwise: opponents must be lists of strings, not files; leave --pairwise-against out here"
+            )
 
 
 class Pairwise(ContextMetric):
-    """Mean probability that a system's output is better than its opponents', given the reference.
-
-    references    streams of references for scoring with references=None
-    model         "embedded" (the default, English), a folder that `ctx-metrics train pairwise` wrote, or a hub
-                  name[@revision]
-    against       streams of outputs that are every system's opponents in place of the other systems
-    baseline      whether the first system is every system's only opponent
-    context       systems (those of the comparison; each is the others' opponent), sources (for models one of whose features
-                  reads them), target_lang and engine, as run.context.Context describes them
+    """100 times the mean probability, over segments and opponents, that a system's output is the better one, given the
+    reference: 0 to 100, and 50 against an equal. It says how a system stands to its opponents, not how good it is. The
+    systems are each other's opponents unless the settings name others.
 
     P(i is better than j) is the mean of both orders in which the network can read the two, so P(j is better than i) is
     exactly one minus it. With several references it is the mean over a segment's references, whose metric features see all
-    of them. A segment without a reference is not scored.
-
-    Raises InputError for settings or texts that cannot be scored, and where a system has no opponent; ModelError for a
-    model that cannot be used, ResourceError for a device that is missing or too small.
+    of them. A segment without a reference is not scored. Raises InputError where a system has no opponent.
     """
 
     NAME = "Pairwise"
-    _SIGNATURE_TYPE = PairwiseSignature
-    _SCORE_TYPE = PairwiseScore
+    Settings = PairwiseSettings
     capabilities = Capabilities(
         reads=frozenset({"systems", "sources", "target_lang", "engine"}), compares_systems=True, line_files=("against",)
     )
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        model: str | None = None,
-        against: Sequence[Sequence[str]] | None = None,
-        baseline: bool = False,
-        **context: Any,
-    ):
-        super().__init__(references, systems=systems, **context)
+    def _prepare(self) -> None:
         from ..models.pairwise.model import PairwiseModel
 
-        if against and baseline:
-            raise InputError(
-                "pairwise: the opponents are given twice, by --pairwise-against and --pairwise-baseline; leave one out"
-            )
         engine = self._context.engine
-        self.asked, self.baseline = model is not None, baseline
-        self._against = list(against or ())
-        if any(isinstance(stream, str) for stream in self._against):
-            raise InputError(
-                "pairwise: opponents must be lists of strings, not files; leave --pairwise-against out here"
-            )
-        self.model = PairwiseModel(model, engine)
+        self._against = list(self.options.against or ())
+        self.model = PairwiseModel(self.options.model, engine)
         guarded = self.model.english_only and self._context.target_lang
         if guarded and not self.asked:
             self._guard(())
@@ -92,7 +79,7 @@ class Pairwise(ContextMetric):
             self._guard(())
         self.settings = {
             **self.model.signature(),
-            "against": "file" if self._against else "baseline" if baseline else "others",
+            "against": "file" if self._against else "baseline" if self.options.baseline else "others",
             "pool": "",
             "dtype": engine.dtype,
         }
@@ -104,29 +91,6 @@ class Pairwise(ContextMetric):
         self._pool: list[Sequence[str]] = [list(system) for system in systems]
         self.settings["pool"] = self._pool_digest()
 
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --pairwise-* of the sacrebleu command."""
-        group.add_argument(
-            "--pairwise-model",
-            default=None,
-            metavar="MODEL",
-            help="embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. "
-            "(Default: embedded, English only)",
-        )
-        group.add_argument(
-            "--pairwise-against",
-            nargs="+",
-            default=None,
-            metavar="FILE",
-            help="Outputs that every system is compared with, in place of the other systems; needed for one system alone.",
-        )
-        group.add_argument(
-            "--pairwise-baseline",
-            action="store_true",
-            help="Compare every system with the first one only, in place of all others.",
-        )
-
     def win_probabilities(self) -> np.ndarray:
         """P(system i's output is better than system j's) for each segment: fp64 [systems, systems, segments], in the order
         of `systems`; .5 on the diagonal, [j, i] exactly 1 - [i, j], NaN where a segment has no reference.
@@ -136,9 +100,9 @@ class Pairwise(ContextMetric):
         corpora = self._corpora(self._pool, self._kept_references())
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
-        rows = [[0.0, float(there)] for there in ~judge.unscored]
-        said = [SystemResult(rows, judge.counts(i), judge.notices(i)) for i in range(number)]
-        self._announced(said, [getattr(system, "name", "") for system in self._context.systems])
+        rows = [[0.0, float(scored)] for scored in ~judge.unscored]
+        results = [SystemResult(rows, *judge.told(i)) for i in range(number)]
+        self._announced(results, [getattr(system, "name", "") for system in self._context.systems])
         wins = np.full((number, number, segments), 0.5)
         wins[:, :, judge.unscored] = np.nan
         for i in range(number):
@@ -181,7 +145,7 @@ class Pairwise(ContextMetric):
 
     def _pool_digest(self) -> str:
         """What tells apart comparisons with other opponents: 8 hex digits of the texts, whatever their order."""
-        pool = self._against or (self._pool[:1] if self.baseline else self._pool)
+        pool = self._against or (self._pool[:1] if self.options.baseline else self._pool)
         return hashlib.sha256(" ".join(sorted(map(digest, pool))).encode()).hexdigest()[:8]
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
@@ -199,8 +163,8 @@ class Pairwise(ContextMetric):
             own = numbers[digest(corpus.hypotheses)]
             wins = np.mean([judge.chance(own, numbers[digest(texts)]) for texts in of_system], axis=0)
             rows = [[0.0, 0.0] if np.isnan(value) else [value, 1.0] for value in wins.tolist()]
-            counts = {"opponents": len(of_system), **judge.counts(own)}
-            results.append(SystemResult(rows, counts, judge.notices(own)))
+            counts, notices = judge.told(own)
+            results.append(SystemResult(rows, {"opponents": len(of_system), **counts}, notices))
         return results
 
     def _opponents(self, corpus: Corpus, alone: bool) -> list[Sequence[str]]:
@@ -208,7 +172,7 @@ class Pairwise(ContextMetric):
         is of another length."""
         if self._against:
             opponents = self._against
-        elif self.baseline:
+        elif self.options.baseline:
             opponents = [] if alone else self._pool[:1]
         else:
             opponents = list(self._pool)
@@ -274,51 +238,44 @@ class _Judge:
             return 1 - self.chance(j, i)
         if (i, j) not in self._found:
             if i == j:
-                found = np.full(len(self.unscored), 0.5)
+                chances = np.full(len(self.unscored), 0.5)
             else:
                 of_streams = [
                     self._model.probabilities(self._outputs[i], self._outputs[j], reference)
                     for reference in self._references
                 ]
-                there = self._there.sum(axis=0)
-                found = (np.array(of_streams) * self._there).sum(axis=0) / np.maximum(there, 1)
-            self._found[i, j] = np.where(self.unscored, np.nan, found)
+                references = self._there.sum(axis=0)
+                chances = (np.array(of_streams) * self._there).sum(axis=0) / np.maximum(references, 1)
+            self._found[i, j] = np.where(self.unscored, np.nan, chances)
         return self._found[i, j]
 
-    def counts(self, system: int) -> dict[str, int]:
-        """What is odd about a system's segments, for the score."""
-        return {
-            "empty": len(self._empty(system)),
-            "unreferenced": int(self._unreferenced.sum()),
-            "unscored": int((self.unscored & ~self._unreferenced).sum()),
-            **{name: self._odd[name] for name in ("truncated",) if name in self._odd},
-        }
-
-    def notices(self, system: int) -> list[str]:
-        """The same in words."""
-        said = []
-        if empty := self._empty(system):
-            said.append(
-                f"{counted(len(empty), 'segment has an empty hypothesis', 'segments have empty hypotheses')}, compared as "
-                f"any other (segment {place(empty)})"
-            )
-        for places, why in (
-            (self._blank, ("has an empty reference", "have empty references")),
-            (self._unreferenced, ("has no reference and is left out", "have no reference and are left out")),
-            (
-                self.unscored & ~self._unreferenced,
-                ("got no score of a feature and is left out", "got no score of a feature and are left out"),
+    def told(self, system: int) -> tuple[dict[str, int], list[str]]:
+        """What is odd about a system's segments: counts for the score, and the same in words."""
+        empty = [i for i, text in enumerate(self._corpora[system].hypotheses) if not text.strip()]
+        unscored = self.unscored & ~self._unreferenced
+        kinds = {
+            "empty": (empty, "[segment has an empty hypothesis|segments have empty hypotheses], compared as any other"),
+            "blank": (
+                np.flatnonzero(self._blank).tolist(),
+                "[segment has an empty reference|segments have empty references]",
             ),
-        ):
-            if rows := np.flatnonzero(places).tolist():
-                said.append(f"{counted(len(rows), f'segment {why[0]}', f'segments {why[1]}')} (segment {place(rows)})")
+            "unreferenced": (
+                np.flatnonzero(self._unreferenced).tolist(),
+                "[segment has|segments have] no reference and [is|are] left out",
+            ),
+            "unscored": (
+                np.flatnonzero(unscored).tolist(),
+                "[segment got|segments got] no score of a feature and [is|are] left out",
+            ),
+        }
+        counts, lines = told(kinds)
+        del counts["blank"]
+        if "truncated" in self._odd:
+            counts["truncated"] = self._odd["truncated"]
         if cut := self._odd.get("truncated", 0):
-            said.append(
+            lines.append(
                 f"{counted(cut, 'text was cut', 'texts were cut')} to what the encoder reads, of all systems and references"
             )
         if unknown := self._odd.get("unknown_words", 0):
-            said.append(f"{unknown:,} of {self._odd['words']:,} words have no vector, of all systems and references")
-        return said
-
-    def _empty(self, system: int) -> list[int]:
-        return [i for i, text in enumerate(self._corpora[system].hypotheses) if not text.strip()]
+            lines.append(f"{unknown:,} of {self._odd['words']:,} words have no vector, of all systems and references")
+        return counts, lines

@@ -1,9 +1,8 @@
 """The pseudo-reference metrics (Yoshimura et al. 2019): outputs of other systems as references beside the gold ones, where a
 filter accepts them."""
 
-import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
@@ -15,7 +14,7 @@ from ..pseudo_references.options import PseudoFilter
 from ..run.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
-from ..scoring.tokenization import add_chrf_arguments, add_tokenization_arguments, tokenizer_for
+from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for
 
 if TYPE_CHECKING:
     from ..pseudo_references.selection import Selection
@@ -24,26 +23,16 @@ if TYPE_CHECKING:
 class PseudoReferenceMetric(DerivedMetric):
     """An inner metric that pools references, with the gold ones and the pseudo-references that the filter keeps.
 
-    inner               the metric
-    references          the gold references; always kept
-    context             systems, target_lang, pseudo_references (None for gold alone), pseudo_filter and engine, as
-                        run.context.Context describes them
-
     A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
-    Raises InputError for streams of other lengths.
+    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
     """
 
     capabilities = Capabilities(
         reads=frozenset({"systems", "target_lang", "pseudo_references", "pseudo_filter", "engine"})
     )
 
-    def __init__(
-        self,
-        inner: Metric,
-        references: Sequence[Stream] | None,
-        **context: Any,
-    ):
-        super().__init__(inner, references, **context)
+    def _prepare(self) -> None:
+        super()._prepare()
         pseudo_references, pseudo_filter = self._context.pseudo_references, self._context.pseudo_filter
         target_lang, engine = self._context.target_lang, self._context.engine
         if isinstance(pseudo_filter, str):
@@ -108,80 +97,39 @@ class PseudoReferenceMetric(DerivedMetric):
                 notice(f"pseudo-references of {name} are the reference itself, and change nothing")
         if self._selected is None or self._selected[0] != corpus.references:
             of_run = self._context
-            found = select(corpus.references, self.pseudo, self.filter, of_run.engine, of_run.target_lang)
-            self._selected = (corpus.references, found)
+            selection = select(corpus.references, self.pseudo, self.filter, of_run.engine, of_run.target_lang)
+            self._selected = (corpus.references, selection)
         return self._selected[1]
 
 
 class PRBLEU(PseudoReferenceMetric):
-    """sacrebleu's corpus BLEU against the gold references and the kept pseudo-references together, in [0, 100].
-
-    references          the gold references; always kept
-    context             as PseudoReferenceMetric takes it
-    tokenize            one of BLEU's tokenizers; default by the target language, 13a
-    lowercase           whether case is ignored
-
-    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
-    """
+    """sacrebleu's corpus BLEU against the gold references and the kept pseudo-references together, in [0, 100]."""
 
     NAME = "PRBLEU"
+    Settings = WordSettings
     _INNER: type[BLEU | SentenceBLEU] = BLEU
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        tokenize: str | None = None,
-        lowercase: bool = False,
-        **context: Any,
-    ):
-        inner = self._INNER(lowercase=lowercase, tokenize=tokenizer_for(tokenize, context.get("target_lang")))
-        super().__init__(inner, references, systems=systems, **context)
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --NAME-* of the sacrebleu command."""
-        add_tokenization_arguments(group, cls.NAME.lower(), "the target language")
+    def _make_inner(self) -> Metric:
+        tokenize = tokenizer_for(self.options.tokenize, self._context.target_lang)
+        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
 
 
 class PRSentBLEU(PRBLEU):
-    """100 times the mean of Moses' sentence BLEU against the gold references and the kept pseudo-references together.
-
-    Takes what PRBLEU takes.
-    """
+    """100 times the mean of Moses' sentence BLEU against the gold references and the kept pseudo-references together."""
 
     NAME = "PRSentBLEU"
     _INNER = SentenceBLEU
 
 
 class PRChrF(PseudoReferenceMetric):
-    """sacrebleu's corpus chrF, each segment against the best of its gold references and kept pseudo-references, in [0, 100].
-
-    references          the gold references; always kept
-    context             as PseudoReferenceMetric takes it
-    char_order, word_order, beta    chrF's
-
-    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
-    """
+    """sacrebleu's corpus chrF of each segment against the best of its gold and its kept pseudo-references, in [0, 100]."""
 
     NAME = "PRChrF"
+    Settings = ChrFSettings
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        char_order: int = 6,
-        word_order: int = 0,
-        beta: int = 2,
-        **context: Any,
-    ):
-        inner = CHRF(char_order=char_order, word_order=word_order, beta=beta)
-        super().__init__(inner, references, systems=systems, **context)
-        self.settings["beta"] = beta
+    def _make_inner(self) -> Metric:
+        return CHRF(**vars(self.options))
 
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --prchrf-* of the sacrebleu command."""
-        add_chrf_arguments(group, "prchrf")
+    def _prepare(self) -> None:
+        super()._prepare()
+        self.settings["beta"] = self.options.beta

@@ -1,37 +1,30 @@
 """The round-trip metrics (Moon, Cho and Park 2020): the source against what comes back when an output is translated into the
 source language again."""
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
-from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice
-from ..run.context import Capabilities, Stream
-from ..scoring.base import digest
+from ..run.context import Capabilities
+from ..scoring.base import ContextMetric, digest, model_setting
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.segment_mean import SegmentMean
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.sentence_cosine import SentenceCosine
-from ..scoring.tokenization import add_chrf_arguments, add_tokenization_arguments, tokenizer_for
-from .bertscore import BERTScore, Layers, add_model_arguments
+from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting
+from ..settings import setting
+from .bertscore import BERTScore, WeightSettings, idf_setting
 
 
 class RoundTripMetric(DerivedMetric):
     """An inner metric with the round trip as hypothesis and the source as reference. References are not read.
 
-    inner            the metric that compares round trip and source
-    references       not read; may be None
-    context          systems, sources, roundtrips, backtranslator, source_lang and, where the inner metric runs a model,
-                     engine, as run.context.Context describes them; without `systems` the one stream of round trips is of
-                     whatever hypotheses are scored
-
+    Without `systems` the one stream of round trips is of whatever hypotheses are scored.
     Raises InputError where sources or round trips are missing, or their numbers differ.
     """
 
@@ -39,8 +32,8 @@ class RoundTripMetric(DerivedMetric):
         reads=frozenset({"systems", "sources", "source_lang", "roundtrips", "backtranslator"}), references=False
     )
 
-    def __init__(self, inner: Metric, references: Sequence[Stream] | None, **context: Any):
-        super().__init__(inner, references, **context)
+    def _prepare(self) -> None:
+        super()._prepare()
         name = self.NAME.lower()
         roundtrips, backtranslator = self._context.roundtrips, self._context.backtranslator
         if self._context.sources is None:
@@ -61,12 +54,20 @@ class RoundTripMetric(DerivedMetric):
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Take all systems, each with its round trip; raises InputError where their numbers or lengths differ."""
+        from ..roundtrip.guards import other_languages, same_engine
+
         super().announce(systems)
-        sources, roundtrips = self._context.sources, self._context.roundtrips
-        assert sources is not None and roundtrips is not None  # the constructor refuses to be without
+        roundtrips, backtranslator = self._context.roundtrips, self._context.backtranslator
+        assert roundtrips is not None  # the constructor refuses to be without
         self._roundtrips = self._by_system(systems, roundtrips)
-        self._warn_of_same_engine(systems, self._context.backtranslator)
-        self._warn_of_other_languages(systems, sources, roundtrips)
+        for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
+            notice(
+                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
+                "back too well; take another one"
+            )
+        names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
+        for line in other_languages(names, self._context.sources, systems, roundtrips):
+            notice(line)
 
     def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
         self.num_refs = 0
@@ -78,9 +79,9 @@ class RoundTripMetric(DerivedMetric):
         if not systems and len(roundtrips) == 1:
             return {"": list(roundtrips[0])}
         if len(systems) != len(roundtrips):
-            found = counted(len(roundtrips), "round trip", "round trips")
+            trips = counted(len(roundtrips), "round trip", "round trips")
             raise InputError(
-                f"{name}: {found} for {counted(len(systems), 'system', 'systems')}; give one a system, in order"
+                f"{name}: {trips} for {counted(len(systems), 'system', 'systems')}; give one a system, in order"
             )
         of_system: dict[str, list[str]] = {}
         for number, (system, stream) in enumerate(zip(systems, roundtrips, strict=True), 1):
@@ -99,24 +100,6 @@ class RoundTripMetric(DerivedMetric):
                 )
         return of_system
 
-    def _warn_of_same_engine(self, systems: Sequence[Sequence[str]], backtranslator: str | None) -> None:
-        from ..roundtrip.guards import same_engine
-
-        for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
-            notice(
-                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
-                "back too well; take another one"
-            )
-
-    def _warn_of_other_languages(
-        self, systems: Sequence[Sequence[str]], sources: Sequence[str], roundtrips: Sequence[Sequence[str]]
-    ) -> None:
-        from ..roundtrip.guards import other_languages
-
-        names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
-        for line in other_languages(names, sources, systems, roundtrips):
-            notice(line)
-
     def _texts(self, corpus: Corpus) -> Texts:
         from ..roundtrip.guards import guards
 
@@ -132,176 +115,109 @@ class RoundTripMetric(DerivedMetric):
         return Texts(roundtrip, [corpus.sources], *guards(corpus.sources, corpus.hypotheses, roundtrip))
 
 
+@dataclass(frozen=True)
+class SourceWordSettings(WordSettings):
+    """How the words of texts in the source language are found and compared."""
+
+    tokenize: str | None = tokenizer_setting("the source's language")
+
+
 class RTTBLEU(RoundTripMetric):
-    """sacrebleu's corpus BLEU with the round trip as hypothesis and the source as reference, in [0, 100].
-
-    tokenize         one of BLEU's tokenizers; default by the source's language, 13a
-    lowercase        whether case is ignored
-    context          as RoundTripMetric takes it
-
-    Raises InputError where sources or round trips are missing, or their numbers differ.
-    """
+    """sacrebleu's corpus BLEU with the round trip as hypothesis and the source as reference, in [0, 100]."""
 
     NAME = "RTTBLEU"
+    Settings = SourceWordSettings
     _INNER: type[BLEU | SentenceBLEU] = BLEU
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        tokenize: str | None = None,
-        lowercase: bool = False,
-        **context: Any,
-    ):
-        inner = self._INNER(lowercase=lowercase, tokenize=tokenizer_for(tokenize, context.get("source_lang")))
-        super().__init__(inner, references, systems=systems, **context)
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --NAME-* of the sacrebleu command."""
-        add_tokenization_arguments(group, cls.NAME.lower(), "the source's language")
+    def _make_inner(self) -> Metric:
+        tokenize = tokenizer_for(self.options.tokenize, self._context.source_lang)
+        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
 
 
 class RTTSentBLEU(RTTBLEU):
     """100 times the mean of Moses' sentence BLEU with the round trip as hypothesis and the source as reference.
 
-    Takes what RTTBLEU takes. The paper names smoothed sentence BLEU and not which smoothing; this is the one of WMT's
-    SentBLEU baseline.
+    The paper names smoothed sentence BLEU and not which smoothing; this is the one of WMT's SentBLEU baseline.
     """
 
     NAME = "RTTSentBLEU"
     _INNER = SentenceBLEU
 
 
+@dataclass(frozen=True)
+class AverageSettings:
+    """Whether segments' scores are averaged."""
+
+    average: bool = setting(
+        "The mean of the segments' chrF, as the paper has it, in place of sacrebleu's corpus statistics.", False
+    )
+
+
+@dataclass(frozen=True)
+class RTTChrFSettings(ChrFSettings, AverageSettings):
+    """Settings of RTTChrF."""
+
+
 class RTTChrF(RoundTripMetric):
-    """chrF with the round trip as hypothesis and the source as reference, in [0, 100].
-
-    average          the mean of the segments' chrF in place of sacrebleu's corpus statistics
-    char_order, word_order, beta    chrF's; word_order 2 is chrF++, beta 3 is WMT19's
-    context          as RoundTripMetric takes it
-
-    Raises InputError where sources or round trips are missing, or their numbers differ.
-    """
+    """chrF with the round trip as hypothesis and the source as reference, in [0, 100]."""
 
     NAME = "RTTChrF"
+    Settings = RTTChrFSettings
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        average: bool = False,
-        char_order: int = 6,
-        word_order: int = 0,
-        beta: int = 2,
-        **context: Any,
-    ):
-        chrf = CHRF(char_order=char_order, word_order=word_order, beta=beta)
-        inner = SegmentMean(chrf) if average else chrf
-        super().__init__(inner, references, systems=systems, **context)
-        self.settings |= {"beta": beta, "average": "segments" if average else "corpus"}
+    def _make_inner(self) -> Metric:
+        own = asdict(self.options)
+        return SegmentMean(CHRF(**own)) if own.pop("average") else CHRF(**own)
 
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --rttchrf-* of the sacrebleu command."""
-        group.add_argument(
-            "--rttchrf-average",
-            action="store_true",
-            help="The mean of the segments' chrF, as the paper has it, in place of sacrebleu's corpus statistics.",
-        )
-        add_chrf_arguments(group, "rttchrf")
+    def _prepare(self) -> None:
+        super()._prepare()
+        self.settings |= {"beta": self.options.beta, "average": "segments" if self.options.average else "corpus"}
 
 
-class RTTSBERT(RoundTripMetric):
-    """100 times the mean cosine of the sentence embeddings of round trip and source, in [-100, 100].
+class EmbeddedRoundTripMetric(RoundTripMetric):
+    """A round-trip metric whose inner one runs a model, which reads the source language."""
 
-    model            "embedded" (the default, English), a folder or a hub name[@revision] of sentence-transformers
-    context          as RoundTripMetric takes it, and engine
+    capabilities = replace(RoundTripMetric.capabilities, reads=RoundTripMetric.capabilities.reads | {"engine"})
+    _INNER: type[ContextMetric]
 
-    Raises InputError where sources or round trips are missing or their numbers differ, ModelError for a model that cannot be
-    used, ResourceError for a device that is missing or too small.
-    """
+    def _make_inner(self) -> Metric:
+        return self._INNER(target_lang=self._context.source_lang, engine=self._context.engine, **vars(self.options))
+
+
+@dataclass(frozen=True)
+class RTTSBERTSettings:
+    """Settings of RTTSBERT."""
+
+    model: str | None = model_setting("A sentence-transformers folder or hub name[@revision]")
+
+
+class _Cosine(SentenceCosine):
+    NAME, flag = "RTTSBERT", "--rtt-sbert"  # for messages
+
+
+class RTTSBERT(EmbeddedRoundTripMetric):
+    """100 times the mean cosine of the sentence embeddings of round trip and source, in [-100, 100]."""
 
     NAME = "RTTSBERT"
-    capabilities = replace(
-        RoundTripMetric.capabilities,
-        reads=RoundTripMetric.capabilities.reads | {"engine"},
-        flags=("--rtt-sbert-",),
-    )
-
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        model: str | None = None,
-        **context: Any,
-    ):
-        inner = SentenceCosine(
-            target_lang=context.get("source_lang"),
-            model=model,
-            engine=context.get("engine", EngineOptions()),
-            flag="--rtt-sbert",
-        )
-        super().__init__(inner, references, systems=systems, **context)
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flag --rtt-sbert-model of the sacrebleu command."""
-        group.add_argument(
-            "--rtt-sbert-model",
-            dest="rttsbert_model",
-            default=None,
-            metavar="MODEL",
-            help="A sentence-transformers folder or hub name[@revision]. (Default: embedded, English only)",
-        )
+    Settings = RTTSBERTSettings
+    capabilities = replace(EmbeddedRoundTripMetric.capabilities, flags=("--rtt-sbert-",))
+    _INNER = _Cosine
 
 
-class _OfRoundTrip(BERTScore):
-    NAME = "RTTBERTScore"  # for messages
+@dataclass(frozen=True)
+class RTTBERTScoreSettings(WeightSettings):
+    """Settings of RTTBERTScore; the texts of `idf` are the source segments."""
+
+    idf: str = idf_setting("plus-one")
 
 
-class RTTBERTScore(RoundTripMetric):
-    """100 times the mean BERTScore F1 with the round trip as hypothesis and the source as reference, in [-100, 100].
+class _OfTokens(BERTScore):
+    NAME, flag = "RTTBERTScore", "--rtt-bertscore"  # for messages
 
-    model            "embedded" (the default, English), paper, a folder or a hub name[@revision]
-    layers           as BERTScore takes them
-    idf              weights from the source segments: plus-one (bert_score's, the default), paper, or none
-    context          as RoundTripMetric takes it, and engine
 
-    Raises InputError where sources or round trips are missing or their numbers differ, ModelError for a model that cannot be
-    used, ResourceError for a device that is missing or too small.
-    """
+class RTTBERTScore(EmbeddedRoundTripMetric):
+    """100 times the mean BERTScore F1 with the round trip as hypothesis and the source as reference, in [-100, 100]."""
 
     NAME = "RTTBERTScore"
-    capabilities = replace(
-        RoundTripMetric.capabilities,
-        reads=RoundTripMetric.capabilities.reads | {"engine"},
-        flags=("--rtt-bertscore-",),
-    )
-
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        model: str | None = None,
-        layers: Layers | None = None,
-        idf: str = "plus-one",
-        **context: Any,
-    ):
-        inner = _OfRoundTrip(
-            target_lang=context.get("source_lang"),
-            engine=context.get("engine", EngineOptions()),
-            model=model,
-            layers=layers,
-            idf=idf,
-            flag="--rtt-bertscore",
-        )
-        super().__init__(inner, references, systems=systems, **context)
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --rtt-bertscore-* of the sacrebleu command."""
-        add_model_arguments(group, "rttbertscore", "--rtt-bertscore", idf="plus-one")
+    Settings = RTTBERTScoreSettings
+    capabilities = replace(EmbeddedRoundTripMetric.capabilities, flags=("--rtt-bertscore-",))
+    _INNER = _OfTokens

@@ -1,18 +1,19 @@
 """SLIDE: a learned model over a sliding window of document sentences (Raunak, Kocmi and Post 2023)."""
 
-import argparse
+import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..notices import counted, notice, place
+from ..notices import counted, notice, place, told
 from ..run.context import Stream
-from ..scoring.base import ContextScore, ContextSignature, SystemResult
-from ..scoring.windowed import read_texts, score_windows, window_examples
+from ..scoring.base import SystemResult
+from ..scoring.windowed import read_texts, window_examples
+from ..settings import setting
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
-from .comet import COMET, add_model_arguments
+from .comet import COMET, COMETSettings
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
@@ -21,28 +22,42 @@ WINDOW = 6
 PARTIAL_DEFAULT = "weight"
 
 
-class SLIDEScore(ContextScore):
-    """100 times the weighted mean of the model's values over windows; the embedded model's are in [0, 1]."""
+@dataclass(frozen=True)
+class SLIDESettings(COMETSettings):
+    """Settings of SLIDE. A token budget makes windows of its own, of all texts that the model reads: the next one starts
+    where the last one ended unless a stride is given, and all weigh their number of sentences."""
 
+    window: int | None = setting(f"Sentences in a window. (Default: {WINDOW})", type=int, metavar="W")
+    stride: int | None = setting(
+        "Sentences from one window's start to the next, at most the window. (Default: the window)",
+        type=int,
+        metavar="S",
+    )
+    partial: str | None = setting(
+        "Windows cut short by a document's end: leave them out, include them with full weight, "
+        f"or weight windows by their sentences. (Default: {PARTIAL_DEFAULT})",
+        choices=PARTIAL,
+    )
+    tokens: int | None = setting(
+        "Windows of as many sentences as fit N tokens, in place of --slide-window.", type=int, metavar="N"
+    )
 
-class SLIDESignature(ContextSignature):
-    """As COMET's, with docs (ids, or none given), and window, stride and partial, or tokens and stride."""
+    def __post_init__(self):
+        if self.tokens is None:
+            return
+        if self.window is not None or self.partial is not None:
+            raise InputError(
+                "slide: a token budget makes its own windows and scores all of them; "
+                "leave out --slide-window and --slide-partial"
+            )
+        if self.tokens < 1 or (self.stride is not None and self.stride < 1):
+            raise InputError("slide: the token budget and the stride must be at least 1")
 
 
 class SLIDE(COMET):
-    """Weighted mean over document windows of a learned model's estimate of quality.
+    """100 times the weighted mean over document windows of a learned model's estimate of quality.
 
-    Takes what COMET takes, `doc_ids` of run.context.Context (None: all segments are one document, with a notice), and
-    window     sentences in a window (6)
-    stride     sentences from one window's start to the next, at most `window` (default: the window)
-    partial    what becomes of windows cut short by the document's end: "drop" (the paper's setting), "include" them with
-               the weight of a full one, or "weight" every window by its number of sentences (the default)
-    tokens     instead of `window`: as many sentences as fit this many tokens of all texts that the model reads; the next
-               window starts where the last one ended unless a stride is given, and all weigh their number of sentences
-
-    With window 1 and stride 1 the score is COMET's.
-    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
-    ResourceError for a device that is missing or too small.
+    Without document ids all segments are one document, with a notice. With window 1 and stride 1 the score is COMET's.
 
     >>> metric = SLIDE(doc_ids=["d1", "d1", "d2"], target_lang="en", window=2)
     >>> score = metric.corpus_score(["It rained.", "We left.", "Next day."], [["It rained.", "We left.", "Next day."]])
@@ -51,89 +66,40 @@ class SLIDE(COMET):
     """
 
     NAME = "SLIDE"
-    _SIGNATURE_TYPE = SLIDESignature
-    _SCORE_TYPE = SLIDEScore
+    Settings = SLIDESettings
     capabilities = replace(COMET.capabilities, reads=COMET.capabilities.reads | {"doc_ids"})
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None = None,
-        systems: Sequence[Sequence[str]] = (),
-        *,
-        window: int | None = None,
-        stride: int | None = None,
-        partial: str | None = None,
-        tokens: int | None = None,
-        **of_comet: Any,
-    ):
-        super().__init__(references, systems, **of_comet)
-        docs = "none" if self._context.doc_ids is None else "ids"
-        self.capabilities = replace(self.capabilities, dependent_rows=tokens is not None or window != 1)
-        self.tokens = tokens
-        if tokens is None:
-            self.window = WINDOW if window is None else window
-            self.partial = PARTIAL_DEFAULT if partial is None else partial
-            self.stride = self.window if stride is None else stride
-            try:
-                sentence_windows(0, self.window, self.stride, self.partial)
-            except InputError as error:
-                raise InputError(f"slide: {error}") from error
-            self.settings.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
-        else:
-            if window is not None or partial is not None:
-                raise InputError(
-                    "slide: a token budget makes its own windows and scores all of them; "
-                    "leave out --slide-window and --slide-partial"
-                )
-            if tokens < 1 or (stride is not None and stride < 1):
-                raise InputError("slide: the token budget and the stride must be at least 1")
-            self.stride = stride or 0
-            self.settings.update(docs=docs, tokens=tokens, stride=stride or "end")
-
-    @classmethod
-    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """The flags --slide-* of the sacrebleu command."""
-        add_model_arguments(group, "slide")
-        group.add_argument(
-            "--slide-window", type=int, default=None, metavar="W", help=f"Sentences in a window. (Default: {WINDOW})"
-        )
-        group.add_argument(
-            "--slide-stride",
-            type=int,
-            default=None,
-            metavar="S",
-            help="Sentences from one window's start to the next, at most the window. (Default: the window)",
-        )
-        group.add_argument(
-            "--slide-partial",
-            choices=PARTIAL,
-            default=None,
-            help="Windows cut short by a document's end: leave them out, include them with full weight, "
-            f"or weight windows by their sentences. (Default: {PARTIAL_DEFAULT})",
-        )
-        group.add_argument(
-            "--slide-tokens",
-            type=int,
-            default=None,
-            metavar="N",
-            help="Windows of as many sentences as fit N tokens, in place of --slide-window.",
-        )
+    def _prepare(self) -> None:
+        super()._prepare()
+        options, docs = self.options, "none" if self._context.doc_ids is None else "ids"
+        self.capabilities = replace(self.capabilities, dependent_rows=options.tokens is not None or options.window != 1)
+        self.tokens = options.tokens
+        if self.tokens is not None:
+            self.stride = options.stride or 0
+            self.settings.update(docs=docs, tokens=self.tokens, stride=self.stride or "end")
+            return
+        self.window = WINDOW if options.window is None else options.window
+        self.partial = options.partial or PARTIAL_DEFAULT
+        self.stride = self.window if options.stride is None else options.stride
+        try:
+            sentence_windows(0, self.window, self.stride, self.partial)
+        except InputError as error:
+            raise InputError(f"slide: {error}") from error
+        self.settings.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if corpora[0].doc_ids is None:
             notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
-        windows = [self._windows_of(corpus, of_corpus) for corpus, of_corpus in zip(corpora, counts, strict=True)]
+        windows = [self._windows_of(*each) for each in zip(corpora, counts, strict=True)]
         if not any(windows):
             raise InputError(
                 f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
                 "dropped; take a smaller --slide-window, or another --slide-partial than drop"
             )
-        odd = [self._odd_lines(*each) for each in zip(corpora, windows, counts, strict=True)]
-        results = score_windows(self.NAME.lower(), self.estimator, corpora, windows, self.multiref, self.on_long)
-        documents = corpora[0].documents()
-        for of_system, lines, result in zip(windows, odd, results, strict=True):
-            self._count_windows(documents, of_system, *lines, result)
+        results = self._score_windows(corpora, windows)
+        for each in zip(corpora, windows, counts, results, strict=True):
+            self._count_windows(*each)
         return results
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
@@ -149,33 +115,18 @@ class SLIDE(COMET):
             return sentence_windows(length, self.window, self.stride, self.partial)
         return token_windows(counts, self.tokens, self.stride, self.estimator.special_tokens)
 
-    def _odd_lines(
-        self, corpus: Corpus, windows: Sequence[Window], counts: Sequence[int]
-    ) -> tuple[list[int], list[int]]:
-        """Segments that are blank beside others in a window, and those that exceed the token budget by themselves."""
-        blank = blank_lines(corpus, windows, self.estimator.inputs)
-        if self.tokens is None:
-            return blank, []
-        return blank, [i for i, tokens in enumerate(counts) if tokens + self.estimator.special_tokens > self.tokens]
-
     def _count_windows(
-        self,
-        documents: Sequence[tuple[int, int]],
-        windows: Sequence[Window],
-        blank: Sequence[int],
-        over: Sequence[int],
-        result: SystemResult,
+        self, corpus: Corpus, windows: Sequence[Window], counts: Sequence[int], result: SystemResult
     ) -> None:
         """Add to a result how many windows there are, what they cover, and what is odd about them."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
-            for start, end in documents:
+            for start, end in corpus.documents():
                 kept = sentence_windows(end - start, self.window, self.stride, "drop")
                 dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
         coverage = f"{100 * (1 - len(uncovered) / len(result.rows)):.1f}%"
         result.counts = {"windows": len(windows), "coverage": coverage, **result.counts}
-        result.counts.update(uncovered=len(uncovered), dropped=dropped, over=len(over), blank=len(blank))
         if dropped:
             were = counted(dropped, "partial window was", "partial windows were")
             result.notices.append(f"{were} dropped (--slide-partial drop)")
@@ -183,14 +134,16 @@ class SLIDE(COMET):
             result.notices.append(
                 f"in no scored window: {len(uncovered)} of {len(result.rows)} sentences (segment {place(uncovered)})"
             )
-        if over:
-            lines = counted(len(over), "window of one sentence exceeds", "windows of one sentence exceed")
-            result.notices.append(f"{lines} {self.tokens} tokens (segment {place(over)})")
-        if blank:
-            lines = counted(len(blank), "sentence has", "sentences have")
-            result.notices.append(
-                f"{lines} an empty {read_texts(self.estimator.inputs)} inside a window (segment {place(blank)})"
-            )
+        special, inputs = self.estimator.special_tokens, self.estimator.inputs
+        over = [i for i, tokens in enumerate(counts) if tokens + special > (self.tokens or math.inf)]
+        blank = blank_lines(corpus, windows, inputs)
+        kinds = {
+            "over": (over, f"[window of one sentence exceeds|windows of one sentence exceed] {self.tokens} tokens"),
+            "blank": (blank, f"[sentence has|sentences have] an empty {read_texts(inputs)} inside a window"),
+        }
+        numbers, notices = told(kinds)
+        result.counts.update(uncovered=len(uncovered), dropped=dropped, **numbers)
+        result.notices += notices
 
 
 def blank_lines(corpus: Corpus, windows: Sequence[Window], inputs: str) -> list[int]:

@@ -29,8 +29,10 @@ def slide_grid(
     windows = {setting: _windows(documents, *setting, metric.partial) for setting in settings}
     ranges = sorted({(start, end) for of_setting in windows.values() for start, end, _ in of_setting})
     distinct = [Window(start, end, 1.0) for start, end in ranges]
-    found = estimate_windows("slide", metric.estimator, corpora, [distinct] * len(corpora), metric.on_long)
-    cut = sum(any(estimate.cut for estimate in estimates) for of_system in found for estimates in of_system)
+    estimates_of = estimate_windows(
+        "slide", metric.estimator, corpora, [distinct] * len(corpora), metric.options.on_long
+    )
+    cut = sum(any(estimate.cut for estimate in estimates) for of_system in estimates_of for estimates in of_system)
     if cut:
         windows_were = counted(cut, "window was", "windows were")
         notice(
@@ -38,10 +40,10 @@ def slide_grid(
         )
     values = [
         {
-            each: best_reference([estimate.value for estimate in estimates], metric.multiref)
+            each: best_reference([estimate.value for estimate in estimates], metric.options.multiref)
             for each, estimates in zip(ranges, of_system, strict=True)
         }
-        for of_system in found
+        for of_system in estimates_of
     ]
     return {setting: [_mean(windows[setting], of_system) for of_system in values] for setting in settings}
 

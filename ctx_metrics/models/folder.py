@@ -2,10 +2,10 @@
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors.torch import load_file
@@ -17,6 +17,7 @@ from ..errors import ModelError
 from ..writing import write_tensors, write_whole
 from .hub import ResolvedModel, file_sha256, resolve
 
+N = TypeVar("N", bound=nn.Module)
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 # Fields that every kind has, and their types.
 FIELDS: dict[str, Any] = {
@@ -41,15 +42,18 @@ def read_config(folder: Path) -> dict:
     return config
 
 
-def check_fields(folder: Path, config: Mapping, more: Mapping[str, Any] = {}) -> None:
-    """Raise ModelError for fields that are missing or of another type; `more` are those of one kind of model."""
-    fields = {**FIELDS, **more}
+def check_fields(folder: Path, config: Mapping, fields: Mapping[str, Any], command: str = "train") -> None:
+    """Raise ModelError for fields that are missing or of another type than here; `command` is what writes such a model."""
     if missing := [name for name in fields if name not in config]:
-        raise ModelError(f"{folder / CONFIG} lacks {', '.join(missing)}, which `ctx-metrics train` writes")
+        raise ModelError(f"{folder / CONFIG} lacks {', '.join(missing)}, which `ctx-metrics {command}` writes")
     for name, kinds in fields.items():
         if not isinstance(config[name], kinds) or isinstance(config[name], bool):
-            said = json.dumps(config[name])[:60]
-            raise ModelError(f"{folder / CONFIG}: {name} is {said}, which cannot be; copy the folder again")
+            raise cannot_be(folder, name, json.dumps(config[name])[:60])
+
+
+def cannot_be(folder: Path, name: str, value: str) -> ModelError:
+    """The error of a field of config.json that has a value, shown as here, which no training writes."""
+    return ModelError(f"{folder / CONFIG}: {name} is {value}, which cannot be; copy the folder again")
 
 
 def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None:
@@ -106,9 +110,7 @@ def load_weights(folder: Path, network: nn.Module) -> None:
     """Load a network's weights, as fp32, and put it in evaluation mode; raises ModelError where they do not fit."""
     path = folder / WEIGHTS
     if bad := [each.p for each in network.modules() if isinstance(each, nn.Dropout) and not 0 <= each.p <= 1]:
-        raise ModelError(
-            f"{folder / CONFIG}: its network's dropout is {bad[0]}, which cannot be; copy the folder again"
-        )
+        raise cannot_be(folder, "its network's dropout", str(bad[0]))
     with opening(path, "does not fit its config.json ({why}); copy the folder again"):
         tensors = load_file(path)
         try:  # in place of the network's own, which need not have memory
@@ -119,6 +121,15 @@ def load_weights(folder: Path, network: nn.Module) -> None:
     for name, tensor in tensors.items():
         checked_tensor(tensor, name, path, mend="train the model again")
     network.eval()
+
+
+def load_network(folder: Path, config: Mapping, make: Callable[[], N]) -> tuple[N, str]:
+    """What `make` builds of a config.json, with the folder's weights, and their sha256; raises ModelError as they do."""
+    with described(folder):
+        network = make()
+    sha256 = checked_weights(folder, config)
+    load_weights(folder, network)
+    return network, sha256
 
 
 def write_model(folder: Path, config: Mapping, tensors: Mapping[str, torch.Tensor]) -> None:

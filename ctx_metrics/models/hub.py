@@ -51,16 +51,16 @@ class ResolvedModel:
 class HubKind:
     """What is wanted of a hub repository.
 
-    probe     files of which one is in the cache where the repository was fetched
     wanted    from all file names of a repository, those to fetch; raises ModelError when it is no such checkpoint
     whole     whether a local folder has all that is needed
     what      the kind in words
+    probe     files of which one is in the cache where the repository was fetched
     """
 
-    probe: list[str]
     wanted: Callable[[set[str], str], list[str]]
     whole: Callable[[Path], bool]
     what: str
+    probe: tuple[str, ...] = ("config.json",)
 
 
 def resolve(name: str) -> ResolvedModel:
@@ -73,11 +73,19 @@ def resolve(name: str) -> ResolvedModel:
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
     if name == EMBEDDED:
         return _embedded()
-    folder = Path(os.path.expanduser(name))
-    if folder.is_dir():
-        return ResolvedModel(folder.resolve().name, folder, None, checkpoint_hash(folder))
-    repo, folder = hub_folder(name, ENCODER)
-    return ResolvedModel(repo, folder, folder.name[:12], checkpoint_hash(folder))
+    return located(name, ENCODER)
+
+
+def located(name: str, kind: HubKind, ckpt: "Callable[[Path], str] | None" = None) -> ResolvedModel:
+    """What a local folder, or a hub name with optional @revision, holds; raises ModelError as `resolve` does.
+
+    ckpt    of a folder; None: checkpoint_hash
+    """
+    folder, repo = Path(os.path.expanduser(name)), None
+    if not folder.is_dir():
+        repo, folder = hub_folder(name, kind)
+    own, revision = (repo, folder.name[:12]) if repo else (folder.resolve().name, None)
+    return ResolvedModel(own, folder, revision, (ckpt or checkpoint_hash)(folder))
 
 
 def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:
@@ -245,22 +253,16 @@ def _is_whole_sentence(folder: Path) -> bool:
     )
 
 
-ENCODER = HubKind(
-    ["config.json"], _encoder_among, _is_whole, "encoder checkpoint: config.json or the weights are missing"
-)
-TOKENIZER = HubKind(
-    ["config.json"], _tokenizer_among, _is_whole_tokenizer, "encoder: config.json or the tokenizer's files are missing"
-)
-LEARNED = HubKind(
-    ["config.json"], _learned_among, _is_whole, "model that `ctx-metrics train` wrote: one of its files is missing"
-)
-TRANSLATION = HubKind(
-    ["config.json"], _translation_among, _is_whole, "translation model: config.json or the weights are missing"
-)
+ENCODER = HubKind(_encoder_among, _is_whole, "encoder checkpoint: config.json or the weights are missing")
+TOKENIZER = HubKind(_tokenizer_among, _is_whole_tokenizer, "encoder: config.json or the tokenizer's files are missing")
+LEARNED = HubKind(_learned_among, _is_whole, "model that `ctx-metrics train` wrote: one of its files is missing")
+TRANSLATION = HubKind(_translation_among, _is_whole, "translation model: config.json or the weights are missing")
 COMET = HubKind(
-    ["hparams.yaml", "config.json"], _comet_among, _is_whole_comet, "COMET checkpoint: one of its files is missing"
+    _comet_among, _is_whole_comet, "COMET checkpoint: one of its files is missing", ("hparams.yaml", "config.json")
 )
-SENTENCE = HubKind(["modules.json"], _sentence_among, _is_whole_sentence, "sentence model: one of its files is missing")
+SENTENCE = HubKind(
+    _sentence_among, _is_whole_sentence, "sentence model: one of its files is missing", ("modules.json",)
+)
 
 
 def _network_errors() -> tuple:

@@ -1,24 +1,23 @@
 """Translation checkpoints of transformers: MarianMT, NLLB, M2M-100, mBART, and others that translate by generate()."""
 
 import hashlib
-import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from ..engine.checkpoint import opening_foreign, weight_files
+from ..engine.checkpoint import weight_files
 from ..engine.device import resolve_device, resolve_dtype
 from ..engine.opening import file_hashes, opening, shown
 from ..engine.options import EngineOptions
 from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
 from ..notices import quiet_libraries
-from .hub import TRANSLATION, ResolvedModel, checkpoint_hash, hub_folder
+from .hub import TRANSLATION, ResolvedModel, located
+from .library import load_with, silent
 
 MAX_LENGTH = 512  # of a translation in tokens, where neither the model nor its files bound it
 UNSET_MAX_LENGTH = (None, 20)  # what a generation_config without a length has, by version of transformers
@@ -35,11 +34,7 @@ class Generated(NamedTuple):
 
 def resolve_translation(name: str) -> ResolvedModel:
     """Resolve a local folder or a hub name with optional @revision; raises ModelError as hub.resolve does."""
-    folder = Path(os.path.expanduser(name))
-    if folder.is_dir():
-        return ResolvedModel(folder.resolve().name, folder, None, checkpoint_hash(folder))
-    repo, folder = hub_folder(name, TRANSLATION)
-    return ResolvedModel(repo, folder, folder.name[:12], checkpoint_hash(folder))
+    return located(name, TRANSLATION)
 
 
 class TranslationModel:
@@ -142,7 +137,7 @@ class TranslationModel:
         pad = self.tokenizer.pad_token_id
         ids = torch.tensor([[*line, *[pad] * (length - len(line))] for line in tokens], device=self.device)
         mask = torch.tensor([[1] * len(line) + [0] * (length - len(line)) for line in tokens], device=self.device)
-        with _silent_transformers():
+        with silent():
             rows = network.generate(input_ids=ids, attention_mask=mask).tolist()
         # not every tokenizer counts its languages among the special tokens
         words = [[token for token in row if token not in self._language_ids] for row in rows]
@@ -161,9 +156,17 @@ class TranslationModel:
 
     def _loaded(self) -> Any:
         if self._network is None:
-            network = _load_weights(self.model.folder)
+            from transformers import AutoModelForSeq2SeqLM
+
+            folder = self.model.folder
+            network, missing = load_with(AutoModelForSeq2SeqLM, folder, _UNREADABLE)
+            if missing:  # they would be drawn at random
+                raise ModelError(
+                    f"{folder}: its weights lack {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}; fetch them "
+                    "again"
+                )
             if file_hashes(self._files()) != self._hashes:
-                raise ModelError(f"{self.model.folder} has changed since it was opened; name it anew")
+                raise ModelError(f"{folder} has changed since it was opened; name it anew")
             self._network = network.to(self.device, self.dtype).eval()
             # given to generate(), its values that are defaults, such as one beam, would yield to the model's own
             self._network.generation_config = self._generation
@@ -194,7 +197,7 @@ def _read(folder: Path) -> tuple[Any, Any, Any]:
     if not (folder / "config.json").exists():
         raise ModelError(f"{folder} holds no config.json; name the folder of a translation model, or its hub name")
     local = {"local_files_only": True, "trust_remote_code": False}
-    with opening(folder, _UNREADABLE), _silent_transformers(), warnings.catch_warnings():
+    with opening(folder, _UNREADABLE), silent(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # MarianMT's tokenizer recommends a package that it does not use here
         config = AutoConfig.from_pretrained(str(folder), **local)
         if config.model_type not in TRANSLATES:
@@ -208,33 +211,3 @@ def _read(folder: Path) -> tuple[Any, Any, Any]:
         if (folder / "generation_config.json").exists():
             return config, tokenizer, GenerationConfig.from_pretrained(str(folder), local_files_only=True)
         return config, tokenizer, GenerationConfig.from_model_config(config)
-
-
-def _load_weights(folder: Path) -> Any:
-    from transformers import AutoModelForSeq2SeqLM
-
-    with opening_foreign(folder, _UNREADABLE), _silent_transformers():
-        network, found = AutoModelForSeq2SeqLM.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True
-        )
-    if missing := sorted(found["missing_keys"]):  # they would be drawn at random
-        raise ModelError(
-            f"{folder}: its weights lack {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}; fetch them again"
-        )
-    return network
-
-
-@contextmanager
-def _silent_transformers() -> Iterator[None]:
-    """No progress bars and no advice of transformers on stderr."""
-    from transformers.utils import logging
-
-    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

@@ -36,7 +36,7 @@ def read_vectors(
     are none, and for a file that cannot be read, holds nothing or fewer words than its header says.
     """
     wanted = {word.encode(): word for word in words}
-    found: dict[str, np.ndarray] = {}
+    vectors: dict[str, np.ndarray] = {}
     announced: int | None = None
     dimensions = number = 0
     for number, line in enumerate(_lines(path, quiet), 1):
@@ -58,18 +58,18 @@ def read_vectors(
             continue
         text, _, values = line.partition(b" ")
         word = wanted.get(text)
-        if word is None or word in found:
+        if word is None or word in vectors:
             continue
         vector = _numbers(values, unit)
         if not np.isfinite(vector).all():
             raise InputError(f"{path}, line {number}: the vector of {word!r} holds what is no finite number")
         if vector.any() or not unit:
-            found[word] = vector
+            vectors[word] = vector
     if number == 0:
         raise _empty(path)
     if announced is not None and number - 1 != announced:
         raise InputError(f"{path}: its first line announces {announced} words, but {number - 1} follow; fetch it again")
-    return found
+    return vectors
 
 
 class VectorFile:
@@ -187,14 +187,8 @@ def _lines(path: str, quiet: bool) -> Iterator[bytes]:
             # it goes with `raw`
             file = gzip.open(raw) if path.endswith(".gz") else lzma.open(raw) if lzma else raw  # noqa: SIM115
             size = os.fstat(raw.fileno()).st_size
-            with tqdm(
-                desc="word vectors",
-                total=size,
-                unit="B",
-                unit_scale=True,
-                disable=True if quiet else None,
-                leave=False,
-            ) as bar:
+            look = {"desc": "word vectors", "unit": "B", "unit_scale": True, "leave": False}
+            with tqdm(total=size, disable=quiet or None, **look) as bar:
                 for number, line in enumerate(file):
                     yield line
                     if number % _LINES_A_STEP == 0 and not bar.disable:

@@ -1,14 +1,15 @@
 """The flags that plugin metrics add to the sacrebleu command."""
 
 import argparse
-import os
 import sys
+from dataclasses import fields
 
+from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
-from ..pseudo_references.options import add_pseudo_arguments
 from ..roundtrip.options import add_roundtrip_arguments
-from ..run.flags import add_engine_arguments, add_metric_arguments, model_hint, wanted_metrics
-from .capture import Run
+from ..run.flags import ContextFiles, add_metric_arguments, add_pseudo_arguments, model_hint, wanted_metrics
+from ..settings import add_flags
+from .capture import Run, RunSettings
 
 
 def parser_class(run: Run) -> type[argparse.ArgumentParser]:
@@ -60,8 +61,8 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
 
         def _get_option_tuples(self, option_string):
             # an abbreviation that sacrebleu knows keeps its meaning: --do is --download, not --docids
-            found = super()._get_option_tuples(option_string)
-            return [each for each in found if id(each[0]) not in self._plugin_actions] or found
+            options = super()._get_option_tuples(option_string)
+            return [each for each in options if id(each[0]) not in self._plugin_actions] or options
 
     return PluginArgumentParser
 
@@ -69,23 +70,10 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
 def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags that several metrics share: context from files, and how the engine runs."""
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
-    group.add_argument(
-        "--source",
-        type=os.path.expanduser,
-        default=None,
-        metavar="FILE",
-        help="Source segments, one a line. (Default with -t: the test set's)",
-    )
-    group.add_argument(
-        "--docids",
-        type=os.path.expanduser,
-        default=None,
-        metavar="FILE",
-        help="Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)",
-    )
+    add_flags(group, ContextFiles, only=["source", "docids"])
     add_roundtrip_arguments(parser.add_argument_group("Round trips of the rtt metrics (ctx-metrics)"))
     add_pseudo_arguments(parser.add_argument_group("Pseudo-references of the pr metrics (ctx-metrics)"))
-    add_engine_arguments(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"))
+    add_flags(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"), EngineOptions)
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> None:
@@ -94,38 +82,5 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> Non
     `wanted` are the plugin metrics that the command line may use; the file of slide is offered beside slide only.
     """
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
-    group.add_argument(
-        "--ctx-resample",
-        choices=["segment", "document"],
-        default="segment",
-        help="What --confidence and the paired tests resample or swap. Segments of a document are alike, so intervals "
-        "from segments are too narrow; document needs --docids. (Default: %(default)s)",
-    )
-    group.add_argument(
-        "--ctx-seg-scores",
-        type=os.path.expanduser,
-        default=None,
-        metavar="DIR",
-        help="Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
-        "named and laid out as mt-metrics-eval reads them.",
-    )
-    group.add_argument(
-        "--ctx-names",
-        nargs="+",
-        default=None,
-        metavar="NAME",
-        help="The systems' names in these files, in the systems' order. (Default: the names of their files)",
-    )
-    group.add_argument(
-        "--ctx-no-text-checks",
-        action="store_true",
-        help="Do not look for HTML entities, shifted lines and byte-order marks in the texts.",
-    )
-    if "slide" in wanted:
-        group.add_argument(
-            "--slide-output",
-            type=os.path.expanduser,
-            default=None,
-            metavar="FILE.tsv",
-            help="Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.",
-        )
+    names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]
+    add_flags(group, RunSettings, only=names)

@@ -1,8 +1,9 @@
 """What one run of the sacrebleu command knows, handed to the metrics as constructor arguments."""
 
+import os
 from argparse import Namespace
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sacrebleu.metrics.base import Metric
@@ -11,11 +12,44 @@ from ..corpus import document_ranges, read_lines
 from ..errors import CtxMetricsError, InputError
 from ..notices import OncePerRun, counted, logger, notice
 from ..pseudo_references.options import PseudoFilter
+from ..roundtrip.options import BackTranslation, check_roundtrips
 from ..run.context import Context, build_all, capabilities
 from ..run.flags import engine_options
 from ..run.registry import MetricTable
-from ..run.streams import Segments, check_roundtrips, named, names_fault, system_names, test_set_lines
+from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
+from ..settings import from_flags, setting
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How a run resamples and which files it writes, whatever the metrics."""
+
+    ctx_resample: str = setting(
+        "What --confidence and the paired tests resample or swap. Segments of a document are alike, so intervals "
+        "from segments are too narrow; document needs --docids.",
+        "segment",
+        choices=["segment", "document"],
+    )
+    ctx_seg_scores: str | None = setting(
+        "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
+        "named and laid out as mt-metrics-eval reads them.",
+        type=os.path.expanduser,
+        metavar="DIR",
+    )
+    ctx_names: Sequence[str] | None = setting(
+        "The systems' names in these files, in the systems' order. (Default: the names of their files)",
+        nargs="+",
+        metavar="NAME",
+    )
+    ctx_no_text_checks: bool = setting(
+        "Do not look for HTML entities, shifted lines and byte-order marks in the texts.", False
+    )
+    slide_output: str | None = setting(
+        "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.",
+        type=os.path.expanduser,
+        metavar="FILE.tsv",
+    )
 
 
 class Run:
@@ -35,7 +69,7 @@ class Run:
         self.whole_length = 0  # segments before sacrebleu picked some of them
         self.columns = 1  # of the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
-        self._unused: dict[str, bool] = {}
+        self._unused: dict[str, str] = {}
 
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
         """Start a run with its parsed arguments; `own` names each metric's own attributes among them.
@@ -45,10 +79,10 @@ class Run:
         """
         self.begun, self.args, self._own, self.unwritten = True, args, own, None
         self.systems, self._files, self._streams, self._translated, self.metrics = [], {}, {}, {}, {}
-        # context the user gave by a flag, and whether nothing has used it so far
-        self._unused = {key: True for key, (_, given) in self._context_flags().items() if given}
-        if "doc_ids" in self._unused and (self.by_document or self.targets):
-            self._unused["doc_ids"] = False
+        # the context that the user gave by a flag and nothing has used so far
+        self._unused = {key: flag for key, (flag, given) in self._context_flags().items() if given}
+        if self.by_document or self.targets:
+            self._unused.pop("doc_ids", None)
         self.chosen = [name for name in dict.fromkeys(args.metrics) if name in self.table.plugins]
         for name in self.chosen:
             if name in broken:
@@ -122,7 +156,7 @@ class Run:
         metrics = build_all(chosen, self._context(references, systems, reads))
         for metric in metrics:
             for key in self._unused.keys() & capabilities(metric).reads:
-                self._unused[key] = False
+                del self._unused[key]
         return dict(zip(names, metrics, strict=True))
 
     def _settings(self, name: str, system: Sequence[str]) -> dict[str, Any]:
@@ -146,10 +180,8 @@ class Run:
                     notice(
                         f"{flag} is BLEU's alone, and -m does not name it; metrics made of BLEU have flags of their own"
                     )
-        for key, unused in self._unused.items():
-            if unused:
-                flag = self._context_flags()[key][0]
-                notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
+        for flag in self._unused.values():
+            notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
 
     def _context_flags(self) -> dict[str, tuple[str, Any]]:
         """The flag that gives each context, and what it was given."""
@@ -173,15 +205,16 @@ class Run:
             lines = self._stream(key, flags[key][1], field) if key in reads else None
             return None if lines is None else self._picked(*flags[key], lines, len(systems[0]), indices)
 
+        paths = (args.pseudo_refs or ()) if "pseudo_references" in reads else ()
         context = Context(
             sources=stream("sources", "src"),
             doc_ids=stream("doc_ids", "docid"),
-            pseudo_references=self._pseudo_references(systems) if "pseudo_references" in reads else None,
+            pseudo_references=[self._lines_of("--pseudo-refs", path, systems[0]) for path in paths] or None,
             references=references,
             systems=systems,
             source_lang=langs[0] or None,
             target_lang=langs[1] or None,
-            pseudo_filter=PseudoFilter.from_args(args) if "pseudo_filter" in reads else PseudoFilter(),
+            pseudo_filter=from_flags(PseudoFilter, args) if "pseudo_filter" in reads else PseudoFilter(),
             engine=engine_options(args),
         )
         if not {"roundtrips", "backtranslator"} & set(reads):
@@ -194,7 +227,8 @@ class Run:
         from ..scoring.base import digest
 
         args, systems = self.args, context.systems
-        check_roundtrips(args, len(self.systems))
+        options = from_flags(BackTranslation, args)
+        check_roundtrips(args.roundtrip, options, len(self.systems))
         if args.roundtrip:
             files = zip(args.roundtrip, systems, strict=False)  # --detail asks for rows of the first system
             return [self._lines_of("--roundtrip", *each) for each in files], args.rtt_bt_name
@@ -202,15 +236,11 @@ class Run:
             return None, None
         key = digest([text for system in systems for text in system])
         if key not in self._translated:
-            from ..roundtrip.translate import made_round_trips
+            from ..roundtrip.translate import round_trips
 
-            self._translated[key] = made_round_trips(context, args)
+            languages = context.source_lang, context.target_lang
+            self._translated[key] = round_trips(systems, *languages, options, context.engine)
         return self._translated[key]
-
-    def _pseudo_references(self, systems: Sequence[Sequence[str]]) -> list[Sequence[str]] | None:
-        """The lines of the files of --pseudo-refs that belong to the scored segments; None without."""
-        paths = self.args.pseudo_refs
-        return [self._lines_of("--pseudo-refs", path, systems[0]) for path in paths] if paths else None
 
     def _lines_of(self, flag: str, path: str, system: Sequence[str]) -> Segments:
         """The lines of a file that belong to the scored segments of a system; they know the file's name."""
@@ -221,14 +251,14 @@ class Run:
     def _stream(self, key: str, path: str | None, field: str) -> list[str] | None:
         """Lines of the file that a flag names, else of the test set, else None. Read once."""
         if key not in self._streams:
+            lines = None
             if path:
-                lines = self._streams[key] = read_lines(path, self.args.encoding)
+                lines = read_lines(path, self.args.encoding)
                 if key == "doc_ids":
                     document_ranges(lines, path)
-            else:
-                self._streams[key] = (
-                    test_set_lines(self.args.test_set, self.args.langpair, field) if self.args.test_set else None
-                )
+            elif self.args.test_set:
+                lines = test_set_lines(self.args.test_set, self.args.langpair, field)
+            self._streams[key] = lines
         return self._streams[key]
 
     def _picked(

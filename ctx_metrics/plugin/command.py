@@ -93,8 +93,8 @@ class CommandTable(dict):
         if run.args.sentence_level and hasattr(metric, "effective_order"):
             metric.effective_order = True  # as main() sets it for BLEU
         if run.args.sentence_level and type(metric).sentence_score is Metric.sentence_score:
-            found = _sentences_in_order(metric, run.systems[0])
-            vars(metric)["sentence_score"] = lambda hypothesis, references: next(found)
+            in_order = _sentences_in_order(metric, run.systems[0])
+            vars(metric)["sentence_score"] = lambda hypothesis, references: next(in_order)
         return metric
 
 
@@ -156,10 +156,10 @@ def _with_clear_lines(smart_open, run: Run):
 
 
 def _check_columns(name: str, columns: list[int], wanted: int, why: str) -> None:
-    for number, found in enumerate(columns, 1):
-        if found != wanted:
-            there = counted(found, "tab-separated column", "tab-separated columns")
-            raise InputError(f"{name}, line {number}: {there}, but {why.format(wanted)}")
+    for number, given in enumerate(columns, 1):
+        if given != wanted:
+            shown = counted(given, "tab-separated column", "tab-separated columns")
+            raise InputError(f"{name}, line {number}: {shown}, but {why.format(wanted)}")
 
 
 def _remembering_rows(filter_subset, run: Run):

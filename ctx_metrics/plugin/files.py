@@ -45,11 +45,11 @@ def write(run: Run) -> None:
         for name, metric in run.metrics.items():
             references = reference_name(run.args.refs) if capabilities(metric).references else "src"
             start = os.path.join(path, f"{name}-{references}")
-            found = [scores(metric, system, doc_ids) for system in run.systems]
-            texts[f"{start}.seg.score"] = score_lines(systems, [each.segments for each in found])
-            texts[f"{start}.sys.score"] = score_lines(systems, [[each.system] for each in found])
+            of_systems = [scores(metric, system, doc_ids) for system in run.systems]
+            texts[f"{start}.seg.score"] = score_lines(systems, [each.segments for each in of_systems])
+            texts[f"{start}.sys.score"] = score_lines(systems, [[each.system] for each in of_systems])
             if doc_ids is not None:
-                texts[f"{start}.doc.score"] = score_lines(systems, [each.documents for each in found])
+                texts[f"{start}.doc.score"] = score_lines(systems, [each.documents for each in of_systems])
             if details := detail_lines(metric, systems):
                 texts[f"{start}.seg.jsonl"] = details
     for path, text in texts.items():
@@ -58,8 +58,8 @@ def write(run: Run) -> None:
 
 def detail_lines(metric: Metric, systems: Sequence[str]) -> str:
     """What a learned model said beside its scores: a JSON object a line for each of its inputs, "" if it said no more."""
-    found = zip(systems, _results(metric), strict=False)  # other metrics than ours have none
-    windows = [(name, scored) for name, result in found for scored in result.windows]
+    results = zip(systems, _results(metric), strict=False)  # other metrics than ours have none
+    windows = [(name, scored) for name, result in results for scored in result.windows]
     if not any(each.estimate and (each.estimate.parts or each.estimate.spans is not None) for _, each in windows):
         return ""
     single = all(each.window.end - each.window.start == 1 for _, each in windows)
@@ -73,15 +73,15 @@ def _results(metric: Metric) -> Sequence["SystemResult"]:
 def _detail(system: str, scored: "ScoredWindow", single: bool) -> dict[str, object]:
     first, last = scored.window.start + 1, scored.window.end
     estimate = scored.estimate
-    found: dict[str, object] = {
+    detail: dict[str, object] = {
         "system": system,
         **({"segment": first} if single else {"segments": [first, last]}),
         "score": None if scored.value is None else 100 * scored.value,
         "parts": {name: 100 * value for name, value in estimate.parts.items()} if estimate else {},
     }
     if estimate and estimate.spans is not None:
-        found["error_spans"] = [span._asdict() for span in estimate.spans]
-    return found
+        detail["error_spans"] = [span._asdict() for span in estimate.spans]
+    return detail
 
 
 def slide_table(metric: Metric, systems: Sequence[str], doc_ids: Sequence[str] | None) -> str:

@@ -1,10 +1,11 @@
 """How pseudo-references are chosen, as one value that every pr* metric takes, and its flags. It does not import torch."""
 
-import argparse
 import os.path
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..errors import InputError
+from ..settings import setting
 
 FILTERS = ("bert", "mas", "none")
 PROBABILITY = 0.5  # the paper's, and the authors' --theta
@@ -16,26 +17,52 @@ GUARD = 0.4
 _LOWEST = {"bert": 0.0, "mas": -1.0}
 
 
+def share_or_off(text: str) -> float | None:
+    """A number, or None for the word off, for argparse."""
+    return None if text == "off" else float(text)
+
+
 @dataclass(frozen=True)
 class PseudoFilter:
     """Which pseudo-references are kept beside the gold references (Yoshimura et al. 2019).
 
-    kind        bert: a paraphrase classifier's probability; mas: word alignment; none: all are kept
-    threshold   a pseudo-reference is kept if its score is above it (not equal). Default: bert .5, mas .8 with a file of
-                vectors and .74 without
-    model       of bert: "embedded" (None too), a folder or a hub name[@revision]
-    vectors     of mas: a GloVe or word2vec text file; None for the embedded encoder's token embeddings
-    guard       share of near-equal lines, in [0, 1), above which a pseudo-reference system counts as the system under
-                test and is left out for it; None turns the guard off
-
+    A pseudo-reference whose score equals the threshold is not kept; a guard of None is off.
     Raises InputError for settings that contradict each other or are out of range.
     """
 
-    kind: str = "bert"
-    threshold: float | None = None
-    model: str | None = None
-    vectors: str | None = None
-    guard: float | None = GUARD
+    PREFIX: ClassVar = "--pseudo-"
+
+    kind: str = setting(
+        "What decides which pseudo-references are kept: bert (a classifier takes them for paraphrases of the "
+        "reference), mas (their words align with it), none (all are).",
+        "bert",
+        flag="filter",
+        choices=FILTERS,
+    )
+    threshold: float | None = setting(
+        f"Keep a pseudo-reference whose score is above X. (Default: bert {PROBABILITY}; mas {MAS_OF_VECTORS} with "
+        f"--pseudo-vectors, else {MAS_OF_EMBEDDED})",
+        type=float,
+        metavar="X",
+    )
+    model: str | None = setting(
+        "Classifier of bert, which reads (pseudo-reference, reference): embedded, a folder, or a hub "
+        "name[@revision]. (Default: embedded, English only)",
+        metavar="MODEL",
+    )
+    vectors: str | None = setting(
+        "Word vectors of mas: a GloVe or word2vec text file, also .gz or .xz. (Default: the embedded encoder's token "
+        "embeddings, English only)",
+        type=os.path.expanduser,
+        metavar="FILE",
+    )
+    guard: float | None = setting(
+        "A pseudo-reference system with more than this share of lines (nearly) equal to the system under test is "
+        "left out for it; off keeps it.",
+        GUARD,
+        type=share_or_off,
+        metavar="SHARE",
+    )
 
     def __post_init__(self):
         if self.kind not in FILTERS:
@@ -63,67 +90,13 @@ class PseudoFilter:
             return self.threshold
         return PROBABILITY if self.kind == "bert" else MAS_OF_EMBEDDED if self.vectors is None else MAS_OF_VECTORS
 
+    @property
+    def in_place_of_embedded(self) -> str:
+        """The flag that names another model where an embedded one scores, which reads English; "" elsewhere."""
+        if self.kind == "bert":
+            return "--pseudo-model" if self.model in (None, "embedded") else ""
+        return "--pseudo-vectors" if self.kind == "mas" and self.vectors is None else ""
+
     def signature(self) -> dict:
         """The signature's part on the choice: filter, threshold, guard; the filter's own adds its model."""
         return {"filter": self.kind, "threshold": self.limit, "guard": "off" if self.guard is None else self.guard}
-
-    @classmethod
-    def from_args(cls, args: argparse.Namespace) -> "PseudoFilter":
-        """From what add_pseudo_arguments had parsed; raises InputError for contradictions."""
-        guard = None if args.pseudo_guard == "off" else args.pseudo_guard
-        return cls(args.pseudo_filter, args.pseudo_threshold, args.pseudo_model, args.pseudo_vectors, guard)
-
-
-def add_pseudo_arguments(group: argparse._ArgumentGroup) -> None:
-    """The flags --pseudo-*, which the pr* metrics and `ctx-metrics filter-refs` share."""
-    group.add_argument(
-        "--pseudo-refs",
-        nargs="+",
-        type=os.path.expanduser,
-        default=None,
-        metavar="FILE",
-        help="Pseudo-references: other systems' translations of the same source, one file a system.",
-    )
-    group.add_argument(
-        "--pseudo-filter",
-        choices=FILTERS,
-        default="bert",
-        help="What decides which pseudo-references are kept: bert (a classifier takes them for paraphrases of the "
-        "reference), mas (their words align with it), none (all are). (Default: %(default)s)",
-    )
-    group.add_argument(
-        "--pseudo-threshold",
-        type=float,
-        default=None,
-        metavar="X",
-        help=f"Keep a pseudo-reference whose score is above X. (Default: bert {PROBABILITY}; mas {MAS_OF_VECTORS} with "
-        f"--pseudo-vectors, else {MAS_OF_EMBEDDED})",
-    )
-    group.add_argument(
-        "--pseudo-model",
-        default=None,
-        metavar="MODEL",
-        help="Classifier of bert, which reads (pseudo-reference, reference): embedded, a folder, or a hub "
-        "name[@revision]. (Default: embedded, English only)",
-    )
-    group.add_argument(
-        "--pseudo-vectors",
-        type=os.path.expanduser,
-        default=None,
-        metavar="FILE",
-        help="Word vectors of mas: a GloVe or word2vec text file, also .gz or .xz. (Default: the embedded encoder's token "
-        "embeddings, English only)",
-    )
-    group.add_argument(
-        "--pseudo-guard",
-        type=share_or_off,
-        default=GUARD,
-        metavar="SHARE",
-        help="A pseudo-reference system with more than this share of lines (nearly) equal to the system under test is "
-        "left out for it; off keeps it. (Default: %(default)s)",
-    )
-
-
-def share_or_off(text: str) -> float | str:
-    """A number, or the word off, for argparse."""
-    return text if text == "off" else float(text)

@@ -30,17 +30,6 @@ class Selection:
     dropped: list[int]
     notices: list[str]
 
-    def words(self) -> list[str]:
-        """The counts of each system in words.
-
-        >>> Selection(["a.txt"], [["x", None]], [[.9, .2]], [1], [1], []).words()
-        ['a.txt: 1 pseudo-reference kept, 1 dropped']
-        """
-        return [
-            f"{name}: {counted(kept, 'pseudo-reference', 'pseudo-references')} kept, {dropped} dropped"
-            for name, kept, dropped in zip(self.names, self.kept, self.dropped, strict=True)
-        ]
-
 
 def select(
     golds: Sequence[Stream],
@@ -112,15 +101,15 @@ def _check_lengths(golds: Sequence[Stream], pseudo: Sequence[Stream], names: lis
 def _notices(
     names: list[str], pseudo: Sequence[Stream], of_line: list[list[str]], kept: list[int], filtered: bool
 ) -> list[str]:
-    said = []
+    notices = []
     for name, stream, number in zip(names, pseudo, kept, strict=True):
         if empty := [i for i, text in enumerate(stream) if not (text and text.strip())]:
             are = counted(len(empty), "pseudo-reference is", "pseudo-references are")
-            said.append(f"{name}: {are} empty and left out (segment {place(empty)})")
+            notices.append(f"{name}: {are} empty and left out (segment {place(empty)})")
         if stream and not number:
-            said.append(f"{name}: none of its {len(stream)} pseudo-references is kept")
+            notices.append(f"{name}: none of its {len(stream)} pseudo-references is kept")
     bare = [i for i, line in enumerate(of_line) if not line]
     if bare and filtered:
         have = counted(len(bare), "segment has", "segments have")
-        said.append(f"{have} no reference to filter by, so no pseudo-reference (segment {place(bare)})")
-    return said
+        notices.append(f"{have} no reference to filter by, so no pseudo-reference (segment {place(bare)})")
+    return notices

@@ -1,6 +1,6 @@
 """Texts as the vectors of their words, from a file of word vectors."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -34,13 +34,8 @@ class WordVectors:
             sum(map(len, result)),
             f"words have no vector in {self._file.path}",
         )
-        return [stacked(vector for vector in of_text if vector is not None) for of_text in result]
-
-
-def stacked(vectors: Iterable[np.ndarray]) -> np.ndarray:
-    """Vectors as rows of one array; [0, 0] of none."""
-    vectors = list(vectors)
-    return np.stack(vectors) if vectors else np.zeros((0, 0), np.float32)
+        known = [[vector for vector in of_text if vector is not None] for of_text in result]
+        return [np.stack(vectors) if vectors else np.zeros((0, 0), np.float32) for vectors in known]
 
 
 def say_unknown(unknown: int, total: int, what: str) -> None:

@@ -51,7 +51,7 @@ class TranslationCache:
 
     def get(self, lines: Iterable[str]) -> dict[str, Translation]:
         """Those of the lines that are kept, with their translations. Says how many are damaged, which are forgotten."""
-        found, damaged = {}, []
+        kept, damaged = {}, []
         with self._errors():
             for line in lines:
                 row = self._database.execute(
@@ -60,7 +60,7 @@ class TranslationCache:
                 if row is None:
                     continue
                 if row[-1] == _checksum(row[:-1]):
-                    found[line] = Translation(row[1], bool(row[2]), bool(row[3]))
+                    kept[line] = Translation(row[1], bool(row[2]), bool(row[3]))
                 else:
                     damaged.append(row[:1])
             if damaged:
@@ -68,7 +68,7 @@ class TranslationCache:
                     self._database.executemany("DELETE FROM translations WHERE line = ?", damaged)
                 number = counted(len(damaged), "kept line is", "kept lines are")
                 notice(f"{self.path}: {number} damaged and translated again")
-        return found
+        return kept
 
     def put(self, translations: Mapping[str, Translation]) -> None:
         """Keep the translations of some lines. Of two that were made at once the first stays."""

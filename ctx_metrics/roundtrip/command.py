@@ -27,7 +27,7 @@ class CommandTranslator(BackTranslator):
     """
 
     def __init__(self, options: BackTranslation):
-        self.command = options.spec.removeprefix("cmd:")
+        self.command = options.translator
         self._named: dict[str, str] | None = named_by(self.command)
         self.name = self.cache_key = f"cmd-{command_digest(self.command, self._named)}" + (
             f"-{options.label}" if options.label else ""
@@ -48,15 +48,15 @@ class CommandTranslator(BackTranslator):
             code, output, errors = self._run(given, len(lines))
         if code:
             raise InputError(f"cmd: {self._shown} {_ending(code)}{_end_of(errors)}")
-        found = split_lines(self._decoded(output))
-        if len(found) != len(lines):
+        translations = split_lines(self._decoded(output))
+        if len(translations) != len(lines):
             raise InputError(
                 f"cmd: line-count drift: {self._shown} was given {counted(len(lines), 'line', 'lines')} from "
-                f"{_short(lines[0])!r} on and wrote {counted(len(found), 'line', 'lines')}; it must write one for each, in "
-                f"their order{_suspect(lines)}{_end_of(errors)}"
+                f"{_short(lines[0])!r} on and wrote {counted(len(translations), 'line', 'lines')}; it must write one for "
+                f"each, in their order{_suspect(lines)}{_end_of(errors)}"
             )
         self._say_what_changed()
-        return [Translation(text) for text in found]
+        return [Translation(text) for text in translations]
 
     def _run(self, given: IO[bytes], lines: int) -> tuple[int, bytes, bytes]:
         """Exit code, output and errors of the command; whatever ends the waiting, a Ctrl-C too, ends all its processes."""

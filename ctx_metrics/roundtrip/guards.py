@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from statistics import median_high
 
-from ..notices import counted, place
+from ..notices import told
 
 NEAR_COPY = 95.0  # sentence chrF of an output against the source
 MIN_WORDS = 4  # of both texts, where a near copy counts
@@ -47,35 +47,28 @@ def guards(
     rows = list(zip(sources, outputs, roundtrips, strict=True))
     copied = [i for i, (source, output, _) in enumerate(rows) if copies(source, output)]
     others = [(i, *rows[i]) for i in sorted(set(range(len(rows))) - set(copied))]
-    found = {
-        "source_copies": copied,
-        "empty_outputs": [i for i, (_, output, _) in enumerate(rows) if not output.strip()],
-        "empty_roundtrips": [i for i, (_, output, trip) in enumerate(rows) if output.strip() and not trip.strip()],
-        "untranslated": [i for i, _, output, trip in others if _equal(output, trip)],
-        "equal_to_source": [i for i, source, _, trip in others if _equal(source, trip)],
-    }
-    said = {
-        "source_copies": ("output copies the source", "outputs copy the source", "which a round trip does not tell"),
-        "empty_outputs": ("output is empty", "outputs are empty", "and so is the round trip"),
-        "empty_roundtrips": ("round trip is empty", "round trips are empty", "though there was text to translate"),
+    kinds = {
+        "source_copies": (copied, "[output copies|outputs copy] the source, which a round trip does not tell"),
+        "empty_outputs": (
+            [i for i, (_, output, _) in enumerate(rows) if not output.strip()],
+            "[output is|outputs are] empty, and so is the round trip",
+        ),
+        "empty_roundtrips": (
+            [i for i, (_, output, trip) in enumerate(rows) if output.strip() and not trip.strip()],
+            "[round trip is|round trips are] empty, though there was text to translate",
+        ),
         "untranslated": (
-            "round trip equals its output",
-            "round trips equal their outputs",
-            "so nothing was translated back, or the outputs were given for round trips",
+            [i for i, _, output, trip in others if _equal(output, trip)],
+            "[round trip equals its output|round trips equal their outputs], so nothing was translated back, or the outputs "
+            "were given for round trips",
         ),
         "equal_to_source": (
-            "round trip equals the source",
-            "round trips equal the source",
-            "so perhaps the source was given for the round trip",
+            [i for i, source, _, trip in others if _equal(source, trip)],
+            "[round trip equals|round trips equal] the source, so perhaps the source was given for the round trip",
         ),
     }
     most = sum(bool(output.strip()) for output in outputs) / 2
-    notices = [
-        f"{counted(len(positions), one, many)}, {what} (segment {place(positions)})"
-        for name, (one, many, what), positions in ((name, said[name], found[name]) for name in found)
-        if len(positions) > (most if name in ON_MOST_LINES else 0)
-    ]
-    return {name: len(positions) for name, positions in found.items()}, notices
+    return told(kinds, least=dict.fromkeys(ON_MOST_LINES, most))
 
 
 def other_languages(
@@ -100,24 +93,24 @@ def other_languages(
     of_systems, of_trips = ([_profile(text) for text in texts] for texts in (systems, roundtrips))
     of_sources = _profile(sources or ())
     as_source = [(_shared(own, of_sources) or 0) > SAME_LANGUAGE for own in of_systems]
-    said = []
+    lines = []
     for number, name in enumerate(names):
         others = [own for k, own in enumerate(of_systems) if k != number and not as_source[k]]
         shares = [share for own in others if (share := _shared(of_systems[number], own)) is not None]
         if as_source[number]:
-            said.append(f"{name} seems to be in the source's language, so its round trip says nothing of its quality")
+            lines.append(f"{name} seems to be in the source's language, so its round trip says nothing of its quality")
         elif 0 < min(2, len(names) - 1) <= len(shares) and median_high(shares) < OTHER_LANGUAGE:
             than = "the other systems" if len(names) > 2 else names[1 - number]
-            said.append(
+            lines.append(
                 f"{name} seems to be in another language than {than}; the back-translator reads one, and round trips from "
                 "another say nothing of quality"
             )
         elif (share := _shared(of_trips[number], of_sources)) is not None and share < OTHER_LANGUAGE:
-            said.append(
+            lines.append(
                 f"the round trip of {name} does not seem to be in the source's language; perhaps the system is not in the "
                 "language that the back-translator reads"
             )
-    return said
+    return lines
 
 
 def copies(source: str, output: str) -> bool:
@@ -155,12 +148,12 @@ def same_engine(backtranslator: str, names: Sequence[str]) -> list[str]:
     """
     match = _OF_MODEL.fullmatch(backtranslator) or _OF_COMMAND.fullmatch(backtranslator)
     engine = _words((match["engine"] or "") if match else backtranslator)
-    found = []
+    same = []
     for name in names:
         words = _words(name)
         if engine and engine[0] in words and (set(engine) <= set(words) or set(words) <= set(engine)):
-            found.append(name)
-    return found
+            same.append(name)
+    return same
 
 
 def _words(name: str) -> list[str]:

@@ -33,13 +33,13 @@ def own_code(language: str | None, given: str | None, codes: Sequence[str], flag
             f"{model} translates between several languages: name the language pair with -l, or the model's code with {flag}"
         )
     asked = _parts(language)
-    found = [code for code in codes if _parts(code) == asked]
-    found = found or [code for code in codes if _parts(code)[0] == asked[0]]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    meant = [code for code in codes if _parts(code) == asked]
+    meant = meant or [code for code in codes if _parts(code)[0] == asked[0]]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
         raise InputError(
-            f"{language!r} can be several languages of {model}: name one with {flag}: {', '.join(sorted(found))}"
+            f"{language!r} can be several languages of {model}: name one with {flag}: {', '.join(sorted(meant))}"
         )
     raise InputError(f"{model} has no code {language!r}; name its code with {flag}; {_near(language, codes)}")
 

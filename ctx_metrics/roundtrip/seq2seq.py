@@ -30,7 +30,7 @@ class Seq2SeqTranslator(BackTranslator):
         target_lang: str | None = None,
         engine: EngineOptions = EngineOptions(),
     ):
-        resolved = resolve_translation(options.spec.removeprefix("hf:"))
+        resolved = resolve_translation(options.translator)
         self.model = model = TranslationModel(resolved, options.beams, options.max_length, engine)
         codes = self._set_direction(options, source_lang, target_lang)
         revision = f"@{resolved.revision}" if resolved.revision else ""

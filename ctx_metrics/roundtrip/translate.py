@@ -1,6 +1,5 @@
 """All systems' outputs translated back into the source language, each distinct line once."""
 
-from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -9,7 +8,6 @@ from tqdm import tqdm
 from ..corpus import Corpus
 from ..engine.options import EngineOptions
 from ..notices import counted, notice
-from ..run.context import Context
 from .backtranslator import BackTranslator, Translation
 from .cache import TranslationCache
 from .options import BATCH_LINES, BackTranslation
@@ -80,12 +78,6 @@ def back_translator(
     from .seq2seq import Seq2SeqTranslator
 
     return Seq2SeqTranslator(options, source_lang, target_lang, engine)
-
-
-def made_round_trips(context: Context, args: Namespace) -> tuple[list[list[str]], str]:
-    """The round trips of a context's systems as --rtt-bt makes them, and what made them; raises as round_trips does."""
-    options = BackTranslation.from_args(args)
-    return round_trips(context.systems, context.source_lang, context.target_lang, options, context.engine)
 
 
 def _one_line(text: str) -> str:

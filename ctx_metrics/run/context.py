@@ -94,7 +94,7 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
 
     cls = metric if isinstance(metric, type) else type(metric)
     return Capabilities(
-        reads=(CONTEXT & _parameters(cls)) - set(getattr(metric, "unused_context", ())),
+        reads=(CONTEXT & parameters(cls).keys()) - set(getattr(metric, "unused_context", ())),
         references=getattr(metric, "reads_references", True),
         estimator=hasattr(metric, "estimator"),
         compares_systems=getattr(metric, "compares_systems", False),
@@ -130,14 +130,18 @@ def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], contex
     return metrics
 
 
-def _parameters(cls: type) -> set[str]:
-    """Names of a class's constructor parameters, also of the bases' when it passes **keywords on to them."""
-    names: set[str] = set()
+def parameters(cls: type) -> dict[str, inspect.Parameter]:
+    """Returns what a class's constructor takes by name, also of the bases' when it passes **keywords on to them."""
+    if declared := getattr(cls, "__signature__", None):
+        return dict(declared.parameters)
+    taken: dict[str, inspect.Parameter] = {}
     for base in cls.__mro__:
         if "__init__" not in vars(base) or base is object:
             continue
-        parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
-        names.update(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        own = inspect.signature(vars(base)["__init__"]).parameters
+        for name, parameter in own.items():
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+                taken.setdefault(name, parameter)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values()):
             break
-    return names
+    return taken

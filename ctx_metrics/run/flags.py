@@ -1,13 +1,16 @@
 """Flags that several commands take: those of metrics, and of the engine."""
 
 import argparse
+import os
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
-from ..settings import add_flags, from_flags
+from ..pseudo_references.options import PseudoFilter
+from ..settings import add_flags, from_flags, setting
 from .context import capabilities
 from .registry import MetricTable
 
@@ -42,14 +45,41 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
     ]
 
 
-def add_engine_arguments(group: argparse._ArgumentGroup) -> None:
-    """The flags --ctx-*: how the engine runs, in the sacrebleu command and in `ctx-metrics score`."""
-    add_flags(group, EngineOptions, prefix="--ctx-", dest="ctx_")
+@dataclass(frozen=True)
+class ContextFiles:
+    """The files that a run's context is read from, with one line a segment."""
+
+    source: str | None = setting(
+        "Source segments, one a line. (Default with -t: the test set's)", type=os.path.expanduser, metavar="FILE"
+    )
+    docids: str | None = setting(
+        "Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)",
+        type=os.path.expanduser,
+        metavar="FILE",
+    )
+    roundtrip: Sequence[str] | None = setting(
+        "Each system's output translated back into the source language, a file a system in the order of the systems.",
+        nargs="+",
+        type=os.path.expanduser,
+        metavar="FILE",
+    )
+    pseudo_refs: Sequence[str] | None = setting(
+        "Pseudo-references: other systems' translations of the same source, one file a system.",
+        nargs="+",
+        type=os.path.expanduser,
+        metavar="FILE",
+    )
 
 
-def engine_options(args: argparse.Namespace) -> EngineOptions:
-    """What the flags --ctx-* and --quiet say."""
-    return replace(from_flags(EngineOptions, args, dest="ctx_"), quiet=args.quiet)
+def add_pseudo_arguments(group: argparse._ArgumentGroup) -> None:
+    """The flags --pseudo-*: a run's pseudo-references, and how they are filtered."""
+    add_flags(group, ContextFiles, only=["pseudo_refs"])
+    add_flags(group, PseudoFilter)
+
+
+# the flags --ctx-* of a group, and what they and --quiet say
+add_engine_arguments = partial(add_flags, settings=EngineOptions)
+engine_options = partial(from_flags, EngineOptions)
 
 
 def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:

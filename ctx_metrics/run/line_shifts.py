@@ -74,17 +74,17 @@ def shifts(lines: Sequence[str | None], others: Sequence[str | None], translated
     if len(lines) != len(others):
         raise ValueError(f"{len(lines)} and {len(others)} lines")
     compare, rule = (translation_gains, TRANSLATION) if translated else (overlap_gains, SAME_LANGUAGE)
-    found: list[Shift] = []
+    blocks: list[Shift] = []
     for start in range(0, len(lines), CHUNK):
         end = min(start + CHUNK, len(lines))
         left, right = ([text or "" for text in stream[start:end]] for stream in (lines, others))
         gains = compare(left, right)
         for first, last, offset in sorted(_blocks(left, right, gains, rule)):
             begin, border = start + first, 1 + abs(offset)  # at a border some lines have no counterpart in their chunk
-            if found and found[-1].offset == offset and found[-1].last >= start - border and first < border:
-                begin = found.pop().first
-            found.append(Shift(begin, start + last, offset))
-    return found
+            if blocks and blocks[-1].offset == offset and blocks[-1].last >= start - border and first < border:
+                begin = blocks.pop().first
+            blocks.append(Shift(begin, start + last, offset))
+    return blocks
 
 
 def overlap_gains(lines: Sequence[str], others: Sequence[str]) -> dict[int, np.ndarray]:
@@ -117,12 +117,12 @@ def translation_gains(lines: Sequence[str], others: Sequence[str]) -> dict[int, 
     left, right = _weighted(_hashed(lines, _kept), _hashed(others, _kept))
     lengths, other_lengths = (np.log1p([len(text) for text in stream]) for stream in (lines, others))
     ratios = {offset: _at(other_lengths, offset) - lengths for offset in (0, *OFFSETS)}
-    there = (lengths > 0) & (other_lengths > 0)
-    centre, spread = min((_centre(each[there & ~np.isnan(each)]) for each in ratios.values()), key=lambda each: each[1])
+    given = (lengths > 0) & (other_lengths > 0)
+    centre, spread = min((_centre(each[given & ~np.isnan(each)]) for each in ratios.values()), key=lambda each: each[1])
 
     def fit(offset: int) -> np.ndarray:
         likelihood = -2.5 * np.log1p(((ratios[offset] - centre) / spread) ** 2 / 4)
-        return np.where(there, likelihood, 0) + 10 * _cosines(left, right, offset)
+        return np.where(given, likelihood, 0) + 10 * _cosines(left, right, offset)
 
     own = fit(0)
     return {offset: _filled(fit(offset) - own, -10) for offset in OFFSETS}
@@ -132,16 +132,16 @@ def _blocks(lines: Sequence[str], others: Sequence[str], gains: dict[int, np.nda
     """The blocks with the largest sums of gains, one after the other, none of them overlapping."""
     net = {offset: gain - rule.chance for offset, gain in gains.items()}
     runs = {offset: _largest_run(gain) for offset, gain in net.items()}
-    found: list[Shift] = []
+    blocks: list[Shift] = []
     while True:
         offset, (total, start, end) = max(runs.items(), key=lambda each: each[1].total)
         if total < rule.total:
-            return found
+            return blocks
         gaining = [i for i in range(start, end) if net[offset][i] > 0]
         distinct = min(len({lines[i] for i in gaining}), len({others[i + offset] for i in gaining}))
         is_shift = distinct >= rule.lines  # or else a few lines resemble a neighbour's
         if is_shift:
-            found.append(Shift(start, end - 1, offset))
+            blocks.append(Shift(start, end - 1, offset))
         for each in net if is_shift else [offset]:
             net[each][start:end] = _TAKEN
             runs[each] = _largest_run(net[each])
@@ -158,8 +158,8 @@ def _largest_run(values: np.ndarray) -> _Run:
 def _at(values: np.ndarray, offset: int) -> np.ndarray:
     """Each line's value at line + offset; NaN where there is no such line."""
     moved = np.full(len(values), np.nan)
-    there = np.arange(max(0, -offset), min(len(values), len(values) - offset))
-    moved[there] = values[there + offset]
+    rows = np.arange(max(0, -offset), min(len(values), len(values) - offset))
+    moved[rows] = values[rows + offset]
     return moved
 
 
@@ -209,8 +209,8 @@ def _hashed(lines: Sequence[str], features: Callable[[Sequence[str]], tuple[np.n
 
 def _weighted(left: "csr_matrix", right: "csr_matrix") -> "tuple[csr_matrix, csr_matrix]":
     """Both matrices with rare features weighted more, and rows of length 1."""
-    found = sum(np.bincount(each.indices, minlength=each.shape[1]) for each in (left, right))
-    weights = np.log((2 * left.shape[0] + 1) / (found + 1)).astype(np.float32)
+    lines_with = sum(np.bincount(each.indices, minlength=each.shape[1]) for each in (left, right))
+    weights = np.log((2 * left.shape[0] + 1) / (lines_with + 1)).astype(np.float32)
     for each in (left, right):
         each.data = weights[each.indices]
         rows = np.repeat(np.arange(each.shape[0]), np.diff(each.indptr))
@@ -223,7 +223,7 @@ def _cosines(left: "csr_matrix", right: "csr_matrix", offset: int = 0, rows: np.
     """The cosine of each row (or of `rows`) with the other matrix's row + offset; NaN where there is no such row."""
     rows = np.arange(left.shape[0]) if rows is None else rows
     cosines = np.full(len(rows), np.nan)
-    there = (rows + offset >= 0) & (rows + offset < left.shape[0])
-    products = left[rows[there]].multiply(right[rows[there] + offset])
-    cosines[there] = np.asarray(products.sum(axis=1)).ravel()
+    paired = (rows + offset >= 0) & (rows + offset < left.shape[0])
+    products = left[rows[paired]].multiply(right[rows[paired] + offset])
+    cosines[paired] = np.asarray(products.sum(axis=1)).ravel()
     return cosines

@@ -71,17 +71,17 @@ def _installed() -> Iterable[metadata.EntryPoint]:
     try:
         return metadata.entry_points(group=GROUP)
     except Exception:  # raised for all packages, whichever has the fault; so they are read one by one
-        found: dict[str, Iterable[metadata.EntryPoint]] = {}
+        entry_points: dict[str, Iterable[metadata.EntryPoint]] = {}
     for package in metadata.distributions():
-        if package.name in found:  # the first on the path is the one that is imported
+        if package.name in entry_points:  # the first on the path is the one that is imported
             continue
         try:
-            found[package.name] = package.entry_points.select(group=GROUP)
+            entry_points[package.name] = package.entry_points.select(group=GROUP)
         except Exception as error:
-            found[package.name] = ()
+            entry_points[package.name] = ()
             if why := _fault(package, error):
                 sys.stderr.write(f"ctx-metrics: the metrics of the package {package.name} are left out: {why}\n")
-    return [entry_point for of_package in found.values() for entry_point in of_package]
+    return [entry_point for of_package in entry_points.values() for entry_point in of_package]
 
 
 def _fault(package: metadata.Distribution, error: Exception) -> str:

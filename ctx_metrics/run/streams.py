@@ -1,7 +1,6 @@
 """The streams of a run: lines of files and of sacrebleu's test sets, and what their systems are called."""
 
 import re
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -113,23 +112,6 @@ def reference_name(paths: Sequence[str]) -> str:
     stems = [Path(Path(path).name.removesuffix(".gz")).stem for path in paths]
     names = [re.sub(r"^[a-z]{2,3}-[a-z]{2,3}\.", "", stem) for stem in stems]
     return ".".join(re.sub(r"[-.\s]", "_", name) for name in names) or "ref"
-
-
-def check_roundtrips(args: Namespace, systems: int) -> None:
-    """Raise InputError where --roundtrip and --rtt-* contradict each other, or the files are not one a system."""
-    if not args.rtt_bt:
-        settings = "bt_from", "bt_to", "beams", "max_length", "cache", "batch_lines", "timeout"
-        for dest in [f"rtt_{setting}" for setting in settings]:
-            if getattr(args, dest) is not None:
-                flag = f"--{dest.replace('_', '-')}"
-                raise InputError(f"{flag} says how --rtt-bt translates, and --rtt-bt is not given; leave it out")
-    if args.roundtrip and args.rtt_bt:
-        raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
-    if args.roundtrip and len(args.roundtrip) != systems:
-        files = counted(len(args.roundtrip), "file", "files")
-        raise InputError(
-            f"--roundtrip has {files} for {counted(systems, 'system', 'systems')}; give one a system, in their order"
-        )
 
 
 def test_set_lines(test_sets: str, langpair: str, field: str) -> list[str] | None:

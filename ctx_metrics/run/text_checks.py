@@ -38,24 +38,13 @@ def check_byte_order_marks(streams: Sequence[Segments], stock: Sequence[str]) ->
         )
 
 
-def holds_entity(line: str | None) -> bool:
-    """Whether a line holds one of XML's five entities or a numeric one.
-
-    >>> [holds_entity(line) for line in ("Tom &amp; I", "it&#39;s", "AT&T; IBM", "&copy; 2022", None)]
-    [True, True, False, False, False]
-    """
-    return line is not None and "&" in line and _ENTITY.search(line) is not None
-
-
 def unescaped(line: str | None) -> str | None:
     """The line with its entities replaced by what they mean, once: "&amp;quot;" becomes "&quot;". Line breaks become blanks.
 
     >>> unescaped("&quot;AT&amp;T&quot; &#8211; it&#39;s &copy;"), unescaped(None)
     ('"AT&T" – it\\'s &copy;', None)
     """
-    if line is None or not holds_entity(line):
-        return line
-    return _ENTITY.sub(lambda found: re.sub(r"[\r\n]", " ", html.unescape(found.group())), line)
+    return line and _ENTITY.sub(lambda entity: re.sub(r"[\r\n]", " ", html.unescape(entity.group())), line)
 
 
 def unescape(streams: Sequence[Segments]) -> list[Segments]:
@@ -75,9 +64,8 @@ class _Entities(NamedTuple):
 
 
 def _with_entities(stream: Segments) -> _Entities:
-    found = [line for line in stream if line is not None and holds_entity(line)]
-    example = next((match.group() for line in found if (match := _ENTITY.search(line))), "")
-    return _Entities(stream.name, len(found), sum(line is not None for line in stream), example)
+    entities = [match.group() for line in stream if line is not None and (match := _ENTITY.search(line))]
+    return _Entities(stream.name, len(entities), sum(line is not None for line in stream), next(iter(entities), ""))
 
 
 def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], source: Segments | None) -> None:
@@ -86,14 +74,14 @@ def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], sou
         return
     from .line_shifts import shifts  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
 
-    found: dict[Shift, list[str]] = {}
+    shifted: dict[Shift, list[str]] = {}
     for each in (*systems, *references[1:], *([source] if references and source else [])):
         for shift in shifts(each, hub, translated=source is each or source is hub):
-            known = next((other for other in found if _alike(other, shift)), shift)
-            found.setdefault(known, []).append(each.name)
+            known = next((other for other in shifted if _alike(other, shift)), shift)
+            shifted.setdefault(known, []).append(each.name)
     compared = len(systems) + len(references) - 1 + (source is not None and bool(references))
     blocks: dict[tuple[str, str], list[str]] = {}
-    for (first, last, offset), names in found.items():
+    for (first, last, offset), names in shifted.items():
         # where most texts disagree with the one that they are compared with, that one is shifted
         culprit = f" in {hub.name}" if len(names) > max(1, compared / 2) else ""
         where = f"{first + 1}-{last + 1} fit line{offset:+d}"
@@ -124,8 +112,8 @@ def _say_entities(systems: Sequence[Segments], test_set: Sequence[Segments]) -> 
     )
 
 
-def _shares(found: Sequence[_Entities]) -> str:
-    return _listed([f"{n:,} of {lines:,} lines ({100 * n / lines:.1f} %) of {name}" for name, n, lines, _ in found])
+def _shares(entities: Sequence[_Entities]) -> str:
+    return _listed([f"{n:,} of {lines:,} lines ({100 * n / lines:.1f} %) of {name}" for name, n, lines, _ in entities])
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -1,12 +1,14 @@
 """What every metric of ours shares: per-segment values as sacrebleu statistics, scores, signatures."""
 
+import argparse
 import copy
 import hashlib
+import inspect
 import math
 import re
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -19,6 +21,7 @@ from ..models.estimator import Estimate
 from ..notices import notice
 from ..run.context import Capabilities, Context, Stream
 from ..run.finite import check_finite
+from ..settings import add_flags, check_choices, setting
 from ..windows import Window
 
 Row = list[float]
@@ -54,54 +57,16 @@ class ContextScore(Score):
 class ContextSignature(Signature):
     """A metric's settings and library versions; values that would break sacrebleu's format are spelled otherwise."""
 
-    ABBREVIATIONS: ClassVar = {
-        "model": "m",
-        "rev": "r",
-        "ckpt": "ck",
-        "inputs": "in",
-        "layers": "ly",
-        "multiref": "mr",
-        "dtype": "dt",
-        "maxlen": "ml",
-        "long": "lg",
-        "window": "w",
-        "stride": "st",
-        "partial": "p",
-        "tokens": "tb",
-        "docs": "dc",
-        "context": "cx",
-        "scale": "sc",
-        "ctx": "ctx",
-        "torch": "th",
-        "tokenizers": "tk",
-        "case": "c",
-        "eff": "e",
-        "tok": "tok",
-        "smooth": "s",
-        "nc": "nc",
-        "nw": "nw",
-        "space": "sp",
-        "beta": "b",
-        "part": "pt",
-        "idf": "idf",
-        "pooling": "pl",
-        "average": "av",
-        "bt": "bt",
-        "pseudo": "ps",
-        "filter": "f",
-        "threshold": "ft",
-        "guard": "g",
-        "vectors": "vec",
-        "features": "fe",
-        "against": "ag",
-        "pool": "po",
-        "fmodel": "fm",
-        "frev": "fr",
-        "fckpt": "fc",
-        "info": "if",
-        "stem": "sm",
-        "nltk": "nl",
-    }
+    ABBREVIATIONS: ClassVar = dict(
+        each.split("=")
+        for each in (
+            "model=m rev=r ckpt=ck inputs=in layers=ly multiref=mr dtype=dt maxlen=ml long=lg window=w stride=st "
+            "partial=p tokens=tb docs=dc context=cx scale=sc ctx=ctx torch=th tokenizers=tk case=c eff=e tok=tok "
+            "smooth=s nc=nc nw=nw space=sp beta=b part=pt idf=idf pooling=pl average=av bt=bt pseudo=ps filter=f "
+            "threshold=ft guard=g vectors=vec features=fe against=ag pool=po fmodel=fm frev=fr fckpt=fc info=if "
+            "stem=sm nltk=nl"
+        ).split()
+    )
 
     def __init__(self, args: dict):
         super().__init__(args)
@@ -110,16 +75,10 @@ class ContextSignature(Signature):
         settings = {**settings, "scale": settings.get("scale", 100), "ctx": version("ctx-metrics")}
         if settings.keys() & {"model", "fmodel"}:
             settings |= {"torch": version("torch"), "tokenizers": version("tokenizers")}
-        self.info = {key: signature_value(value) for key, value in {**self.info, **settings}.items()}
-
-
-def signature_value(value: Any) -> Any:
-    """A value without the characters that delimit sacrebleu signatures.
-
-    >>> signature_value("a:b|c d")
-    'a_b_c_d'
-    """
-    return re.sub(r"[:|\s]", "_", value) if isinstance(value, str) else value
+        self.info = {
+            key: re.sub(r"[:|\s]", "_", value) if isinstance(value, str) else value
+            for key, value in {**self.info, **settings}.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -154,38 +113,94 @@ class SystemResult:
     of_texts: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class NoSettings:
+    """Of a metric that has no settings."""
+
+
+def model_setting(what: str) -> Any:
+    """Returns the field of a model's name; `what` says which there are."""
+    return setting(f"{what}. (Default: embedded, English only)", metavar="MODEL")
+
+
+def multiref_setting() -> Any:
+    """Returns the field that says which of several references' scores counts."""
+    return setting("Score of several references.", "max", choices=["max", "mean"])
+
+
 class ContextMetric(Metric):
     """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments.
 
-    Subclasses set NAME, their score and signature types and `self.settings` (for the signature), and write _score. All
-    systems of a run are scored in one pass, when the first score is asked for; sacrebleu's statistics then work on the
-    rows.
+    Subclasses set NAME, and Settings where they have any, and write _prepare and _score. All systems of a run are scored in
+    one pass, when the first score is asked for; sacrebleu's statistics then work on the rows.
 
-    references    streams of references, kept for corpus_score(..., references=None), or None
+    references    streams of references, kept for corpus_score(..., references=None), or None; None in a stream marks a
+                  missing one
     systems       all systems' hypotheses that will be scored against those references
-    context       the other fields of run.context.Context that the class reads, by name
+    given         the settings, by the names of the fields of Settings, and the other fields of run.context.Context that the
+                  class reads
 
-    Raises TypeError for a keyword that is neither a setting nor a field of Context that the class reads.
+    Raises TypeError for a keyword that is neither. All metrics raise InputError for settings or texts that cannot be scored,
+    and those over a model ModelError for one that cannot be used, and ResourceError for a device that is missing or too
+    small.
     """
 
     _SIGNATURE_TYPE = ContextSignature
-    _SCORE_TYPE = ContextScore
     NAME: str
+    Settings: type = NoSettings
+    options: Any  # the settings, a value of Settings
     capabilities = Capabilities(reads=frozenset({"systems"}))
-    # of a metric over a model: whether that reads English alone, whether the user named it, and what its flags begin with
-    english_only, asked, flag = False, False, ""
+    english_only = False  # of a metric over a model: whether that reads English alone
+    flag: str  # what its flags begin with, such as --bertr
+    __signature__: inspect.Signature | None
 
-    def __init__(
-        self, references: Sequence[Stream] | None = None, systems: Sequence[Sequence[str]] = (), **context: Any
-    ):
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        if "flag" not in vars(cls):
+            cls.flag = next(iter(cls.capabilities.flags), f"--{getattr(cls, 'NAME', '').lower()}-").rstrip("-")
+        if "__init__" in vars(cls):
+            cls.__signature__ = None  # it shows itself
+        elif "Settings" in vars(cls):  # so that help() shows them
+            _, *shared, given = inspect.signature(ContextMetric.__init__).parameters.values()
+            own = [
+                inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+                for each in fields(cls.Settings)
+            ]
+            cls.__signature__ = inspect.Signature([*shared, *own, given])
+            told = [f"    {each.name:<13} {each.metadata['help']}\n" for each in fields(cls.Settings) if each.metadata]
+            cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{''.join(told)}    "
+
+    def __init__(self, references: Sequence[Stream] | None = None, systems: Sequence[Sequence[str]] = (), **given: Any):
         super().__init__()
-        if unread := sorted(context.keys() - self.capabilities.reads):
+        own = {each.name for each in fields(self.Settings)}
+        if unread := sorted(given.keys() - own - self.capabilities.reads):
             raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unread[0]!r}")
+        self.options = self.Settings(**{name: value for name, value in given.items() if name in own})
+        check_choices(self.options, self.NAME.lower())
         self.settings: dict[str, Any] = {}
-        self._context = Context(systems=systems, **context)
+        self._context = Context(systems=systems, **{name: value for name, value in given.items() if name not in own})
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what scoring needs, and `self.settings`; called at the end of the constructor."""
+
+    @classmethod
+    def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
+        """Adds the flags of its settings, as the sacrebleu command has them."""
+        add_flags(group, cls.Settings, prefix=f"{cls.flag}-", dest=f"{cls.NAME.lower()}_")
+
+    @property
+    def asked(self) -> bool:
+        """Whether the user named the model."""
+        return getattr(self.options, "model", None) is not None
+
+    def _guard_language(self, texts: Sequence[str | None] = ()) -> None:
+        """Say, or refuse, that a model of English reads another language: that of the run, or else of the texts."""
+        if self.english_only and bool(texts) != bool(self._context.target_lang):
+            guard_english(self.NAME.lower(), f"{self.flag}-model", self.asked, self._context.target_lang, texts)
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Take all systems' hypotheses that will be scored against the constructor's references, in one pass."""
@@ -264,9 +279,7 @@ class ContextMetric(Metric):
         context = self._context
         beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
         corpora = [Corpus(hypotheses, references, *beside) for hypotheses in systems]
-        if self.english_only and not context.target_lang:
-            texts = [*(corpora[0].references or [()])[0], *corpora[0].hypotheses]
-            guard_english(self.NAME.lower(), f"{self.flag}-model", self.asked, None, texts)
+        self._guard_language([*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
         return corpora
 
     def _announced(self, results: list[SystemResult], names: list[str]) -> None:
@@ -277,7 +290,7 @@ class ContextMetric(Metric):
         """
         metric, several = self.NAME.lower(), len(results) > 1
         names = [name or f"system {number}" for number, name in enumerate(names, 1)]
-        said: dict[tuple[str, str], list[str]] = {}
+        lines: dict[tuple[str, str], list[str]] = {}
         for name, result in zip(names, results, strict=True):
             check_finite(metric, result.rows, name if several else "", self._context.engine.dtype)
             if not any(map(self._is_scored, result.rows)):
@@ -285,14 +298,14 @@ class ContextMetric(Metric):
                 raise InputError("; ".join([f"{metric}: {where}no segment can be scored", *result.notices]))
             for prefix, texts in ((f"{metric}: ", result.notices), ("", result.of_texts)):
                 for text in texts:
-                    said.setdefault((prefix, text), []).append(name)
-        for (prefix, text), of in said.items():
+                    lines.setdefault((prefix, text), []).append(name)
+        for (prefix, text), of in lines.items():
             where = f"{'every system' if len(of) == len(results) else ', '.join(of)}: " if several else ""
             notice(f"{prefix}{where}{text}")
 
     def _is_scored(self, row: Row) -> bool:
-        """Whether a row is of a segment that has a score."""
-        return row[1] != 0
+        """Whether a row is of a segment that has a score; its last number says so."""
+        return row[-1] != 0
 
     def segment_scores(
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None = None
@@ -318,7 +331,7 @@ class ContextMetric(Metric):
 
     def _compute_score_from_stats(self, stats: Row) -> Score:
         total, weight = float(stats[0]), float(stats[1])
-        return self._SCORE_TYPE(self.title, 100 * total / weight if weight > 0 else math.nan)
+        return ContextScore(self.title, 100 * total / weight if weight > 0 else math.nan)
 
     # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Sequence | None) -> None:

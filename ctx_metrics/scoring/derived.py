@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, cast
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus
-from ..run.context import Stream
 from .base import ContextMetric, ContextScore, Row, SystemResult
 from .scores import ByOrders
 from .segment_counts import counted_result
@@ -32,23 +31,18 @@ class DerivedMetric(ContextMetric):
     """An inner metric over texts that subclasses choose in _texts. Corpus scores are computed as the inner metric computes
     them: BLEU's from n-gram counts of the corpus, a mean of segments from the segments.
 
-    inner         a metric of sacrebleu, or a ContextMetric that was given no references
-    references, context    as ContextMetric takes them
-
     The rows of a sacrebleu metric are its own statistics and, behind them, 1.0 where the segment has a reference, else 0.0.
     """
 
-    def __init__(
-        self,
-        inner: Metric,
-        references: Sequence[Stream] | None,
-        **context: Any,
-    ):
-        super().__init__(references, **context)
-        self.inner = inner
-        if isinstance(inner, ContextMetric):
-            inner.NAME = self.NAME
-        self.settings = inner_settings(inner)
+    def _prepare(self) -> None:
+        self.inner = self._make_inner()
+        if isinstance(self.inner, ContextMetric):
+            self.inner.NAME = self.NAME
+        self.settings = inner_settings(self.inner)
+
+    @abstractmethod
+    def _make_inner(self) -> Metric:
+        """A metric of sacrebleu, or a ContextMetric without references, by the settings."""
 
     @abstractmethod
     def _texts(self, corpus: Corpus) -> Texts:
@@ -67,11 +61,11 @@ class DerivedMetric(ContextMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         texts = [self._texts(corpus) for corpus in corpora]
-        found: dict[int, SystemResult] = {}
+        by_number: dict[int, SystemResult] = {}
         for group in dict.fromkeys(each.group for each in texts):
             members = [number for number, each in enumerate(texts) if each.group == group]
-            found.update(zip(members, self._of_inner([texts[number] for number in members]), strict=True))
-        results = [found[number] for number in range(len(texts))]
+            by_number.update(zip(members, self._of_inner([texts[number] for number in members]), strict=True))
+        results = [by_number[number] for number in range(len(texts))]
         for each, result in zip(texts, results, strict=True):
             result.counts = {**each.counts, **result.counts}
             result.of_texts = [*each.notices, *result.of_texts]
@@ -84,19 +78,19 @@ class DerivedMetric(ContextMetric):
         references = texts[0].references
         of_segments = enumerate(zip(*references, strict=True))
         missing = [i for i, of_segment in of_segments if all(text is None for text in of_segment)]
-        there = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
-        inner = with_references(self.inner, references, there)
+        kept = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
+        inner = copy.copy(self.inner)  # which keeps these segments' references and their n-grams from system to system
+        inner._ref_cache = inner._cache_references(
+            [[stream[i] for i in kept] for stream in references]  # type: ignore[misc]  # it takes None for a gap
+        )
         results = []
         for each in texts:
-            found = inner._extract_corpus_statistics([each.hypotheses[i] for i in there], None) if there else []
-            rows: list[Row] = [[0.0] * (len(found[0]) + 1 if found else 1) for _ in each.hypotheses]
-            for i, row in zip(there, found, strict=True):
+            statistics = inner._extract_corpus_statistics([each.hypotheses[i] for i in kept], None) if kept else []
+            rows: list[Row] = [[0.0] * (len(statistics[0]) + 1 if statistics else 1) for _ in each.hypotheses]
+            for i, row in zip(kept, statistics, strict=True):
                 rows[i] = [*row, 1.0]
             results.append(counted_result(rows, empty=[], unreferenced=missing))
         return results
-
-    def _is_scored(self, row: Row) -> bool:
-        return row[-1] != 0
 
     def _aggregate_and_compute(self, stats: Sequence[Row]) -> Score:
         if isinstance(self.inner, ContextMetric):
@@ -111,15 +105,6 @@ class DerivedMetric(ContextMetric):
         score = self.inner._compute_score_from_stats(stats[:-1])
         score.name, score.score = self.NAME, float(score.score)
         return score
-
-
-def with_references(metric: Metric, references: Sequence[Stream], segments: Sequence[int]) -> Metric:
-    """A copy of a metric of sacrebleu, which keeps these segments' references and their n-grams from system to system."""
-    metric = copy.copy(metric)
-    metric._ref_cache = metric._cache_references(
-        [[stream[i] for i in segments] for stream in references]  # type: ignore[misc]  # it takes None for a gap
-    )
-    return metric
 
 
 def inner_settings(inner: Metric) -> dict[str, Any]:

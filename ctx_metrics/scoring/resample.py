@@ -39,8 +39,8 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     """
     ranges = document_ranges(doc_ids)
     if len(ranges) < 2:
-        found = counted(len(ranges), "document", "documents")
-        raise InputError(f"resampling by document: the document ids hold {found}, and it takes at least 2")
+        documents = counted(len(ranges), "document", "documents")
+        raise InputError(f"resampling by document: the document ids hold {documents}, and it takes at least 2")
     say_few_documents(len(ranges))
     if not isinstance(metric, ByDocument):
         metric.__class__ = _by_document(type(metric))
@@ -154,18 +154,18 @@ class DocumentPairedTest(PairedTest):
         *args: Any,
         **options: Any,
     ):
-        found = [metric.document_ranges if isinstance(metric, ByDocument) else None for metric in metrics.values()]
-        if any(ranges != found[0] for ranges in found):
+        ranges_of = [metric.document_ranges if isinstance(metric, ByDocument) else None for metric in metrics.values()]
+        if any(ranges != ranges_of[0] for ranges in ranges_of):
             raise InputError("a paired test takes all its metrics by the same documents, or none by documents")
-        if found[0]:
-            named_systems = [(name, Documents(system, found[0])) for name, system in named_systems]
+        if ranges_of[0]:
+            named_systems = [(name, Documents(system, ranges_of[0])) for name, system in named_systems]
         super().__init__(named_systems, metrics, references, *args, **options)
 
     def __call__(self) -> tuple[dict[str, Signature], dict[str, list]]:
         """Runs the test, as PairedTest does."""
         signatures, scores = super().__call__()
         for name, results in scores.items():
-            if any(isinstance(found, Result) and math.isnan(found.mean or 0) for found in results):
+            if any(isinstance(result, Result) and math.isnan(result.mean or 0) for result in results):
                 notice(f"{name}: some resamples hold no scored document, so there are no intervals and no p-values")
-                scores[name] = [Result(found.score) for found in results if isinstance(found, Result)]
+                scores[name] = [Result(result.score) for result in results if isinstance(result, Result)]
         return signatures, scores

@@ -42,8 +42,8 @@ def scores(metric: Metric, system: Sequence[str], doc_ids: Sequence[str] | None 
     >>> [round(score, 2) for score in found.documents]
     [100.0, 34.67]
     """
-    [[found]] = all_scores([metric], [system], doc_ids)
-    return found
+    [[result]] = all_scores([metric], [system], doc_ids)
+    return result
 
 
 def all_scores(
@@ -58,15 +58,15 @@ def all_scores(
     Raises ModelError if a row of a metric is not finite, and what the metrics raise.
     """
     documents = [] if doc_ids is None else document_ranges(doc_ids)
-    found = []
+    scores_of = []
     for metric in metrics:
         of_metric = []
         for system in systems:
             rows = metric._extract_corpus_statistics(system, None)
             check_finite(type(metric).__name__.lower(), rows, getattr(system, "name", ""))
             of_metric.append(_of_rows(metric, rows, documents))
-        found.append(of_metric)
-    return found
+        scores_of.append(of_metric)
+    return scores_of
 
 
 def _of_rows(metric: Metric, rows: list[list[float]], documents: Sequence[tuple[int, int]]) -> Scores:

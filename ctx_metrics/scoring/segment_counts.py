@@ -1,13 +1,17 @@
 """Rows of segments, with what is said of those that could not be scored as they are: cut, empty, without a reference."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
-from ..notices import counted, place
+from ..corpus import Corpus
+from ..notices import told
 from .base import Row, SystemResult, best_reference
 
 if TYPE_CHECKING:
     from ..engine.pairs import PairResult
+
+R = TypeVar("R")
 
 
 def counted_result(
@@ -25,20 +29,34 @@ def counted_result(
     >>> result.counts, result.notices
     ({'truncated': 0, 'empty': 0, 'unreferenced': 1}, ['1 segment has no reference and is left out (segment 2)'])
     """
-    kinds = {"truncated": truncated, "empty": empty, "unreferenced": unreferenced}
-    words = {
-        "truncated": [f"{was} cut to {max_length} tokens a text" for was in ("segment was", "segments were")],
-        "empty": [
-            "segment has an empty hypothesis or reference and scores 0",
-            "segments have an empty hypothesis or reference and score 0",
-        ],
-        "unreferenced": ["segment has no reference and is left out", "segments have no reference and are left out"],
+    kinds = {
+        "truncated": (truncated, f"[segment was|segments were] cut to {max_length} tokens a text"),
+        "empty": (empty, "[segment has|segments have] an empty hypothesis or reference and [scores|score] 0"),
+        "unreferenced": (unreferenced, "[segment has|segments have] no reference and [is|are] left out"),
     }
-    return SystemResult(
-        rows,
-        {kind: len(places) for kind, places in kinds.items()},
-        [f"{counted(len(places), *words[kind])} (segment {place(places)})" for kind, places in kinds.items() if places],
-    )
+    return SystemResult(rows, *told(kinds))
+
+
+def results_of_segments(
+    corpora: Sequence[Corpus], read: Callable[..., R], value: Callable[[str, R], float | None]
+) -> list[SystemResult]:
+    """Rows and counts of every system by a value of each segment against all of its references.
+
+    read     what is made of a segment's references, which it gets one by one; once for equal ones
+    value    of a hypothesis and that, or None where one of them is empty, which scores 0
+    """
+    read, results = cache(read), []
+    for corpus in corpora:
+        rows, empty, unreferenced = [], [], []
+        of_segments = list(zip(*corpus.references, strict=True)) or [()] * len(corpus)
+        for i, (hypothesis, texts) in enumerate(zip(corpus.hypotheses, of_segments, strict=True)):
+            references = [text for text in texts if text is not None]
+            scored = value(hypothesis, read(*references)) if references else 0.0
+            rows.append([scored or 0.0, float(bool(references))])
+            unreferenced += [] if references else [i]
+            empty += [i] if scored is None else []
+        results.append(counted_result(rows, empty, unreferenced))
+    return results
 
 
 def places_of_pairs(references: Sequence[Sequence[Sequence[str | None]]]) -> list[tuple[int, int, int]]:
@@ -73,21 +91,19 @@ def results_of_pairs(
     multiref    "max" takes the best of several references' values, "mean" their average
     """
     systems, segments = shape
-    found: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]
+    pairs: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]
     for (system, i, _), result in zip(places, results, strict=True):
-        found[system][i].append(result)
-    return [_result_of_pairs(of_system, multiref, max_length) for of_system in found]
-
-
-def _result_of_pairs(
-    segments: "Sequence[Sequence[PairResult[float]]]", multiref: str, max_length: int | None
-) -> SystemResult:
-    """Rows and counts of one system from the results of each segment against each of its references."""
-    values = [best_reference([result.value or 0.0 for result in results], multiref) for results in segments]
-    return counted_result(
-        [[0.0, 0.0] if value is None else [value, 1.0] for value in values],
-        empty=[i for i, results in enumerate(segments) if results and all(any(r.empty) for r in results)],
-        unreferenced=[i for i, results in enumerate(segments) if not results],
-        truncated=[i for i, results in enumerate(segments) if any(any(r.cut) for r in results)],
-        max_length=max_length,
-    )
+        pairs[system][i].append(result)
+    made = []
+    for of_system in pairs:
+        values = [best_reference([result.value or 0.0 for result in of_segment], multiref) for of_segment in of_system]
+        made.append(
+            counted_result(
+                [[0.0, 0.0] if value is None else [value, 1.0] for value in values],
+                empty=[i for i, own in enumerate(of_system) if own and all(any(result.empty) for result in own)],
+                unreferenced=[i for i, own in enumerate(of_system) if not own],
+                truncated=[i for i, own in enumerate(of_system) if any(any(result.cut) for result in own)],
+                max_length=max_length,
+            )
+        )
+    return made

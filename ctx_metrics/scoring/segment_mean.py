@@ -8,8 +8,8 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import Corpus
 from ..run.context import Stream
 from .base import ContextMetric, SystemResult
-from .derived import inner_settings, with_references
-from .segment_counts import counted_result
+from .derived import inner_settings
+from .segment_counts import results_of_segments
 
 
 class SegmentMean(ContextMetric):
@@ -31,28 +31,22 @@ class SegmentMean(ContextMetric):
         systems: Sequence[Sequence[str]] = (),
         **context: Any,
     ):
-        super().__init__(references, systems=systems, **context)
+        super().__init__(references, systems, **context)
         self.metric = metric
         self.settings = {**inner_settings(metric), "average": "segments"}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        results: list[SystemResult] = []
-        metric: Metric | None = None
-        for number, corpus in enumerate(corpora):
-            texts = [
-                [text for text in of_segment if text is not None] for of_segment in zip(*corpus.references, strict=True)
-            ]
-            texts = texts or [[] for _ in corpus.hypotheses]
-            there = [i for i, of_segment in enumerate(texts) if of_segment]
-            if metric is None or corpus.references != corpora[number - 1].references:
-                metric = with_references(self.metric, corpus.references, there)
-            rows, empty = [[0.0, 0.0] for _ in texts], []
-            found = metric._extract_corpus_statistics([corpus.hypotheses[i] for i in there], None) if there else []
-            for i, statistics in zip(there, found, strict=True):
-                if corpus.hypotheses[i].strip() and any(text.strip() for text in texts[i]):
-                    rows[i] = [metric._aggregate_and_compute([statistics]).score / 100, 1.0]
-                else:
-                    empty.append(i)
-                    rows[i] = [0.0, 1.0]
-            results.append(counted_result(rows, empty, sorted(set(range(len(texts))) - set(there))))
-        return results
+        return results_of_segments(corpora, self._read, self._value)
+
+    def _read(self, *references: str) -> dict[str, Any] | None:
+        """What the metric keeps of a segment's references; None where they are blank."""
+        if not any(text.strip() for text in references):
+            return None
+        return self.metric._extract_reference_info([self.metric._preprocess_segment(text) for text in references])
+
+    def _value(self, hypothesis: str, references: dict[str, Any] | None) -> float | None:
+        if references is None or not hypothesis.strip():
+            return None
+        text = self.metric._preprocess_segment(hypothesis)
+        statistics = self.metric._compute_segment_statistics(text, references)
+        return self.metric._aggregate_and_compute([statistics]).score / 100

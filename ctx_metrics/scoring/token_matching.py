@@ -1,16 +1,16 @@
 """Metrics that match the tokens of two texts by the hidden states of an encoder."""
 
-import argparse
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..language import guard_english
 from ..notices import notice
 from ..run.context import Capabilities, Stream
-from .base import ContextMetric, SystemResult
+from ..settings import setting
+from .base import ContextMetric, SystemResult, model_setting, multiref_setting
 from .segment_counts import places_of_pairs, results_of_pairs
 
 if TYPE_CHECKING:
@@ -18,58 +18,80 @@ if TYPE_CHECKING:
 
     from ..engine.pairs import EncodedText
 
+# The layer with the best segment Pearson on WMT15/16 DA into English: docs/bertr.md and docs/bertscore.md show the choice.
+EMBEDDED_LAYER = "4"
 Layers = int | str | Sequence[int]
 Matching = Callable[["EncodedText", "EncodedText"], float]
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """Which states of which encoder are compared; metrics say what their "paper" model and their default layers are."""
+
+    model: str | None = None
+    layers: Layers | None = None
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """How much of the texts is read, and which reference counts."""
+
+    max_length: int | None = setting(
+        "Tokens kept of each text; longer ones are cut and counted. (Default: what the model can read)",
+        type=int,
+        metavar="N",
+    )
+    multiref: str = multiref_setting()
+
+
+def paper_model_setting(paper: str) -> Any:
+    """Returns the field of an encoder's name; `paper` says what the model "paper" is."""
+    return model_setting(f"embedded, paper ({paper} for the target language), a folder, or a hub name[@revision]")
+
+
+def layers_setting(of_paper: str = "") -> Any:
+    """Returns the field of an encoder's layers; `of_paper` says those of the model "paper" where it has its own."""
+    return setting(
+        "A layer number, several to average (3,4,5), mean, or concat_last4. "
+        f"(Default: {EMBEDDED_LAYER} for embedded{of_paper}, mean for any other model)",
+        metavar="LAYERS",
+    )
 
 
 class TokenMatchingMetric(ContextMetric):
     """A value of each pair (hypothesis, reference) from the hidden states of their tokens, each text read alone.
 
-    Subclasses set NAME and `flag`, and write `_matching`.
-
-    references    streams of references for scoring with references=None
-    model         "embedded" (the default), a folder or a hub name[@revision]
-    layers        as layer_mixes takes them; default: `embedded_layers` of the embedded encoder, "mean" of any other
-    max_length    tokens kept of each text, specials not counted; default and most: what the encoder can read
-    multiref      "max" takes the best of several references' values, "mean" their average
-    context       systems, target_lang and engine, as run.context.Context describes them
-
+    Subclasses set NAME, Settings of EncoderSettings and TextSettings, and PAPER_MODELS, and write _matching.
     A segment whose hypothesis or reference has no tokens scores 0 and is counted.
-    Raises InputError for settings or texts that cannot be scored, ModelError for a model that cannot be used,
-    ResourceError for a device that is missing or too small.
     """
 
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
+    # of target languages, "" for any other: hub name and layer
+    PAPER_MODELS: ClassVar[dict[str, tuple[str, str | None]]]
 
-    def __init__(
-        self,
-        references: Sequence[Stream] | None,
-        model: str | None,
-        layers: Layers | None,
-        embedded_layers: str,
-        max_length: int | None,
-        multiref: str,
-        **context: Any,
-    ):
-        super().__init__(references, **context)
+    def _prepare(self) -> None:
         from ..engine.encoder import shared_encoder
         from ..models import hub
 
-        name = self.NAME.lower()
-        if multiref not in ("max", "mean"):
-            raise InputError(f"{name}: multiref {multiref!r} is neither max nor mean")
+        name, engine = self.NAME.lower(), self._context.engine
+        model, layers, max_length = self.options.model, self.options.layers, self.options.max_length
+        if model == "paper":
+            if not self._context.target_lang:
+                raise InputError(
+                    f"{name}: {self.flag}-model paper depends on the target language; name the language pair with -l"
+                )
+            language = self._context.target_lang.lower().replace("_", "-").split("-")[0]
+            model, layer = self.PAPER_MODELS.get(language, self.PAPER_MODELS[""])
+            layers = layer if layers is None else layers
         if max_length is not None and max_length < 1:
             raise InputError(
                 f"{name}: a maximum length of {max_length} tokens leaves nothing to compare; give at least 1"
             )
-        target_lang, engine = self._context.target_lang, self._context.engine
-        self.asked, self.multiref = model is not None, multiref
         self.model = hub.resolve(hub.EMBEDDED if model is None else model)
         self.english_only = self.model.embedded
-        if self.model.embedded and target_lang:
-            guard_english(name, f"{self.flag}-model", self.asked, target_lang, ())
+        self._guard_language()
         self.encoder = shared_encoder(self.model.folder, engine)
-        layers = layers if layers is not None else embedded_layers if self.model.embedded else "mean"
+        layers = layers if layers is not None else EMBEDDED_LAYER if self.model.embedded else "mean"
         self.mixes = layer_mixes(layers, self.encoder.layers, name)
         self.encoder.require(self.mixes)
         if max_length is not None and max_length > self.encoder.max_content:
@@ -79,7 +101,7 @@ class TokenMatchingMetric(ContextMetric):
             **self.model.signature(),
             "inputs": "mt+ref",
             "layers": layers if layers in ("mean", "concat_last4") else ",".join(map(str, self.mixes[0])),
-            "multiref": multiref,
+            "multiref": self.options.multiref,
             "dtype": engine.dtype,
             "maxlen": self.max_length,
             "long": "truncate",
@@ -110,7 +132,7 @@ class TokenMatchingMetric(ContextMetric):
         ]
         results = map_pairs(self.encoder, pairs, self.mixes, matching, self.max_length, self.NAME.lower())
         shape = len(corpora), len(corpora[0])
-        return results_of_pairs(places, results, shape, self.multiref, self.max_length)
+        return results_of_pairs(places, results, shape, self.options.multiref, self.max_length)
 
 
 def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[int, ...]]:
@@ -141,57 +163,3 @@ def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[i
     if not numbers or numbers[0] < 0 or numbers[-1] > depth:
         raise InputError(f"{name}: layers {layers} are not all in 0..{depth}, which this encoder has")
     return [tuple(numbers)]
-
-
-def paper_language(target_lang: str | None, name: str, flag: str) -> str:
-    """The language, without region, by which "paper" chooses an encoder; raises InputError where it is unknown.
-
-    >>> paper_language("zh_CN", "bertr", "--bertr")
-    'zh'
-    """
-    if not target_lang:
-        raise InputError(f"{name}: {flag}-model paper depends on the target language; name the language pair with -l")
-    return target_lang.lower().replace("_", "-").split("-")[0]
-
-
-def add_encoder_arguments(
-    group: argparse._ArgumentGroup, name: str, flag: str, paper: str, default_layers: str
-) -> None:
-    """The flags FLAG-model and FLAG-layers, parsed into NAME_model and NAME_layers.
-
-    paper             what the model "paper" is, in words
-    default_layers    the layers of models that have their own default, in words
-    """
-    group.add_argument(
-        f"{flag}-model",
-        dest=f"{name}_model",
-        default=None,
-        metavar="MODEL",
-        help=f"embedded, paper ({paper} for the target language), a folder, or a hub name[@revision]. "
-        "(Default: embedded, English only)",
-    )
-    group.add_argument(
-        f"{flag}-layers",
-        dest=f"{name}_layers",
-        default=None,
-        metavar="LAYERS",
-        help="A layer number, several to average (3,4,5), mean, or concat_last4. "
-        f"(Default: {default_layers}, mean for any other model)",
-    )
-
-
-def add_text_arguments(group: argparse._ArgumentGroup, name: str) -> None:
-    """The flags --NAME-max-length and --NAME-multiref."""
-    group.add_argument(
-        f"--{name}-max-length",
-        type=int,
-        default=None,
-        metavar="N",
-        help="Tokens kept of each text; longer ones are cut and counted. (Default: what the model can read)",
-    )
-    group.add_argument(
-        f"--{name}-multiref",
-        choices=["max", "mean"],
-        default="max",
-        help="Score of several references. (Default: %(default)s)",
-    )

@@ -1,10 +1,12 @@
 """The choice of a tokenizer, for metrics that are made of BLEU or take its tokenizers."""
 
-import argparse
+from dataclasses import dataclass
+from typing import Any
 
 from sacrebleu.metrics import BLEU
 
 from ..errors import InputError
+from ..settings import setting
 
 
 class Words:
@@ -43,39 +45,42 @@ class Words:
 def tokenizer_for(tokenize: str | None, language: str | None) -> str:
     """The name of the tokenizer that was asked for, else the one that BLEU takes for a language.
 
-    Raises InputError for a name that BLEU does not know.
-
     >>> tokenizer_for(None, "de"), tokenizer_for(None, "zh"), tokenizer_for("none", "zh")
     ('13a', 'zh', 'none')
     """
-    if tokenize is not None and tokenize not in BLEU.TOKENIZERS:
-        raise InputError(f"no tokenizer {tokenize!r}; BLEU has {', '.join(BLEU.TOKENIZERS)}")
     return tokenize or BLEU._TOKENIZER_MAP.get((language or "").replace("_", "-").split("-")[0], BLEU.TOKENIZER_DEFAULT)
 
 
-def add_tokenize_argument(group: argparse._ArgumentGroup, name: str, chosen_by: str) -> None:
-    """The flag --NAME-tokenize."""
-    group.add_argument(
-        f"--{name}-tokenize",
+def tokenizer_setting(chosen_by: str) -> Any:
+    """Returns the field of a tokenizer's name, which is otherwise `chosen_by` a language."""
+    return setting(
+        f"BLEU's tokenizers; none for text that is tokenised already. (Default: by {chosen_by}, 13a)",
         choices=[*BLEU.TOKENIZERS],
-        default=None,
-        help=f"BLEU's tokenizers; none for text that is tokenised already. (Default: by {chosen_by}, 13a)",
     )
 
 
-def add_tokenization_arguments(group: argparse._ArgumentGroup, name: str, chosen_by: str) -> None:
-    """The flags --NAME-tokenize and --NAME-lowercase."""
-    add_tokenize_argument(group, name, chosen_by)
-    group.add_argument(f"--{name}-lowercase", action="store_true", help="Ignore case.")
+@dataclass(frozen=True)
+class TokenizerSettings:
+    """How a text's words are found; raises InputError for a tokenizer that BLEU does not know."""
+
+    tokenize: str | None = tokenizer_setting("the target language")
+
+    def __post_init__(self):
+        if self.tokenize is not None and self.tokenize not in BLEU.TOKENIZERS:
+            raise InputError(f"no tokenizer {self.tokenize!r}; BLEU has {', '.join(BLEU.TOKENIZERS)}")
 
 
-def add_chrf_arguments(group: argparse._ArgumentGroup, name: str) -> None:
-    """The flags --NAME-char-order, --NAME-word-order and --NAME-beta."""
-    for flag, default, words in (
-        ("char-order", 6, "Longest character n-grams"),
-        ("word-order", 0, "Longest word n-grams; 2 is chrF++"),
-        ("beta", 2, "Weight of recall"),
-    ):
-        group.add_argument(
-            f"--{name}-{flag}", type=int, default=default, metavar="N", help=f"{words}. (Default: %(default)s)"
-        )
+@dataclass(frozen=True)
+class WordSettings(TokenizerSettings):
+    """How a text's words are found and compared."""
+
+    lowercase: bool = setting("Ignore case.", False)
+
+
+@dataclass(frozen=True)
+class ChrFSettings:
+    """What chrF counts; word_order 2 is chrF++, beta 3 is WMT19's."""
+
+    char_order: int = setting("Longest character n-grams.", 6, type=int, metavar="N")
+    word_order: int = setting("Longest word n-grams; 2 is chrF++.", 0, type=int, metavar="N")
+    beta: int = setting("Weight of recall.", 2, type=int, metavar="N")

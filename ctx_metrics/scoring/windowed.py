@@ -6,7 +6,7 @@ from itertools import compress, islice
 from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Estimate, Estimator, Example
-from ..notices import counted, place
+from ..notices import counted, told
 from ..run.context import Stream
 from ..windows import Window, credit
 from .base import ScoredWindow, SystemResult, best_reference
@@ -38,29 +38,6 @@ def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example
 ExamplesOf = Callable[[Corpus, Window, str], list[Example]]
 
 
-def score_windows(
-    metric: str,
-    estimator: Estimator,
-    corpora: Sequence[Corpus],
-    windows: Sequence[Sequence[Window]],
-    multiref: str,
-    on_long: str = "truncate",
-    examples_of: ExamplesOf = window_examples,
-) -> list[SystemResult]:
-    """Rows, counts and notices of every system; all windows of all systems go through the estimator in one pass.
-
-    windows    the windows of each corpus. Against several references a window takes the best value, or their mean;
-               a window none of whose references is whole is left out and counted
-    on_long    "truncate" counts what is cut to the model's length, "error" refuses it before anything is scored
-    examples_of    makes a window's examples, one for each reference that it has whole
-    """
-    found = estimate_windows(metric, estimator, corpora, windows, on_long, examples_of)
-    return [
-        system_result(estimator, len(corpus), of_system, estimates, multiref)
-        for corpus, of_system, estimates in zip(corpora, windows, found, strict=True)
-    ]
-
-
 def estimate_windows(
     metric: str,
     estimator: Estimator,
@@ -69,7 +46,12 @@ def estimate_windows(
     on_long: str,
     examples_of: ExamplesOf = window_examples,
 ) -> list[list[Sequence[Estimate]]]:
-    """The estimates of every system's every window, one for each of its whole references (one, if none is read)."""
+    """The estimates of every system's every window, one for each of its whole references (one, if none is read); all windows
+    of all systems go through the estimator in one pass.
+
+    on_long        "truncate" counts what is cut to the model's length, "error" refuses it before anything is scored
+    examples_of    makes a window's examples, one for each reference that it has whole
+    """
     if "ref" in estimator.inputs and not corpora[0].references:
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
 
@@ -87,7 +69,7 @@ def estimate_windows(
         _refuse_long(metric, estimator, windows, list(compress(places, cut)))
     unit = unit_of(windows)
     apart = not estimator.shares_texts and sum(map(len, windows)) > READ_TOGETHER
-    found: list[list[Sequence[Estimate]]] = [[] for _ in windows]
+    estimates_of: list[list[Sequence[Estimate]]] = [[] for _ in windows]
     for together in [[system] for system in systems] if apart else [list(systems)]:
         owners, sizes, flat = [], [], []
         for system, _, own in examples(together):
@@ -96,8 +78,8 @@ def estimate_windows(
             flat += own
         estimates = iter(estimator.estimate(flat, metric, unit))
         for system, size in zip(owners, sizes, strict=True):
-            found[system].append(tuple(islice(estimates, size)))
-    return found
+            estimates_of[system].append(tuple(islice(estimates, size)))
+    return estimates_of
 
 
 def _refuse_long(
@@ -143,35 +125,34 @@ def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
 
 
 def system_result(
-    estimator: Estimator, length: int, windows: Sequence[Window], found: Sequence[Sequence[Estimate]], multiref: str
+    estimator: Estimator,
+    length: int,
+    windows: Sequence[Window],
+    estimates_of: Sequence[Sequence[Estimate]],
+    multiref: str,
 ) -> SystemResult:
     """Rows, counts and notices of one system from the estimates of its windows, [windows][references]."""
-    values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in found]
+    values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in estimates_of]
     rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
     rows = credit([window for window, _ in rated], [value for _, value in rated], length)
     unit = unit_of([windows])
-    scored = ["is scored as it is", "are scored as they are"]
+    scored = "[is scored as it is|are scored as they are]"
     if estimator.empty_value is not None:
-        scored = [f"{verb} {100 * estimator.empty_value:.4g}" for verb in ("scores", "score")]
-    empty = [f"{read_texts(estimator.inputs)} and {what}" for what in scored]
+        scored = f"[scores|score] {100 * estimator.empty_value:.4g}"
+    starts = [window.start for window in windows]
+    cut = [any(each.cut for each in estimates) for estimates in estimates_of]
+    empty = [bool(estimates) and all(each.empty for each in estimates) for estimates in estimates_of]
+    bare = [not estimates for estimates in estimates_of]
+    texts = read_texts(estimator.inputs)
     kinds = {
-        "truncated": [k for k, estimates in enumerate(found) if any(e.cut for e in estimates)],
-        "empty": [k for k, estimates in enumerate(found) if estimates and all(e.empty for e in estimates)],
-        "unreferenced": [k for k, estimates in enumerate(found) if not estimates],
+        "truncated": (list(compress(starts, cut)), f"[{unit} was|{unit}s were] cut to {estimator.limit}"),
+        "empty": (list(compress(starts, empty)), f"[{unit} has|{unit}s have] an empty {texts} and {scored}"),
+        "unreferenced": (
+            list(compress(starts, bare)),
+            f"[{unit} has|{unit}s have] no whole reference and [is|are] left out",
+        ),
     }
-    words = {
-        "truncated": [f"{was} cut to {estimator.limit}" for was in (f"{unit} was", f"{unit}s were")],
-        "empty": [f"{unit} has an empty {empty[0]}", f"{unit}s have an empty {empty[1]}"],
-        "unreferenced": [
-            f"{unit} has no whole reference and is left out",
-            f"{unit}s have no whole reference and are left out",
-        ],
-    }
-    notices = []
-    for kind, which in kinds.items():
-        if which:
-            where = ("segment " if unit == "segment" else "from segment ") + place([windows[k].start for k in which])
-            notices.append(f"{counted(len(which), *words[kind])} ({where})")
-    best = [max(estimates, key=lambda e: e.value, default=None) for estimates in found]
+    counts, notices = told(kinds, "segment" if unit == "segment" else "from segment")
+    best = [max(estimates, key=lambda e: e.value, default=None) for estimates in estimates_of]
     seen = [ScoredWindow(*each) for each in zip(windows, values, best, strict=True)]
-    return SystemResult(rows, {kind: len(which) for kind, which in kinds.items()}, notices, seen)
+    return SystemResult(rows, counts, notices, seen)

@@ -5,17 +5,18 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import InputError
+from ..engine.opening import file_sha256
+from ..errors import InputError, ModelError
 
 
 def digest(texts: Iterable[str | None], before: bytes = b"", after: bytes = b"") -> str:
     """64 hex digits, equal for equal lists of texts between equal bytes alone; None is a text that is missing."""
-    found = hashlib.sha256(before)
+    sha256 = hashlib.sha256(before)
     for text in texts:
         data = b"" if text is None else text.encode("utf-8", "surrogatepass")
-        found.update((-1 if text is None else len(data)).to_bytes(8, "little", signed=True) + data)
-    found.update(after)
-    return found.hexdigest()
+        sha256.update((-1 if text is None else len(data)).to_bytes(8, "little", signed=True) + data)
+    sha256.update(after)
+    return sha256.hexdigest()
 
 
 def data_sha256(path: str) -> str:
@@ -29,19 +30,13 @@ def data_sha256(path: str) -> str:
     root = Path(path)
     try:
         if not root.is_dir():
-            return _file_sha256(root)
+            return file_sha256(root)
         whole = hashlib.sha256()
         names = [each.relative_to(root).as_posix() for each in root.rglob("*") if each.is_file()]
         for name in sorted(map(os.fsencode, names)):
-            whole.update(_file_sha256(root / os.fsdecode(name)).encode() + b"  " + name + b"\n")
+            whole.update(file_sha256(root / os.fsdecode(name)).encode() + b"  " + name + b"\n")
         return whole.hexdigest()
     except OSError as error:
         raise InputError(f"cannot read {error.filename or path}: {error.strerror or error}") from error
-
-
-def _file_sha256(path: Path) -> str:
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()
+    except ModelError as error:  # so file_sha256 says it, which mostly reads models
+        raise InputError(str(error)) from error

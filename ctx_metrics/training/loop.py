@@ -5,23 +5,27 @@ Stopped at any moment, a training goes on where it was, and its weights are the 
 
 import json
 import math
+import signal
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from tqdm import tqdm
 
 from ..errors import InputError
-from .interruption import deferred
 from .state import TrainingState, load_moments, moments, read_state, write_state
 
 # Seconds between two writings of the state, beside those at the checks.
 STATE_SECONDS = 30.0
+NOISE = 0.1
 
 
 @dataclass
@@ -170,8 +174,8 @@ class Loop:
                     if checked:
                         self._check()
                         over = self._is_out_of_patience()
-                        said = task.bar(progress.checks[-1], progress.checks[progress.best])
-                        bar.set_postfix(**said, refresh=not task.quick)
+                        shown = task.bar(progress.checks[-1], progress.checks[progress.best])
+                        bar.set_postfix(**shown, refresh=not task.quick)
                     if (checked and not task.quick) or time.monotonic() - self._saved >= STATE_SECONDS:
                         self._save()
                     if interrupted():
@@ -259,6 +263,29 @@ class Loop:
         load_moments(self.optimizer, state.optimizer)
 
 
+def epoch_batches(
+    lengths: Sequence[tuple[int, int]], groups: Sequence[int], size: int, seed: int, epoch: int
+) -> list[list[int]]:
+    """Row numbers in batches of `size` (the last made may be smaller), for one epoch, by the seed and the epoch alone.
+
+    Rows are sorted by the partner's and then the hypothesis's length, cut into batches, and the batches shuffled. The
+    partner's length is first multiplied by a random number within 10 % of 1, the same for the rows of one group, so that
+    batches differ between epochs, and rows of one segment stay together. Segments of one length come in random order.
+
+    lengths    tokens of (partner, hypothesis) of each row
+    groups     the number of each row's segment, from 0
+
+    >>> sorted(map(sorted, epoch_batches([(9, 8), (1, 2), (9, 9), (1, 1)], [0, 1, 2, 3], size=2, seed=1, epoch=0)))
+    [[0, 2], [1, 3]]
+    """
+    random = np.random.default_rng([seed, epoch])
+    partner, hypothesis = np.array(lengths, float).T
+    noise = random.uniform(1 - NOISE, 1 + NOISE, max(groups) + 1)[np.asarray(groups)]
+    order = np.lexsort((hypothesis, noise, partner * noise))
+    batches = [order[begin : begin + size].tolist() for begin in range(0, len(order), size)]
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
 def linear_rate(highest: float, step: int, steps: int) -> float:
     """The learning rate of step 0 <= step < steps: up over a tenth of all steps, then down to nothing at the last one.
 
@@ -269,3 +296,27 @@ def linear_rate(highest: float, step: int, steps: int) -> float:
     if step < warm:
         return highest * (step + 1) / warm
     return highest * (steps - step) / (steps - warm)
+
+
+@contextmanager
+def deferred() -> Iterator[Callable[[], bool]]:
+    """Inside, the first Ctrl-C is only noted: what is given tells whether it came. A second one ends the step as usual.
+
+    Outside the main thread, which alone gets signals, nothing is changed.
+    """
+    came = False
+
+    def note(number, frame):
+        nonlocal came
+        came = True
+        signal.signal(signal.SIGINT, before)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: came
+    finally:
+        signal.signal(signal.SIGINT, before)

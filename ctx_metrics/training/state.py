@@ -1,7 +1,8 @@
-"""The state of a training that runs, in one file that is there whole or not at all."""
+"""The folder that a model goes to: while its training runs, the state in one file that is there whole or not at all."""
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,8 +10,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from ..errors import InputError
+from ..models.folder import read_config, write_model
+from ..models.hub import EMBEDDED
 from ..notices import notice
-from ..writing import checksum, write_tensors
+from ..writing import checksum, make_folder, remove_leftovers, write_tensors
 
 # The file's name in the model's folder.
 STATE = "training-state.safetensors"
@@ -24,6 +27,27 @@ class TrainingState(NamedTuple):
     best: dict[str, torch.Tensor]
     optimizer: dict[str, torch.Tensor]
     progress: str
+
+
+def claim(out: Path, fingerprint: dict[str, Any]) -> None:
+    """Make the folder, if need be; raises InputError where it holds the state of another training, or cannot be made."""
+    if (out / STATE).exists():
+        read_state(out / STATE, fingerprint)
+    make_folder(str(out))
+    remove_leftovers(out)
+
+
+def finish(out: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    """Write the model, whose state is needed no more, and give its config.json; raises InputError where that fails."""
+    write_model(out, config, tensors)
+    (out / STATE).unlink(missing_ok=True)
+    return read_config(out)
+
+
+def encoder_name(name: str) -> str:
+    """The encoder as config.json names it: a local folder by its whole path."""
+    folder = Path(name).expanduser()
+    return str(folder.resolve()) if name != EMBEDDED and folder.is_dir() else name
 
 
 def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any]) -> None:
@@ -65,10 +89,10 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
             f"{path} was written with {sums}, and this goes on with {_sums()}: the weights may differ in their last bits "
             "from those of a training in one go"
         )
-    parts: dict[str, dict[str, torch.Tensor]] = {part: {} for part in PARTS}
-    for name, tensor in tensors.items():
-        part, _, key = name.partition("/")
-        parts[part][key] = tensor
+    parts = {
+        part: {name.removeprefix(f"{part}/"): each for name, each in tensors.items() if name.startswith(f"{part}/")}
+        for part in PARTS
+    }
     return TrainingState(**parts, progress=progress)
 
 

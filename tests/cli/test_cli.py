@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import python, run
+from plugin_conftest import fresh_ctx_metrics, python, run
 
 from ctx_metrics.cli import SUBCOMMANDS, doctor
 from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
@@ -186,7 +186,7 @@ def test_every_metric_of_ours_can_be_cited():
 
 
 def test_doctor_finds_nothing_broken_here():
-    done = run(COMMAND, "doctor")
+    done = fresh_ctx_metrics("doctor")
     assert done.returncode == 0, done.stdout
     assert done.stdout.endswith("Nothing essential is broken.\n") and "BROKEN" not in done.stdout
     for text in (
@@ -206,7 +206,7 @@ def test_doctor_finds_nothing_broken_here():
 
 
 def test_doctor_says_that_the_hook_is_turned_off():
-    done = run(COMMAND, "doctor", CTX_METRICS_NO_AUTOLOAD="1")
+    done = fresh_ctx_metrics("doctor", CTX_METRICS_NO_AUTOLOAD="1")
     assert done.returncode == 0 and "turned off by CTX_METRICS_NO_AUTOLOAD" in done.stdout
     assert "ctx_metrics.metrics.comet.COMET" in done.stdout  # they are there for ctx-metrics score all the same
 

@@ -16,9 +16,9 @@ from plugin_conftest import (
     C,
     add_test_set,
     lines_of,
-    python,
-    sacrebleu,
 )
+from plugin_conftest import fresh_python as python
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 from ctx_metrics.cli.common.inputs import column_names
 from ctx_metrics.errors import InputError

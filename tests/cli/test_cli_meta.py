@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from disk_faults import refused
-from plugin_conftest import EXAMPLES, add_package, python, run
+from plugin_conftest import EXAMPLES, add_package, fresh_ctx_metrics, python
 from selection import some
-from test_cli import COMMAND
 
 from ctx_metrics.cli.meta import PROTOCOLS
 from ctx_metrics.meta import make_protocols, read_judged
@@ -424,7 +423,7 @@ class Distance(CHRF):
 """
     env = add_package(tmp_path, {"distance": "distance:Distance"}, {"distance.py": code})
     argv = ["-m", "distance", "chrf", "-p", "sys-acc", "acc-eq", "--format", "tsv", *QUICK]
-    done = run(COMMAND, "meta", JUDGED, *argv, **env)
+    done = fresh_ctx_metrics("meta", JUDGED, *argv, **env)
     assert (done.returncode, done.stderr) == (0, "")
     rows = [line.split("\t")[:4] for line in done.stdout.splitlines()[1:]]
     by_metric = [{(p, s): v for p, m, s, v in rows if m == metric} for metric in ("distance", "chrf")]

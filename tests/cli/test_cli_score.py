@@ -8,7 +8,8 @@ import stat
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, A, B, C, add_toylen, lines_of, python
+from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, A, B, C, add_toylen, lines_of
+from plugin_conftest import fresh_python as python
 from sacrebleu.metrics import BLEU, CHRF, TER
 from selection import some
 

@@ -44,7 +44,9 @@ def folder(tmp_path_factory) -> Path:
 def train(ctx, folder, tiny_bert, tmp_path):
     """Trains on the toy data over the tiny encoder; --out is `out`."""
 
-    def call(kind, *more, data=("train.tsv",), dev=("dev.cs-en.tsv",), encoder=tiny_bert, out=tmp_path / "out"):
+    def call(
+        kind, *more, data=("train.tsv",), dev=("dev.cs-en.tsv",), encoder=tiny_bert, out=tmp_path / "out", plot=False
+    ):
         small = ["--hidden", 4, "--feedforward", 6, "--epochs", 2, "--batch", 8]
         return ctx(
             "train",
@@ -57,6 +59,7 @@ def train(ctx, folder, tiny_bert, tmp_path):
             out,
             *(["--encoder", encoder] if encoder else []),
             *small,
+            *([] if plot else ["--no-plot"]),
             *more,
         )
 
@@ -69,7 +72,7 @@ def names(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_network_trains(train, tmp_path, folder, kind):
-    done = train(kind, data=("train.tsv:0.5", "more.tsv"))
+    done = train(kind, data=("train.tsv:0.5", "more.tsv"), plot=True)
     said = [line for line in done.err.splitlines() if "no better than chance" not in line]  # so few rows
     assert done.code == 0 and said == [], done.err
     out = tmp_path / "out"
@@ -93,7 +96,7 @@ def test_each_network_trains(train, tmp_path, folder, kind):
 
 def test_all_score_in_one_run_of_sacrebleu(train, tmp_path, forked_sacrebleu):
     for kind in KINDS:
-        assert train(kind, "--no-plot", out=tmp_path / kind).code == 0
+        assert train(kind, out=tmp_path / kind).code == 0
     metrics = {**{kind: kind for kind in KINDS}, "slide": "comet"}
     models = [word for name, kind in metrics.items() for word in (f"--{name}-model", str(tmp_path / kind))]
     done = forked_sacrebleu(
@@ -106,7 +109,7 @@ def test_all_score_in_one_run_of_sacrebleu(train, tmp_path, forked_sacrebleu):
 
 @pytest.mark.full
 def test_a_training_killed_by_the_system_goes_on_to_the_same_weights(train, folder, tiny_bert, tmp_path):
-    more = ["--layers", "1,3", "--epochs", "30", "--patience", "none", "--batch", "4", "--quiet", "--no-plot"]
+    more = ["--layers", "1,3", "--epochs", "30", "--patience", "none", "--batch", "4", "--quiet"]
     assert train("esim", *more, out=tmp_path / "whole").code == 0
     out = tmp_path / "out"
     argv = [COMMAND, "train", "esim", "--train", folder / "train.tsv", "--dev", folder / "dev.cs-en.tsv"]
@@ -160,7 +163,7 @@ def test_ctrl_c_and_what_may_follow(train, tmp_path, monkeypatch):
     assert names(out) == ["training-embeddings", learn.STATE]
     done = train("bilstm", "--layers", "2")
     assert done.code == 1 and "with other network, encoder or languages; " in done.err
-    assert train("bilstm", "--layers", "2", "--restart").code == 0
+    assert train("bilstm", "--layers", "2", "--restart", plot=True).code == 0
     assert names(out) == FILES and json.loads((out / "config.json").read_text())["layers"] == [2]
 
 
@@ -173,7 +176,7 @@ def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
     (out / "training-embeddings").mkdir(parents=True)
     (out / "training-embeddings" / "cache.json").write_text("{}")
     assert (train("bilstm").code, train("bilstm").err) == (130, "ctx-metrics: stopped\n")
-    for kept in ("finished", "0.npy"):
+    for kept in ("chunk-0000-000000.f16", "0.npy"):
         (out / "training-embeddings" / kept).write_text("")
         assert "the same command goes on where it was" in train("bilstm").err
         (out / "training-embeddings" / kept).unlink()
@@ -182,7 +185,7 @@ def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
 
 def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    assert train("bilstm").code == 0
+    assert train("bilstm", plot=True).code == 0
     before = {name: (out / name).read_bytes() for name in FILES}
     done = train("bilstm", "--seed", "2")
     assert done.code == 1 and done.err == (
@@ -192,7 +195,7 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monke
         stop(patched, 7)
         assert train("bilstm", "--seed", "2", "--overwrite").code == 130
     assert before == {name: (out / name).read_bytes() for name in FILES}
-    assert train("bilstm", "--seed", "2", "--overwrite", "--no-plot").code == 0
+    assert train("bilstm", "--seed", "2", "--overwrite").code == 0
     assert names(out) == [name for name in FILES if name != "learning-curve.png"]
     assert (out / "model.safetensors").read_bytes() != before["model.safetensors"]
 
@@ -291,8 +294,9 @@ def test_development_outputs_that_were_trained_on_are_counted(train):
 
 
 def test_a_cache_of_ones_own_is_kept(train, tmp_path):
-    assert train("bilstm", "--cache", tmp_path / "cache").code == 0
-    assert names(tmp_path / "out") == FILES and (tmp_path / "cache" / "states.f16").stat().st_size > 1000
+    assert train("bilstm", "--cache", tmp_path / "cache", plot=True).code == 0
+    kept = [path.stat().st_size for path in (tmp_path / "cache").glob("*.f16")]
+    assert names(tmp_path / "out") == FILES and sum(kept) > 1000
     done = train("esim", "--cache", tmp_path / "cache", "--cache-mb", "1", out=tmp_path / "second")
     assert done.code == 0, done.err
 
@@ -345,7 +349,7 @@ def test_darr(train, tmp_path):
 
 def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    done = train("bilstm")
+    done = train("bilstm", plot=True)
     assert done.code == 0 and "no learning curve is drawn: figures need matplotlib" in done.err
     assert names(tmp_path / "out") == [name for name in FILES if name != "learning-curve.png"]
     assert "learning-curve" not in done.out

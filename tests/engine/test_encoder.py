@@ -88,6 +88,14 @@ def test_the_store_serves_the_second_call(encoder, forwards):
     assert gap(second[:-1], first[::-1]) == 0
 
 
+def test_equal_tokens_are_other_texts_where_the_second_text_begins_elsewhere(encoder, forwards):
+    [text] = encoder.tokenizer(["the cat sat on the mat"])
+    texts = [text._replace(second=second) for second in (None, 2, 4, 4)]
+    found = [states[LAST[0]] for states in encoder.encode(texts, LAST)]
+    assert len(forwards.calls[0]) == 3 and torch.equal(found[2], found[3])
+    assert all((one - other).abs().max() > 1e-3 for one, other in zip(found[:2], found[1:3]))
+
+
 def test_a_few_texts_that_are_found_do_not_keep_what_the_store_drops(tiny_bert):
     encoder = TextEncoder(tiny_bert)
     encoder.store = EmbeddingStore(8 * 48 * 4 * 16)  # slabs of 16 tokens

@@ -44,7 +44,7 @@ def test_the_quota_of_a_container(tmp_path, groups, files, quota):
 
 def test_torch_gets_no_more_threads_than_the_process_may_use(monkeypatch):
     chosen = []
-    monkeypatch.setattr(threads, "_limited", False)
+    threads.limit_threads.cache_clear()
     monkeypatch.setattr(threads, "cpu_quota", lambda: 1.0)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
     monkeypatch.setattr(torch, "set_num_threads", chosen.append)

@@ -8,8 +8,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.judgements.readers import read_judged
-from ctx_metrics.judgements.readers.preferences import read_preferences
-from ctx_metrics.judgements.readers.rankings import read_rankings
+from ctx_metrics.judgements.readers.preferences import read_preferences, read_rankings
 from ctx_metrics.judgements.readers.rows import header_of, language_pair, read_csv, read_rows
 from ctx_metrics.judgements.readers.sentence_pairs import read_pairs
 

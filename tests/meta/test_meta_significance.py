@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from selection import some
 
 from ctx_metrics.meta.inference.significance import pairwise_permutation, perm_both, williams
 
@@ -267,7 +268,7 @@ def random_credits(rng, right=0.5, shapes=((6, 5), (9, 3))):
     return [np.where(rng.random(shape) < 0.15, -1, rng.random(shape) < right).astype(np.int8) for shape in shapes]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some(range(6), range(2)))
 def test_pairwise_permutation_is_near_literal_swapping(seed):
     rng = np.random.default_rng(seed)
     a, b = random_credits(rng, 0.6), random_credits(rng, 0.5)

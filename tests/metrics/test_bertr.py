@@ -8,7 +8,7 @@ import torch
 from stub_encoder import StubEncoder
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.metrics.bertr import BERTR, paper_model
+from ctx_metrics.metrics.bertr import BERTR
 from ctx_metrics.models import hub
 from ctx_metrics.scoring.token_matching import layer_mixes
 
@@ -271,7 +271,7 @@ def test_names_of_layers(tiny_bert):
 
 
 def test_default_layers(english, monkeypatch):
-    monkeypatch.setattr("ctx_metrics.metrics.bertr.EMBEDDED_LAYER", "2")
+    monkeypatch.setattr("ctx_metrics.scoring.token_matching.EMBEDDED_LAYER", "2")
     assert BERTR().settings["layers"] == "2"
     assert BERTR(model="owner/name").settings["layers"] == "mean"
     assert BERTR(model="embedded", layers=1).settings["layers"] == "1"
@@ -289,7 +289,6 @@ def test_default_layers(english, monkeypatch):
     ],
 )
 def test_the_papers_model(english, language, model):
-    assert paper_model(language) == model
     BERTR(model="paper", target_lang=language)
     assert english == [model]
 

@@ -14,7 +14,8 @@ from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.bertr import BERTR
-from ctx_metrics.metrics.bertscore import BERTScore, add_model_arguments
+from ctx_metrics.metrics.bertscore import BERTScore
+from ctx_metrics.metrics.roundtrip import RTTBERTScore
 from ctx_metrics.models import hub
 
 HYPOTHESES = [
@@ -48,9 +49,9 @@ def resolved(tiny_bert, monkeypatch):
             names.append(name) or hub.ResolvedModel("tiny", tiny_bert, None, "0" * 12, embedded=name == "embedded")
         ),
     )
-    monkeypatch.setattr("ctx_metrics.metrics.bertscore.EMBEDDED_LAYER", "2")
-    monkeypatch.setattr("ctx_metrics.metrics.bertscore.PAPER_MODEL_ELSE", ("multilingual", "3"))
-    monkeypatch.setitem(BERTScore.__init__.__globals__["PAPER_MODELS"], "en", ("english", "1"))
+    monkeypatch.setattr("ctx_metrics.scoring.token_matching.EMBEDDED_LAYER", "2")
+    monkeypatch.setitem(BERTScore.PAPER_MODELS, "", ("multilingual", "3"))
+    monkeypatch.setitem(BERTScore.PAPER_MODELS, "en", ("english", "1"))
     return names
 
 
@@ -236,13 +237,11 @@ def test_models_and_default_layers(resolved, settings, names, layers):
 
 
 def test_the_papers_models():
-    from ctx_metrics.metrics.bertscore import PAPER_MODEL_ELSE, PAPER_MODELS
-
     # bert-score's tables, with the names that the hub has given them since
     utils = pytest.importorskip("bert_score.utils")
-    for language, (model, layer) in {**PAPER_MODELS, "de": PAPER_MODEL_ELSE}.items():
-        assert utils.lang2model[language] == model.split("/")[1]
-        assert utils.model2layers[utils.lang2model[language]] == int(layer)
+    for language, (model, layer) in BERTScore.PAPER_MODELS.items():
+        assert utils.lang2model[language or "de"] == model.split("/")[1]
+        assert utils.model2layers[utils.lang2model[language or "de"]] == int(layer)
 
 
 @pytest.mark.parametrize(
@@ -254,9 +253,7 @@ def test_the_papers_models():
         ({"layers": "9"}, "bertscore: layers 9 are not all in 0..3, which this encoder has"),
         ({"max_length": 0}, "bertscore: a maximum length of 0 tokens leaves nothing to compare"),
         ({"model": "paper"}, "bertscore: --bertscore-model paper depends on the target language"),
-        ({"model": "paper", "flag": "--rtt"}, "bertscore: --rtt-model paper depends on the target language"),
         ({"target_lang": "de"}, "bertscore: .* the language is 'de'; name another with --bertscore-model"),
-        ({"target_lang": "de", "flag": "--rtt"}, "the language is 'de'; name another with --rtt-model"),
     ],
 )
 def test_settings_that_cannot_be(resolved, settings, message):
@@ -294,9 +291,16 @@ def test_flags():
     }
     parser.format_help()  # raises for a % in a text
     other = ArgumentParser()
-    add_model_arguments(other, "name", "--other-flag", idf="plus-one")
-    args = vars(other.parse_args(["--other-flag-model", "m"]))
-    assert args == {"name_model": "m", "name_layers": None, "name_idf": "plus-one"}
+    RTTBERTScore.add_arguments(other)
+    args = vars(other.parse_args(["--rtt-bertscore-model", "m"]))
+    assert args == {"rttbertscore_model": "m", "rttbertscore_layers": None, "rttbertscore_idf": "plus-one"}
+
+
+def test_messages_of_the_round_trip_metric_name_its_flags(resolved):
+    with pytest.raises(InputError, match="rttbertscore: --rtt-bertscore-model paper depends on the target language"):
+        RTTBERTScore(sources=["a"], roundtrips=[["a"]], model="paper")
+    with pytest.raises(InputError, match="the language is 'de'; name another with --rtt-bertscore-model"):
+        RTTBERTScore(sources=["a"], roundtrips=[["a"]], source_lang="de")
 
 
 @pytest.fixture(scope="module")

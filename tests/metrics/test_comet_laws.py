@@ -74,7 +74,7 @@ def test_order_batch_and_company(make):
     """Documents in any order, any budget and other systems beside it leave each segment's value as it is."""
     base = values(make(), SYSTEMS["b"], [REFERENCES])
     assert max(base) - min(base) > 0.02
-    for seed, tokens in enumerate((1, 300, 5000)):
+    for seed, tokens in enumerate((1, 300)):
         documents = sorted(set(DOC_IDS))
         random.Random(seed).shuffle(documents)
         order = [i for document in documents for i in range(len(DOC_IDS)) if DOC_IDS[i] == document]

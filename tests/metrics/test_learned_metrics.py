@@ -10,6 +10,7 @@ from learned_folders import write_learned
 from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, C, lines_of, run_forked, sacrebleu
 from sacrebleu.metrics import METRICS
 from sacrebleu.significance import PairedTest
+from selection import some
 
 from ctx_metrics import InputError
 from ctx_metrics.errors import ModelError
@@ -198,7 +199,7 @@ def test_pickling(make):
     assert again.corpus_score(OTHERS, None).score == metric.corpus_score(OTHERS, None).score != before
 
 
-@pytest.mark.parametrize("test", ["bs", "ar"])
+@pytest.mark.parametrize("test", some(["bs", "ar"], ["bs"]))
 def test_paired(make, test):
     named = [("a", HYPOTHESES * 5), ("b", OTHERS * 5), ("c", HYPOTHESES * 5)]
     results = []

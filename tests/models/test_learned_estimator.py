@@ -1,10 +1,12 @@
 """The learned networks as estimators, over tiny encoders of three families."""
 
 import random
+from itertools import product
 
 import pytest
 import torch
 from learned_folders import TINY, random_network, write_learned
+from selection import some_rows
 
 from ctx_metrics import BERTR, SLIDE, release
 from ctx_metrics.engine.forward import PackedEncoder
@@ -95,8 +97,10 @@ def hidden_layers(folder, texts, layers) -> list[torch.Tensor]:
     return found
 
 
-@pytest.mark.parametrize("layers", [[1, 2, 3], [3, 0], [2]])
-@pytest.mark.parametrize("kind", KINDS)
+LAYERS = [[1, 2, 3], [3, 0], [2]]
+
+
+@pytest.mark.parametrize("kind, layers", some_rows(product(KINDS, LAYERS), zip(KINDS, LAYERS)))
 def test_values_are_the_networks_over_transformers_states(tmp_path, checkpoint, kind, layers):
     shape = Shape(len(layers), 48, hidden=8, projection=6, feedforward=7)
     estimator = load_learned(kind, str(write_learned(tmp_path / kind, kind, checkpoint, shape, layers=layers)), QUIET)
@@ -205,7 +209,7 @@ def test_one_pass_serves_bertr_and_all_three(tmp_path, tiny_bert, sequences, bil
     assert sum(bilstm_runs) == 3 * distinct
     # the same as each by itself
     for metric, found in zip(metrics[1:], scores[1:]):
-        alone = type(metric)([REFERENCES], model=metric._load["name"], engine=EngineOptions(store_mb=9, quiet=True))
+        alone = type(metric)([REFERENCES], model=metric.options.model, engine=EngineOptions(store_mb=9, quiet=True))
         assert [alone.corpus_score(system, None).score for system in systems] == pytest.approx(found, abs=1e-3)
 
 

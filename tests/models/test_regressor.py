@@ -1,5 +1,7 @@
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import EncodedText
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
-from ctx_metrics.models.folder import load_weights, read_config
+from ctx_metrics.models.folder import load_network, read_config
 from ctx_metrics.models.learned import regressor
 from ctx_metrics.models.learned.regressor import (
     FLOOR,
@@ -17,7 +19,6 @@ from ctx_metrics.models.learned.regressor import (
     RegressorNetwork,
     alignment_features,
     feature_names,
-    make_network,
     overlap,
     pooled_vectors,
     predict,
@@ -170,6 +171,13 @@ def test_shipped_model_is_small_and_described():
     files = list(EMBEDDED_FOLDER.iterdir())
     assert sum(path.stat().st_size for path in files) < 8_000_000
     assert {path.name for path in files} == {"config.json", "model.safetensors", "README.md"}
-    network = make_network(EMBEDDED_FOLDER, read_config(EMBEDDED_FOLDER))
-    load_weights(EMBEDDED_FOLDER, network)
+    config = read_config(EMBEDDED_FOLDER)
+    network, _ = load_network(EMBEDDED_FOLDER, config, lambda: RegressorNetwork(**config["network"]))
     assert network.alignment.mean.shape == (len(feature_names((3, 4, 6))),)
+
+
+def test_loading_does_without_torchs_compiler():
+    """Its import takes longer than all of the rest."""
+    code = "import sys; from ctx_metrics import COMET, Pairwise; COMET(), Pairwise(); print('torch._dynamo' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import sacrebleu.sacrebleu as command
-from plugin_conftest import DOCIDS, REF, SOURCE, A, run, sacrebleu
+from plugin_conftest import DOCIDS, REF, SOURCE, A, run
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 from ctx_metrics.cli import main
 from ctx_metrics.errors import CtxMetricsError, InputError

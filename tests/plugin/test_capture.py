@@ -15,7 +15,9 @@ from plugin_conftest import (
     add_toylen,
     lines_of,
     picks_from_xml,
-    sacrebleu,
+)
+from plugin_conftest import (
+    fresh_sacrebleu as sacrebleu,
 )
 
 DOC_IDS = lines_of(DOCIDS)

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, Forked, lines_of, sacrebleu
+from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, Forked, fresh_sacrebleu, lines_of, sacrebleu
 from selection import some
 
 # stock output is unchanged
@@ -59,8 +59,8 @@ def files(tmp_path_factory) -> dict[str, str]:
 def test_output_without_plugin_metrics_is_as_in_stock(files, name):
     arguments = [files.get(argument, argument) for argument in STOCK[name]]
     stdin = {"stdin": "".join(f"{line}\n" for line in lines_of(A)), "three systems on stdin": COLUMNS}.get(name, "")
-    ours = sacrebleu(*arguments, stdin=stdin)
-    stock = sacrebleu(*arguments, stdin=stdin, CTX_METRICS_NO_AUTOLOAD="1")
+    ours = fresh_sacrebleu(*arguments, stdin=stdin)
+    stock = fresh_sacrebleu(*arguments, stdin=stdin, CTX_METRICS_NO_AUTOLOAD="1")
     said = [done.stderr for done in (ours, stock)]
     if ours.returncode == 2:  # argparse's usage lines name the plugin's flags
         said = [text.splitlines()[-1] for text in said]
@@ -70,7 +70,9 @@ def test_output_without_plugin_metrics_is_as_in_stock(files, name):
 
 
 def test_an_unknown_metric_exits_with_2_and_names_ours_too():
-    ours, stock = (sacrebleu(REF, "-i", A, "-m", "rouge", **env) for env in ({}, {"CTX_METRICS_NO_AUTOLOAD": "1"}))
+    ours, stock = (
+        fresh_sacrebleu(REF, "-i", A, "-m", "rouge", **env) for env in ({}, {"CTX_METRICS_NO_AUTOLOAD": "1"})
+    )
     assert ours.returncode == stock.returncode == 2 and ours.stdout == stock.stdout == ""
     assert "invalid choice: 'rouge'" in ours.stderr.splitlines()[-1] and "bertr" in ours.stderr.splitlines()[-1]
 
@@ -273,7 +275,7 @@ def test_sacrebleus_own_metrics_are_the_same_beside_ours(runs):
     mixed = {result["name"]: result for result in strict(runs["mixed"].stdout)}
     stock = {
         result["name"]: result
-        for result in strict(sacrebleu(REF, "-i", A, "-m", "ter", "bleu", CTX_METRICS_NO_AUTOLOAD="1").stdout)
+        for result in strict(fresh_sacrebleu(REF, "-i", A, "-m", "ter", "bleu", CTX_METRICS_NO_AUTOLOAD="1").stdout)
     }
     assert set(mixed) == {"BERTR", "BLEU", "TER"} and all(mixed[name] == stock[name] for name in stock)
 

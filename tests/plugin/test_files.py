@@ -22,7 +22,9 @@ from plugin_conftest import (
     add_test_set,
     add_toylen,
     lines_of,
-    sacrebleu,
+)
+from plugin_conftest import (
+    fresh_sacrebleu as sacrebleu,
 )
 from sacrebleu.metrics import BLEU, TER
 from selection import some

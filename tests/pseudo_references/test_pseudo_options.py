@@ -7,13 +7,15 @@ import sys
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.pseudo_references.options import PseudoFilter, add_pseudo_arguments
+from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.run.flags import ContextFiles
+from ctx_metrics.settings import add_flags, from_flags
 
 
 def parsed(*argv: str) -> PseudoFilter:
     parser = argparse.ArgumentParser()
-    add_pseudo_arguments(parser.add_argument_group())
-    return PseudoFilter.from_args(parser.parse_args(argv))
+    add_flags(parser.add_argument_group(), PseudoFilter)
+    return from_flags(PseudoFilter, parser.parse_args(argv))
 
 
 def test_defaults():
@@ -36,7 +38,8 @@ def test_files_and_home(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("USERPROFILE", "/home/me")
     parser = argparse.ArgumentParser()
-    add_pseudo_arguments(parser)
+    add_flags(parser, ContextFiles)
+    add_flags(parser, PseudoFilter)
     args = parser.parse_args(["--pseudo-refs", "~/a", "b", "--pseudo-vectors", "~/v"])
     assert (args.pseudo_refs, args.pseudo_vectors) == (["/home/me/a", "b"], "/home/me/v")
     assert parser.parse_args([]).pseudo_refs is None

@@ -47,7 +47,6 @@ def test_kept_above_the_threshold(known):
     assert found.scores == [[0.51, 0.5], [0.0, 1.0]]
     assert (found.kept, found.dropped) == ([1, 1], [1, 1])
     assert found.names == ["x.txt", "pseudo-reference 2"] and found.notices == [] and asked.asked == 1
-    assert found.words()[0] == "x.txt: 1 pseudo-reference kept, 1 dropped"
 
 
 def test_the_best_of_several_golds_counts(known):

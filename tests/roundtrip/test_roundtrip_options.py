@@ -9,13 +9,14 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.roundtrip.language_codes import own_code
-from ctx_metrics.roundtrip.options import BackTranslation, add_backtranslation_arguments
+from ctx_metrics.roundtrip.options import BackTranslation
+from ctx_metrics.settings import add_flags, from_flags
 
 
 def parsed(*argv: str) -> BackTranslation:
     parser = argparse.ArgumentParser()
-    add_backtranslation_arguments(parser.add_argument_group("x"))
-    return BackTranslation.from_args(parser.parse_args(argv))
+    add_flags(parser.add_argument_group("x"), BackTranslation)
+    return from_flags(BackTranslation, parser.parse_args(argv))
 
 
 def test_flags():

@@ -6,7 +6,8 @@ import types
 from importlib.metadata import EntryPoint
 
 import pytest
-from plugin_conftest import REF, TOYLEN, A, add_package, sacrebleu
+from plugin_conftest import REF, TOYLEN, A, add_package
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 

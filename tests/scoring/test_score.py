@@ -12,7 +12,7 @@ from sacrebleu.metrics.base import Score, Signature
 from ctx_metrics.errors import InputError
 from ctx_metrics.notices import logger
 from ctx_metrics.run.context import Capabilities
-from ctx_metrics.scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult, signature_value
+from ctx_metrics.scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult
 
 SCORE_KEYS = {"name", "score", "signature", "verbose_score", "confidence", "confidence_mean", "confidence_var"}
 
@@ -123,7 +123,8 @@ def test_no_value_breaks_the_json(settings, subset, short):
 def test_values_lose_delimiters_and_nothing_else():
     text = signature({"model": "a:b|c\td", "layers": "3,4", "partial": True, "rev": None}).format()
     assert "model:a_b_c_d|" in text and "layers:3,4|" in text and "partial:yes|" in text and "rev" not in text
-    assert signature_value(7) == 7 and signature_value("plain-1.0_x") == "plain-1.0_x"
+    info = signature({"window": 7, "model": "plain-1.0_x"}).info
+    assert info["window"] == 7 and info["model"] == "plain-1.0_x"
 
 
 def test_versions_and_scale_are_in_it():

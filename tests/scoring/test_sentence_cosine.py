@@ -10,6 +10,7 @@ from ctx_metrics.corpus import Corpus, read_lines
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import PairResult
 from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.metrics.roundtrip import _Cosine
 from ctx_metrics.models import hub
 from ctx_metrics.scoring.sentence_cosine import SentenceCosine
 
@@ -146,8 +147,8 @@ def test_signature(tiny_bert):
 
 
 def test_settings_that_cannot_be():
-    with pytest.raises(InputError, match="^rttsbert: multiref 'best' is neither max nor mean"):
-        SentenceCosine(multiref="best", flag="--rtt-sbert")
+    with pytest.raises(InputError, match="^sentencecosine: multiref 'best' is neither max nor mean"):
+        SentenceCosine(multiref="best")
     with pytest.raises(ModelError, match="no model folder '/no/such'"):
         SentenceCosine(model="/no/such")
 
@@ -157,7 +158,7 @@ def test_settings_that_cannot_be():
 
 def test_another_language_is_refused_unasked(stub):
     with pytest.raises(InputError, match="^rttsbert: .* the language is 'de'; name another with --rtt-sbert-model"):
-        SentenceCosine(target_lang="de", flag="--rtt-sbert")
+        _Cosine(target_lang="de")
 
 
 def test_another_language_is_said_when_asked(stub, caplog):
@@ -185,8 +186,7 @@ def test_english_and_other_models_pass_in_silence(stub, caplog, tiny_bert):
 
 
 def test_the_name_is_the_derived_metrics(stub, caplog):
-    metric = SentenceCosine(target_lang="en", flag="--rtt-sbert")
-    metric.NAME = "RTTSBERT"
+    metric = _Cosine(target_lang="en")
     assert metric.corpus_score(["a", "a"], [["b", None]]).name == "RTTSBERT"
     assert caplog.messages == ["rttsbert: 1 segment has no reference and is left out (segment 2)"]
     assert stub.asked[0][1] == "rttsbert"
@@ -197,14 +197,16 @@ def test_importing_it_imports_no_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_library_is_not_imported_for_packed_models(tiny_bert):
+def test_the_library_is_not_imported_for_packed_models(tiny_bert, forked):
     code = f"""
 import sys
+from ctx_metrics.metrics.roundtrip import _Cosine
 from ctx_metrics.scoring.sentence_cosine import SentenceCosine
 SentenceCosine(model={str(tiny_bert)!r}).corpus_score(["a dog"], [["a cat"]])
 assert "sentence_transformers" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    done = forked(code)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

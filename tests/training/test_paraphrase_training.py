@@ -14,15 +14,13 @@ from torch import nn
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.models.paraphrase.adapted import new_classifier
+from ctx_metrics.models.paraphrase.adapted import LowRankLinear, learned, merge, new_classifier
 from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.models.paraphrase.low_rank import LowRankLinear, learned, merge
 from ctx_metrics.models.paraphrase.pair import new_pair_classifier
 from ctx_metrics.models.paraphrase.sequence_classifier import load_tokenizer
 from ctx_metrics.training.paraphrase import task as paraphrase
 from ctx_metrics.training.paraphrase.data import LabelledPairs, joined, read_labelled, split
-from ctx_metrics.training.paraphrase.folder import write_model
-from ctx_metrics.training.paraphrase.learn import learn
+from ctx_metrics.training.paraphrase.learn import learn, write_model
 from ctx_metrics.training.paraphrase.recipe import ADAPTED, WHOLE
 from ctx_metrics.training.paraphrase.task import ParaphraseTask, figures
 

@@ -12,6 +12,7 @@ from training_cache_conftest import (
     TOKEN,
     Killed,
     bound_encoder,  # noqa: F401  a fixture
+    chunks,
     contents,
     encoder,  # noqa: F401  a fixture
     filled,
@@ -159,16 +160,16 @@ def test_bound(tmp_path, bound_encoder, caplog):
     unbounded.fill(dev)
     wanted = unbounded.states(texts + dev)
     assert not caplog.messages
-    total, chunks = sum(unbounded.lengths(list(dict.fromkeys(texts)))), len(bound_encoder.batches)
+    total, all_chunks = sum(unbounded.lengths(list(dict.fromkeys(texts)))), len(bound_encoder.batches)
     assert total * TOKEN > 1.5 * 2**20
     bound_encoder.batches.clear()
     cache = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=1)
     encoded = len(bound_encoder.batches)
     size = sum(path.stat().st_size for path in (tmp_path / "c").iterdir())
     assert 2**20 - 512 * TOKEN - 24 < size <= 2**20  # not one chunk more
-    assert encoded < chunks  # what is beyond the bound waits until it is read
-    finished = np.fromfile(tmp_path / "c" / "finished", np.int64).reshape(-1, 3)
-    beyond = sum(of_chunk) - sum(of_chunk[chunk] for plan, chunk, _ in finished.tolist() if plan == 0)
+    assert encoded < all_chunks  # what is beyond the bound waits until it is read
+    finished = [int(path.stem[-6:]) for path in (tmp_path / "c").glob("chunk-0000-*.f16")]
+    beyond = sum(of_chunk) - sum(of_chunk[chunk] for chunk in finished)
     assert beyond < sum(of_chunk) / 2 and len(caplog.messages) == 2
     assert caplog.messages[0] == (
         f"encoding: {beyond} of {len(set(texts))} texts are beyond the embedding cache's bound of 1 MiB and are encoded "
@@ -180,11 +181,11 @@ def test_bound(tmp_path, bound_encoder, caplog):
     cache.close()
     roomy = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=4)
     assert same(roomy.states(texts + dev), wanted)
-    assert len(bound_encoder.batches) == read + chunks - encoded
+    assert len(bound_encoder.batches) == read + all_chunks - encoded
     roomy.close()
     tight = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=1)  # what is there is used
     assert same(tight.states(texts + dev), wanted)
-    assert len(bound_encoder.batches) == read + chunks - encoded and len(caplog.messages) == 2
+    assert len(bound_encoder.batches) == read + all_chunks - encoded and len(caplog.messages) == 2
 
 
 def test_bound_in_memory(bound_encoder, caplog):
@@ -192,7 +193,7 @@ def test_bound_in_memory(bound_encoder, caplog):
     wanted = filled(None, bound_encoder, texts).states(texts)
     bound_encoder.batches.clear()
     cache = filled(None, bound_encoder, texts, limit_mb=1)
-    assert sum(states.nbytes for states in cache._kept.values()) <= 2**20
+    assert sum(path.stat().st_size for path in cache.folder.iterdir()) <= 2**20
     assert len(caplog.messages) == 1
     assert same(cache.states(texts), wanted)
 
@@ -209,7 +210,7 @@ def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypat
         read = len(bound_encoder.batches)
         assert same(cache.states(train[:1]), wanted[:1]) and len(bound_encoder.batches) == read + 1
         cache.close()
-    assert sorted(contents(tmp_path / "c")) == ["cache.json", "finished", "states.f16"]
+    assert sorted(contents(tmp_path / "c")) == ["cache.json"]
     message = f"encoding: {len(set(train))} of {len(set(train))} texts are beyond the embedding cache's bound of 0 MiB"
     assert caplog.messages[0].startswith(message)
     cache = filled(tmp_path / "c", bound_encoder, train, dev)  # with room again
@@ -221,14 +222,14 @@ def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeyp
     monkeypatch.setattr(cache_plan, "CHUNK_TOKENS", 16)
     train, dev = some_texts(300, 1, longest=3), ["red light on the old tree", "slow bird song"]
     wanted = filled(None, bound_encoder, train, dev).states(train + dev)
-    for kept_before in (0, 24):
+    for kept_before in (0, 1):
         cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
-        assert (tmp_path / "c" / "finished").stat().st_size == kept_before
+        assert len(chunks(tmp_path / "c")) == kept_before
         cache.limit = 4000  # the first plan takes more, a chunk at most 14 * 192
         cache.fill(train)
-        assert (tmp_path / "c" / "finished").stat().st_size == kept_before
+        assert len(chunks(tmp_path / "c")) == kept_before
         cache.fill(dev)  # 8 + 5 tokens with specials: one chunk
-        assert (tmp_path / "c" / "finished").stat().st_size == 24
+        assert len(chunks(tmp_path / "c")) == 1
         assert same(cache.states(train + dev), wanted)
         cache.close()
 

@@ -17,11 +17,8 @@ from torch import nn
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.learned.networks import NETWORKS, Shape
 from ctx_metrics.training import loop as loop_module
-from ctx_metrics.training.batches import epoch_batches
-from ctx_metrics.training.interruption import deferred
-from ctx_metrics.training.loop import Loop, Progress
+from ctx_metrics.training.loop import Loop, Progress, deferred, epoch_batches
 from ctx_metrics.training.quality.examples import TrainingSet
-from ctx_metrics.training.quality.inputs import PairInputs
 from ctx_metrics.training.quality.losses import pairwise_hinge, squared_error
 from ctx_metrics.training.quality.recipe import Recipe
 from ctx_metrics.training.quality.task import QualityTask
@@ -46,7 +43,7 @@ class Line(nn.Module):
         return [self(x)]
 
 
-class Numbers(PairInputs):
+class Numbers:
     """Row r is the number r / n."""
 
     def __init__(self, rows: int):
@@ -56,7 +53,7 @@ class Numbers(PairInputs):
         return (torch.tensor([[row / len(self.lengths)] for row in rows]),)
 
 
-class States(PairInputs):
+class States:
     """Random states of two layers for a few tokens on each side."""
 
     def __init__(self, rows: int, seed: int):

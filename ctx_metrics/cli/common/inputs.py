@@ -10,12 +10,12 @@ from ...corpus import BOM, decode, document_ranges, read_lines
 from ...errors import InputError
 from ...notices import counted, notice
 from ...pseudo_references.options import PseudoFilter
+from ...roundtrip.options import BackTranslation, check_roundtrips
 from ...run.context import Context
 from ...run.flags import engine_options
 from ...run.streams import (
     Segments,
     check_lengths,
-    check_roundtrips,
     file_segments,
     named,
     names_fault,
@@ -23,6 +23,7 @@ from ...run.streams import (
     test_set_lines,
 )
 from ...run.text_checks import check_texts, unescape
+from ...settings import from_flags
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
@@ -57,10 +58,10 @@ def read_inputs(args: Namespace) -> Inputs:
     else:
         names = system_names(args.translations)
         read_files(streams, args, mt=args.translations)
-    check_roundtrips(args, len(streams["mt"]))
+    check_roundtrips(args.roundtrip, from_flags(BackTranslation, args), len(streams["mt"]))
     if "doc" not in streams and "document" in args.levels:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
-    more = {"backtranslator": args.rtt_bt_name, "pseudo_filter": PseudoFilter.from_args(args)}
+    more = {"backtranslator": args.rtt_bt_name, "pseudo_filter": from_flags(PseudoFilter, args)}
     return inputs_of(args, streams, args.names or names, **more)
 
 

@@ -99,11 +99,10 @@ def finish(
 
 def _is_begun(out: Path) -> bool:
     """Whether a folder holds the state of a training, or what was kept of its texts."""
-    from ...training.kept.token_states import FINISHED
     from ...training.state import STATE
 
     kept = (out / EMBEDDINGS).rglob("*")
-    return (out / STATE).exists() or any(path.name == FINISHED or path.suffix == ".npy" for path in kept)
+    return (out / STATE).exists() or any(path.suffix in (".npy", ".f16") for path in kept)
 
 
 def check_out(out: Path, overwrite: bool) -> None:

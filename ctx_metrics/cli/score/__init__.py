@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from ...flag_types import File, Files, Model, Positive
 from ...notices import notice
-from ...pseudo_references.options import add_pseudo_arguments
 from ...roundtrip.options import add_roundtrip_arguments
 from ...run.context import capabilities
-from ...run.flags import add_engine_arguments
+from ...run.flags import add_engine_arguments, add_pseudo_arguments
 from ...settings import Part, add_all, setting
 from ...writing import check_writable
 from ..common import flags

@@ -11,11 +11,13 @@ from sacrebleu.metrics.base import Metric
 from ...corpus import document_ranges
 from ...errors import InputError
 from ...notices import notice
+from ...roundtrip.options import BackTranslation
 from ...run.context import Context, build_all, capabilities
 from ...run.streams import file_segments, named
 from ...run.text_checks import unescaped
 from ...scoring.base import ContextMetric, SystemResult
 from ...scoring.scores import Scores
+from ...settings import from_flags
 from ..common.inputs import Inputs
 from ..common.metrics import own_settings
 
@@ -119,9 +121,10 @@ def _with_round_trips(context: Context, args: Namespace) -> Context:
         "roundtrips" in capabilities(args.table[name.upper()]).reads for name in args.metrics
     ):
         return context
-    from ...roundtrip.translate import made_round_trips
+    from ...roundtrip.translate import round_trips
 
-    roundtrips, backtranslator = made_round_trips(context, args)
+    languages, options = (context.source_lang, context.target_lang), from_flags(BackTranslation, args)
+    roundtrips, backtranslator = round_trips(context.systems, *languages, options, context.engine)
     return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
 
 

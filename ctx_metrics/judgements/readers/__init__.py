@@ -1,4 +1,4 @@
-"""Readers of human judgements, one layout a module; `read_judged` finds the one that a path wants."""
+"""Readers of human judgements, a kind of layout a module; `read_judged` finds the one that a path wants."""
 
 import os
 from collections.abc import Sequence
@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
-from .da import da_files, read_da
-from .jsonl import is_jsonl
+from .da import SCORES, da_files, read_da, read_system_da
 from .mqm import read_mqm
-from .preferences import read_preferences
-from .rankings import read_rankings
-from .rows import find, header_of
-from .system_da import SCORES, read_system_da
+from .preferences import read_preferences, read_rankings
+from .rows import asked_pairs, find, header_of, is_jsonl
 from .table import COLUMNS as TABLE_COLUMNS
 from .table import read_table
 from .tree import human_names, read_tree, tree_pairs
@@ -48,21 +45,19 @@ def read_judged(
     path = os.fspath(path)
     if not os.path.exists(path):
         raise InputError(f"cannot read {path}: No such file or directory")
-    sets = _read_folder(path, pairs, human, reference) if os.path.isdir(path) else None
-    if sets is None:
-        sets = [_read_file(path, reference, score, outputs)]
-    chosen = [each for each in sets if pairs is None or f"{each.source_lang}-{each.target_lang}" in pairs]
-    if not chosen:
-        there = ", ".join(f"{each.source_lang}-{each.target_lang}" if each.source_lang else each.name for each in sets)
-        raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {there}")
-    return chosen
+    if os.path.isdir(path):
+        return _read_folder(path, pairs, human, reference)
+    judged = _read_file(path, reference, score, outputs)
+    pair = f"{judged.source_lang}-{judged.target_lang}"
+    if pairs is not None and pair not in pairs:
+        there = pair if judged.source_lang else judged.name
+        raise InputError(f"{path}: none of the pairs {', '.join(pairs)}; there are {there}")
+    return [judged]
 
 
 def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: str | None) -> list[JudgedSet]:
-    if there := tree_pairs(path):
-        chosen = [pair for pair in there if pairs is None or pair in pairs]
-        if not chosen:
-            raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")
+    if of_tree := tree_pairs(path):
+        chosen = asked_pairs(path, pairs, of_tree)
         scored = [pair for pair in chosen if human in human_names(path, pair)]
         if scored and len(scored) < len(chosen):
             left = ", ".join(pair for pair in chosen if pair not in scored)
@@ -81,8 +76,6 @@ def layout_of(path: str) -> str:
         return "table"
     header, parted = header_of(path)
     columns = set(header)
-    if not columns - {""}:
-        raise InputError(f"{path}: the file is empty, or its first line is")
     if {"target", "category", "severity"} <= columns:
         return "errors"
     if {"better", "worse"} <= columns:
@@ -105,8 +98,7 @@ def _read_file(path: str, reference: str | None, score: str | None, outputs: str
         return read_preferences(path, reference)
     if layout == "rankings":
         if outputs is None or reference is None:
-            raise InputError(
-                f"{path}: rankings want the folder of the systems' outputs (--outputs) and the reference file (--reference)"
-            )
+            wanted = "the folder of the systems' outputs (--outputs) and the reference file (--reference)"
+            raise InputError(f"{path}: rankings want {wanted}")
         return read_rankings([path], outputs, [reference])
     return read_table(path, score, reference)

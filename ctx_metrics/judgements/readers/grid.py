@@ -34,22 +34,13 @@ class Segment:
 
 def whole(texts: Sequence[str | None]) -> list[str] | None:
     """The texts, if none of them is missing."""
-    there = [text for text in texts if text is not None]
-    return there if len(there) == len(texts) else None
+    known = [text for text in texts if text is not None]
+    return known if len(known) == len(texts) else None
 
 
 def as_streams(references: Sequence[Sequence[str | None]]) -> list[list[str | None]]:
     """Each segment's references as streams of all segments."""
     return [list(stream) for stream in zip(*references, strict=True)]
-
-
-def say_missing(judged: JudgedSet) -> None:
-    """Say which systems lack outputs of segments that others have: their systems cannot be scored as wholes."""
-    lacking = zip(judged.systems, [sum(text is None for text in texts) for texts in judged.texts], strict=True)
-    said = [f"{name} lacks {number}" for name, number in lacking if number]
-    if said:
-        segments = counted(judged.segments, "segment", "segments")
-        notice(f"{judged.name}: of {segments}, {', '.join(said)}; so there are no scores of whole systems")
 
 
 def judged_set(
@@ -60,7 +51,8 @@ def judged_set(
 ) -> JudgedSet:
     """The JudgedSet of segments: documents in order of first appearance, each output's score the mean of its judgements.
 
-    Segments without a reference are left out where others have one, and that is said. reference: what they are called.
+    Segments without a reference are left out where others have one, and that is said, and so is which systems lack outputs
+    that others have. reference: what they are called.
     """
     ordered = list(segments)
     document_order = {document: k for k, document in enumerate(dict.fromkeys(each.document for each in ordered))}
@@ -75,19 +67,22 @@ def judged_set(
     scores = np.full((len(systems), len(ordered)), np.nan)
     for k, segment in enumerate(ordered):
         for system, (_, judgements) in segment.outputs.items():
-            there = [score for score in judgements if not math.isnan(score)]
-            scores[systems[system], k] = sum(there) / len(there) if there else math.nan
-    source_lang, target_lang = languages
-    return JudgedSet(
+            known = [score for score in judgements if not math.isnan(score)]
+            scores[systems[system], k] = sum(known) / len(known) if known else math.nan
+    texts = {system: [each.outputs.get(system, (None,))[0] for each in ordered] for system in systems}
+    judged = JudgedSet(
         name,
         list(systems),
         len(ordered),
-        hypotheses=[[each.outputs.get(system, (None,))[0] for each in ordered] for system in systems],
-        references=as_streams([each.references for each in ordered]) if with_reference else (),
-        sources=whole([each.source for each in ordered]),
-        doc_ids=whole([each.document for each in ordered]),
-        source_lang=source_lang,
-        target_lang=target_lang,
+        list(texts.values()),
+        as_streams([each.references for each in ordered]) if with_reference else (),
+        whole([each.source for each in ordered]),
+        whole([each.document for each in ordered]),
+        *languages,
         segment_scores=scores,
         reference=reference,
     )
+    if lacking := [f"{system} lacks {own.count(None)}" for system, own in texts.items() if None in own]:
+        number = counted(len(ordered), "segment", "segments")
+        notice(f"{name}: of {number}, {', '.join(lacking)}; so there are no scores of whole systems")
+    return judged

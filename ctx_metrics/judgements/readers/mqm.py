@@ -2,12 +2,11 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 
 from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet, is_human
-from .grid import Segment, judged_set, say_missing
+from .grid import Segment, judged_set
 from .rows import language_pair, read_rows, stem
 
 COLUMNS = ("system", "doc", "doc_id", "rater", "source", "target", "category", "severity")
@@ -61,8 +60,10 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
             raise InputError(f"{where}: severity {row['severity']!r} is none of {', '.join(WEIGHTS)}") from None
     if not rows:
         raise InputError(f"{path}: no rows below the header")
-    if any(row["severity"].lower() == "critical" for _, row in rows):
-        _cap(path, penalties)
+    critical = any(row["severity"].lower() == "critical" for _, row in rows)
+    if critical and (above := sum(total > WORST for raters in penalties.values() for total in raters.values())):
+        sums = counted(above, "sum of a rater", "sums of a rater")
+        notice(f"{path}: has critical errors, so {sums} above {WORST:g} count as {WORST:g}")
     systems = list(dict.fromkeys(system for system, _, _ in of_output))
     if reference is None:
         humans = ", ".join(system for system in systems if is_human(system)) or "none of them has a human's name"
@@ -76,35 +77,19 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
         if place not in segments:
             of_reference = None if reference is None else texts.get((reference, *place))
             segments[place] = Segment(document, position, _clean_text(raters, "source"), [of_reference])
-        sums = penalties[system, document, position].values()
-        score = -sum(sums) / len(sums)
+        totals = [min(total, WORST) if critical else total for total in penalties[system, document, position].values()]
+        score = -sum(totals) / len(totals)
         segments[place].judge(system, texts[system, document, position], score, path)
     name = stem(path)
-    found = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
-    languages = (found[1], found[2]) if found else language_pair(name)
-    judged = judged_set(name, segments.values(), languages, reference)
-    say_missing(judged)
-    return judged
-
-
-def _cap(path: str, penalties: dict[_Place, dict[str, float]]) -> None:
-    above = [(raters, rater) for raters in penalties.values() for rater, total in raters.items() if total > WORST]
-    for raters, rater in above:
-        raters[rater] = WORST
-    if above:
-        sums = counted(len(above), "sum of a rater", "sums of a rater")
-        notice(f"{path}: has critical errors, so {sums} above {WORST:g} count as {WORST:g}")
+    pair = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
+    return judged_set(name, segments.values(), (pair[1], pair[2]) if pair else language_pair(name), reference)
 
 
 def _clean_text(raters: dict[str, list[dict[str, str]]], column: str) -> str:
     """The text itself, from each rater's rows."""
     without_error = [rows for rows in raters.values() if rows[0]["severity"].lower() == "no-error"]
-    candidates = [_most_frequent([_unmarked(row[column]) for row in rows]) for rows in without_error or raters.values()]
-    return min(candidates, key=len)
-
-
-def _most_frequent(texts: Sequence[str]) -> str:
-    return max(Counter(texts).items(), key=lambda item: (item[1], -len(item[0])))[0]
+    counts = [Counter(_unmarked(row[column]) for row in rows) for rows in without_error or raters.values()]
+    return min((max(texts, key=lambda text: (texts[text], -len(text))) for texts in counts), key=len)
 
 
 def _unmarked(text: str) -> str:

@@ -1,21 +1,23 @@
-"""The rows of a file with a header, its numbers, and what its name says."""
+"""The rows of a file with a header, of JSON objects or of scores, its numbers, and what its name says."""
 
 import csv
 import io
+import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...corpus import BOM, read_text
+from ...corpus import BOM, read_lines, read_text
 from ...errors import InputError
-from ...notices import notice
+from ...notices import counted, notice
 
+SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # endings of score files
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
 PACKED = (".gz", ".xz")
 REFERENCES = ("ref", "reference", "pe")
-FURTHER_REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})[-_]?([A-Z]|\d+)")  # ref2, refB
+REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})([-_]?([A-Z]|\d+))?")  # ref2, refB too
 
 
 class Row(NamedTuple):
@@ -27,55 +29,114 @@ class Row(NamedTuple):
 
 def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) -> tuple[list[str], list[Row]]:
     """The header and the rows of a tab-separated file (.gz and .xz too). No quotes: a cell is what stands between tabs.
-    Lines end as read_table_text says.
+    Lines end as table_lines says.
 
     needed   columns that must be there
     ragged   whether rows may lack columns that are not needed, and have more than the header names
 
     Raises InputError naming the line whose number of cells does not fit the header.
     """
-    lines = read_table_text(path).split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    rows = [line.removesuffix("\r").split("\t") for line in lines]
-    header = _header(path, rows[0] if rows else [], needed)
-    found = []
-    for number, cells in enumerate(rows[1:], 2):
-        if len(cells) != len(header) and not ragged:
-            raise InputError(
-                f"{path}, line {number}: {len(cells)} columns, and the header names {len(header)}; "
-                "a text must not hold a tab or a line end"
-            )
-        row = dict(zip(header, cells, strict=not ragged))
-        for column in needed:
-            if column not in row:
-                raise InputError(f"{path}, line {number}: column {column} is missing")
-        found.append(Row(f"{path}, line {number}", row))
-    return header, found
+    cells = (line.removesuffix("\r").split("\t") for line in table_lines(path))
+    return _rows(path, enumerate(cells, 1), needed, ragged, "; a text must not hold a tab or a line end")
 
 
 def read_csv(path: str, needed: Sequence[str]) -> tuple[list[str], list[Row]]:
     """The header and the rows of a comma-separated file, quoted as in RFC 4180; raises InputError as read_rows does."""
+    return _rows(path, _csv_cells(path), needed)
+
+
+def _csv_cells(path: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(read_text(path).removeprefix(BOM), newline=""))
     try:
-        header = _header(path, next(reader, []), needed)
-        rows = [(reader.line_num, cells) for cells in reader if cells]
+        yield from ((reader.line_num, cells) for cells in reader if cells or reader.line_num == 1)
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}") from error
-    for number, cells in rows:
-        if len(cells) != len(header):
-            raise InputError(f"{path}, line {number}: {len(cells)} columns, and the header names {len(header)}")
-    return header, [Row(f"{path}, line {number}", dict(zip(header, cells, strict=True))) for number, cells in rows]
 
 
-def _header(path: str, header: list[str], needed: Sequence[str]) -> list[str]:
+def _rows(
+    path: str, numbered: Iterable[tuple[int, list[str]]], needed: Sequence[str], ragged: bool = False, mend: str = ""
+) -> tuple[list[str], list[Row]]:
+    """The header and the rows of the cells of numbered lines; `mend` ends the message on their number."""
+    numbered = iter(numbered)
+    _, header = next(numbered, (1, []))
     if len(set(header)) < len(header):
         twice = next(name for k, name in enumerate(header) if name in header[:k])
         raise InputError(f"{path}, line 1: the header names column {twice!r} twice")
     for column in needed:
         if column not in header:
             raise InputError(f"{path}, line 1: no column {column}; the header names {', '.join(header) or 'nothing'}")
-    return header
+    rows = []
+    for k, cells in [*numbered]:
+        where = f"{path}, line {k}"
+        if len(cells) != len(header) and not ragged:
+            raise InputError(f"{where}: {len(cells)} columns, and the header names {len(header)}{mend}")
+        rows.append(Row(where, dict(zip(header, cells, strict=not ragged))))
+        if lacking := [column for column in needed if column not in rows[-1].cells]:
+            raise InputError(f"{where}: column {lacking[0]} is missing")
+    return header, rows
+
+
+def is_jsonl(path: str) -> bool:
+    """Whether a file's name ends in .jsonl, or in .jsonl.gz or .jsonl.xz."""
+    return unpacked(path).endswith(".jsonl")
+
+
+def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], list[Row]]:
+    """The keys of the objects of a file, one a line, in order of first appearance, and the rows, as read_rows gives them.
+
+    wanted    whether a key is read. Of these a row has those that its object has: a string as it is, a number as Python
+              writes it, null as "". Empty lines are no rows. A reference may be a list of references: "ref": ["a", "b"] is
+              read as "ref": "a", "ref2": "b"
+
+    Raises InputError naming file and line of what is no JSON object, or of a wanted value that is neither text nor number.
+    """
+    keys: dict[str, None] = {}
+    rows = []
+    for k, line in enumerate(table_lines(path), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {k}"
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where}: no JSON ({error}); write one object a line") from error
+        if not isinstance(value, dict):
+            example = "{'mt': ..., 'ref': ..., 'score': 1}"
+            raise InputError(f"{where}: no JSON object; write one a line, such as {example}")
+        for key in [key for key in REFERENCES if isinstance(value.get(key), list)]:
+            texts = value.pop(key)
+            names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]
+            if taken := [name for name in names if name in value]:
+                raise InputError(f"{where}: {key} is a list of {len(texts)}, and {taken[0]} is there too")
+            value.update(zip(names, texts or [None], strict=True))
+        keys.update(dict.fromkeys(value))
+        rows.append(Row(where, {key: _cell(key, value[key], where) for key in value if wanted(key)}))
+    return list(keys), rows
+
+
+def _cell(key: str, value: object, where: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InputError(f"{where}: {key} is neither text nor number")
+    text = str(value)
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f"{where}: {key} holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
+    return text
+
+
+def read_score_lines(path: str) -> dict[str, list[float]]:
+    """Each system's scores in the order of a file of mt-metrics-eval, NaN for None, of lines `system<TAB>score`.
+
+    Raises InputError naming the line of no score.
+    """
+    scores: dict[str, list[float]] = {}
+    for k, line in enumerate(read_lines(path), 1):
+        cells = line.rsplit(maxsplit=1)
+        if len(cells) != 2:
+            raise InputError(f"{path}, line {k}: expected a system, a tab and a score, got {line!r}")
+        scores.setdefault(cells[0], []).append(number(cells[1], f"{path}, line {k}"))
+    return scores
 
 
 def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> tuple[list[str], str | None]:
@@ -84,15 +145,14 @@ def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> t
     wanted    columns by name, joined by commas. Where the table has not all of them, or for None: the first of `ref`,
               `reference`, `pe`, and these with a number or a capital letter (ref2, refB); if there are others, that is said
     """
-    there = [name for name in REFERENCES if name in header]
-    there += [name for name in header if FURTHER_REFERENCE.fullmatch(name)]
-    chosen = wanted.split(",") if wanted else []
-    if chosen and set(chosen) <= set(header):
-        return chosen, wanted
-    if len(there) < 2:
-        return there, None
-    notice(f"{path}: {there[0]} is the reference, of {', '.join(there)} (--reference)")
-    return there[:1], there[0]
+    if wanted and set(wanted.split(",")) <= set(header):
+        return wanted.split(","), wanted
+    columns = [name for name in REFERENCES if name in header]
+    columns += [name for name in header if name not in REFERENCES and REFERENCE.fullmatch(name)]
+    if len(columns) < 2:
+        return columns, None
+    notice(f"{path}: {columns[0]} is the reference, of {', '.join(columns)} (--reference)")
+    return columns[:1], columns[0]
 
 
 def number(text: str, where: str) -> float:
@@ -137,22 +197,40 @@ def language_pair(name: str) -> tuple[str | None, str | None]:
     >>> language_pair("wmt20.news.en-de"), language_pair("ratings")
     (('en', 'de'), (None, None))
     """
-    found = re.findall(r"(?<![^._])([a-z]{2,3})-([a-z]{2,3})(?![^._])", name)
-    return found[-1] if found else (None, None)
+    pairs = re.findall(r"(?<![^._])([a-z]{2,3})-([a-z]{2,3})(?![^._])", name)
+    return pairs[-1] if pairs else (None, None)
 
 
 def header_of(path: str) -> tuple[list[str], str]:
-    """The columns that a file's first line names, and what parts them, a tab or a comma."""
-    first = read_table_text(path).partition("\n")[0].removesuffix("\r")
-    if "\t" in first:
-        return first.split("\t"), "\t"
+    """The columns that a file's first line names, and what parts them, a tab or a comma; raises InputError for none."""
+    first = table_lines(path)[0].removesuffix("\r")
+    parted = "\t" if "\t" in first else ","
     try:
-        return next(csv.reader(io.StringIO(first, newline="")), []), ","
+        header = first.split("\t") if parted == "\t" else next(csv.reader(io.StringIO(first, newline="")), [])
     except csv.Error as error:
         raise InputError(f"{path}, line 1: {error}; write a header that names the columns") from error
+    if not any(header):
+        raise InputError(f"{path}: the file is empty, or its first line is")
+    return header, parted
 
 
-def read_table_text(path: str) -> str:
-    """All of a table's text. Lines end at a line feed; where a file has none, at a carriage return (old spreadsheets)."""
+def table_lines(path: str) -> list[str]:
+    """A table's lines, which end at a line feed; where a file has none, at a carriage return (old spreadsheets)."""
     text = read_text(path).removeprefix(BOM)
-    return text if "\n" in text else text.replace("\r", "\n")
+    return (text if "\n" in text else text.replace("\r", "\n")).removesuffix("\n").split("\n")
+
+
+def read_aligned(path: str, length: int, other: str) -> list[str]:
+    """The lines of a file; raises InputError unless they are `length`, as many as those of the `other`."""
+    lines = read_lines(path)
+    if len(lines) != length:
+        raise InputError(f"{path}: {counted(len(lines), 'line', 'lines')} for the {length} of {other}")
+    return lines
+
+
+def asked_pairs(path: str, pairs: Sequence[str] | None, there: Sequence[str]) -> list[str]:
+    """The language pairs that are there and asked for, all for None; raises InputError if there is none."""
+    chosen = [pair for pair in there if pairs is None or pair in pairs]
+    if not chosen:
+        raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")
+    return chosen

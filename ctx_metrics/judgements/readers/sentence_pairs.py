@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ...notices import counted, notice, place
 from ..judged import JudgedSet
-from .rows import header_of, number, read_rows, read_table_text, stem
+from .rows import header_of, number, read_rows, stem, table_lines
 
 LAYOUTS = (
     "a TSV whose header names sentence1, sentence2 and label or score (PAWS has it so), MRPC's (Quality, #1 String, "
@@ -29,13 +29,12 @@ class UnknownLayout(InputError):
 
 
 class _Pair(NamedTuple):
-    """One line: `where` names file and line, `label` is what stands in `column`."""
+    """One line: `where` names file and line."""
 
     where: str
     one: str
     other: str
     label: str
-    column: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,26 +81,24 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
     """
     header, parted = header_of(path)
     columns = set(header)
-    if not columns - {""}:
-        raise InputError(f"{path}: the file is empty, or its first line is")
-    if {"sentence1", "sentence2"} <= columns and parted == ",":
-        raise InputError(f"{path}: commas part its columns; write it with tabs")
     if {"sentence1", "sentence2"} <= columns:
+        if parted == ",":
+            raise InputError(f"{path}: commas part its columns; write it with tabs")
         named = [name for name in ("label", "score") if name in columns]
         if len(named) != 1:
             raise InputError(f"{path}, line 1: the header must name one of label (0 or 1) and score (graded)")
-        found, graded = _named(path, "sentence1", "sentence2", *named), named == ["score"]
+        pairs, label = _named(path, "sentence1", "sentence2", *named), named[0]
     elif {"Quality", "#1 String", "#2 String"} <= columns:
-        found, graded = _named(path, "#1 String", "#2 String", "Quality"), False
+        pairs, label = _named(path, "#1 String", "#2 String", "Quality"), "Quality"
     elif parted == "\t" and _like_sts(header):
-        found, graded = _sts(path), True
+        pairs, label = _sts(path), "score"
     else:
         seen = ", ".join(header[:8])
         raise UnknownLayout(f"{path}: its first line ({seen}) is of no known layout; known are {LAYOUTS}")
-    if not found:
+    if not pairs:
         raise InputError(f"{path}: there are no sentence pairs in it")
-    texts = _texts(path, found)
-    labels = np.array([[_score(pair) if graded else _label(pair) for pair in found]])
+    texts, graded = _texts(path, pairs), label == "score"
+    labels = np.array([[_score(pair) if graded else _label(pair, label) for pair in pairs]])
     if not alike and (labels == labels[0, 0]).all():
         what = "a correlation needs several scores" if graded else "an area under the curve needs both 0 and 1"
         raise InputError(f"{path}: every pair has the label {labels[0, 0]:g}, and {what}")
@@ -109,7 +106,7 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
     return PairSet(
         stem(path),
         ["sentence1"],
-        len(found),
+        len(pairs),
         [[one for one, _ in texts]],
         [[other for _, other in texts]],
         segment_scores=labels,
@@ -126,7 +123,7 @@ def say_empty(name: str, pairs: Sequence[tuple[str, str]]) -> None:
 
 def _named(path: str, one: str, other: str, label: str) -> list[_Pair]:
     _, rows = read_rows(path, [one, other, label])
-    return [_Pair(where, cells[one], cells[other], cells[label], label) for where, cells in rows]
+    return [_Pair(where, cells[one], cells[other], cells[label]) for where, cells in rows]
 
 
 def _like_sts(cells: Sequence[str]) -> bool:
@@ -138,22 +135,21 @@ def _like_sts(cells: Sequence[str]) -> bool:
 
 def _sts(path: str) -> list[_Pair]:
     """genre, file, year, number, score, sentence1, sentence2, and in some lines where the two are from."""
-    lines = read_table_text(path).removesuffix("\n").split("\n")
     pairs = []
-    for i, line in enumerate(lines, 1):
+    for i, line in enumerate(table_lines(path), 1):
         cells = line.removesuffix("\r").split("\t")
         where = f"{path}, line {i}"
         if len(cells) < 7:
             raise InputError(f"{where}: {counted(len(cells), 'column', 'columns')}, and STS-B has at least 7")
-        pairs.append(_Pair(where, cells[5], cells[6], cells[4], "score"))
+        pairs.append(_Pair(where, cells[5], cells[6], cells[4]))
     return pairs
 
 
-def _label(pair: _Pair) -> float:
+def _label(pair: _Pair, column: str) -> float:
     if not LABEL.fullmatch(pair.label.strip()):
-        grade = pair.column == "label" and NUMBER.fullmatch(pair.label.strip())
+        grade = column == "label" and NUMBER.fullmatch(pair.label.strip())
         mend = "write 0 or 1" + (", or name the column score if it holds grades" if grade else "")
-        raise InputError(f"{pair.where}: {pair.column} {pair.label!r} is neither 0 nor 1; {mend}")
+        raise InputError(f"{pair.where}: {column} {pair.label!r} is neither 0 nor 1; {mend}")
     return float(pair.label)
 
 
@@ -174,8 +170,7 @@ def _texts(path: str, pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
         try:
             one, other = (ast.literal_eval(text).decode("utf-8") for text in (pair.one, pair.other))
         except (SyntaxError, ValueError) as error:  # UnicodeDecodeError is a ValueError
-            raise InputError(
-                f"{pair.where}: no byte literal of UTF-8 text: {error}; write the sentence plainly"
-            ) from error
+            message = f"{pair.where}: no byte literal of UTF-8 text: {error}; write the sentence plainly"
+            raise InputError(message) from error
         texts.append((one, other))
     return texts

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
-from .grid import Segment, judged_set, say_missing
-from .jsonl import is_jsonl, read_jsonl
-from .rows import FURTHER_REFERENCE, REFERENCES, Row, language_pair, number, read_rows, reference_columns, stem
+from .grid import Segment, judged_set
+from .rows import REFERENCE, Row, is_jsonl, language_pair, number, read_jsonl, read_rows, reference_columns, stem
 
 COLUMNS = {
     "src": ("src", "source"),
@@ -55,9 +54,8 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
 
     Of two columns of one meaning the first of the names above is read, which is said.
 
-    The prepared MQM tables (seg_in_doc, mqm) and the MLQE-PE tables (pe, z_mean) are of this form. MLQE-PE's doc_id is not
-    read: its segments are drawn one by one. A file named .jsonl holds the same as JSON, an object a row; mt and score must
-    be there in each.
+    The prepared MQM tables (seg_in_doc, mqm) and those of MLQE-PE (pe, z_mean; its doc_id is not read) are of this form. A
+    file named .jsonl holds the same as JSON, an object a row; mt and score must be there in each.
 
     A segment is one combination of doc, seg, src and ref. Without `seg`, a system's further rows of a combination are
     further segments, unless another rater judged the same output.
@@ -66,9 +64,7 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
     """
     name = stem(path)
     _, segments, called = _read(path, score, reference)
-    judged = judged_set(name, segments.values(), language_pair(name), called)
-    say_missing(judged)
-    return judged
+    return judged_set(name, segments.values(), language_pair(name), called)
 
 
 def read_judged_rows(path: str, score: str | None = None, reference: str | None = None) -> list[JudgedRow]:
@@ -87,7 +83,7 @@ def _read(
         notice(f"{path}: hter counts edits, so its negative is the score")
     numbered = "seg" in columns and all(cells.get(columns["seg"], "").isdecimal() for _, cells in rows)
     repeats = _Repeats()
-    found = []
+    judgements = []
     segments: dict[Hashable, Segment] = {}
     for where, cells in rows:
         for role in ("mt", "score"):
@@ -110,34 +106,33 @@ def _read(
             segments[key] = Segment(row.get("doc"), position, row.get("src"), [text or None for text in of_references])
         value = sign * number(row["score"], where)
         segments[key].judge(system, row["mt"], value, where)
-        found.append(JudgedRow(texts, key, system, row["mt"], value, row.get("rater")))
+        judgements.append(JudgedRow(texts, key, system, row["mt"], value, row.get("rater")))
     if not rows:
         raise InputError(f"{path}: no rows below the header")
-    return found, segments, called
+    return judgements, segments, called
 
 
 def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[str, str], list[str], list[Row]]:
     """The column of each role, all columns, and the rows; raises InputError where there is none of outputs or scores."""
     if is_jsonl(path):
-        names = {score, *REFERENCES, *(reference or "").split(",")}.union(*COLUMNS.values())
-        header, rows = read_jsonl(path, lambda key: key in names or FURTHER_REFERENCE.fullmatch(key) is not None)
-        said = "its objects name"
+        names = {score, *(reference or "").split(",")}.union(*COLUMNS.values())
+        header, rows = read_jsonl(path, lambda key: key in names or REFERENCE.fullmatch(key) is not None)
     else:
         header, rows = read_rows(path)
-        said = "the header names"
     columns = {}
     for role, ours in COLUMNS.items():
-        if there := [name for name in ours if name in header]:
-            columns[role] = there[0]
-            if there[1:] and not (role == "score" and score):
-                notice(f"{path}: column {there[0]} is read, not {', '.join(there[1:])}")
+        if known := [name for name in ours if name in header]:
+            columns[role] = known[0]
+            if known[1:] and not (role == "score" and score):
+                notice(f"{path}: column {known[0]} is read, not {', '.join(known[1:])}")
     if score is not None:
         columns["score"] = score
     for role in ("mt", "score"):
         if columns.get(role) not in header:
-            wanted = columns.get(role) or role
+            naming = "its objects name" if is_jsonl(path) else "the header names"
             mend = "; --score-column names another" if role == "score" else ""
-            raise InputError(f"{path}, line 1: no column {wanted}; {said} {', '.join(header) or 'nothing'}{mend}")
+            wanted = columns.get(role) or role
+            raise InputError(f"{path}, line 1: no column {wanted}; {naming} {', '.join(header) or 'nothing'}{mend}")
     return columns, header, rows
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,8 +11,7 @@ from ...corpus import document_ranges, read_lines
 from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet
-from .rows import find, unpacked
-from .scores import SEGMENTS, SYSTEMS, read_score_lines
+from .rows import SEGMENTS, SYSTEMS, find, read_aligned, read_score_lines, unpacked
 
 HUMAN = "human-scores"
 
@@ -22,26 +22,20 @@ def tree_pairs(root: str) -> list[str]:
     The pairs' files lie together in ROOT/human-scores and so on, or each pair has its own ROOT/PAIR/human-scores.
     """
     if os.path.isdir(os.path.join(root, HUMAN)):
-        return _pairs_of(root)
-    return [name for name in _list(root) if name in _pairs_of(os.path.join(root, name))]
+        return sorted({pair for pair, _ in _scored(root)})
+    return [name for name in _list(root) if name in dict(_scored(os.path.join(root, name)))]
 
 
-def _pairs_of(base: str) -> list[str]:
-    files = [unpacked(name) for name in _list(os.path.join(base, HUMAN))]
-    return sorted({name.partition(".")[0] for name in files if name.endswith((SEGMENTS, SYSTEMS))})
+def _scored(base: str) -> set[tuple[str, str]]:
+    """The pairs and the kinds of human scores of the files PAIR.KIND.seg.score and PAIR.KIND.sys.score in a folder."""
+    files = [name for name in map(unpacked, _list(os.path.join(base, HUMAN))) if name.endswith((SEGMENTS, SYSTEMS))]
+    parts = [name.removesuffix(SEGMENTS).removesuffix(SYSTEMS).partition(".") for name in files]
+    return {(pair, kind) for pair, _, kind in parts}
 
 
 def human_names(root: str, pair: str) -> list[str]:
     """The kinds of human scores that a pair has, such as mqm or wmt-z."""
-    files = [unpacked(name) for name in _list(os.path.join(_base(root, pair), HUMAN))]
-    return sorted(
-        {
-            name.removeprefix(f"{pair}.").removesuffix(level)
-            for name in files
-            for level in (SEGMENTS, SYSTEMS)
-            if name.startswith(f"{pair}.") and name.endswith(level)
-        }
-    )
+    return sorted(kind for scored, kind in _scored(_base(root, pair)) if scored == pair)
 
 
 def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = None) -> JudgedSet:
@@ -59,20 +53,15 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
     base = _base(root, pair)
     files = {level: find(os.path.join(base, HUMAN, f"{pair}.{human}{level}")) for level in (SEGMENTS, SYSTEMS)}
     if not any(files.values()):
-        there = ", ".join(human_names(root, pair)) or "none"
-        raise InputError(f"{base}: no human scores named {human} for {pair}; there are {there}")
+        known = ", ".join(human_names(root, pair)) or "none"
+        raise InputError(f"{base}: no human scores named {human} for {pair}; there are {known}")
     source = _text_file(os.path.join(base, "sources"), pair)
     sources = read_lines(source)
     length = len(sources)
     whole = os.path.abspath(root)
     name = f"{os.path.basename(os.path.dirname(whole) if os.path.basename(whole) == pair else whole)}.{pair}"
 
-    def lines(path: str) -> list[str]:
-        found = read_lines(path)
-        if len(found) != length:
-            raise InputError(f"{path}: {counted(len(found), 'line', 'lines')} for the {length} of {source}")
-        return found
-
+    lines = partial(read_aligned, length=length, other=source)
     outputs = os.path.join(base, "system-outputs")
     if os.path.isdir(os.path.join(outputs, pair)):
         outputs = os.path.join(outputs, pair)
@@ -81,7 +70,7 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         raise InputError(f"{outputs}: no outputs SYSTEM.txt there{_only_jsonl(outputs)}")
     chosen = _references(base, pair, name, reference)
     scores = {level: None if path is None else read_score_lines(path) for level, path in files.items()}
-    scored = {system for found in scores.values() for system in found or ()}
+    scored = {system for of_level in scores.values() for system in of_level or ()}
     if without_output := sorted(scored - set(systems)):
         notice(f"{name}: left out systems with {human} scores and no output ({', '.join(without_output)})")
     return JudgedSet(
@@ -131,19 +120,18 @@ def _text_file(folder: str, name: str) -> str:
 def _references(base: str, pair: str, name: str, reference: str | None) -> list[str]:
     """The names of the references to read, that asked for or the usual one."""
     folder = os.path.join(base, "references")
-    there = [found.removeprefix(f"{pair}.") for found in _texts(folder) if found.startswith(f"{pair}.")]
+    known = [text.removeprefix(f"{pair}.") for text in _texts(folder) if text.startswith(f"{pair}.")]
     if reference is None:
-        if not there and _only_jsonl(folder):
+        if not known and _only_jsonl(folder):
             raise InputError(f"{folder}: no references there{_only_jsonl(folder)}")
-        chosen = (["refA"] if "refA" in there else there)[:1]
-        if len(there) > 1:
-            notice(f"{name}: {chosen[0]} is the reference, of {', '.join(there)}")
-    else:
-        chosen = reference.split(",")
-    for each in chosen:
-        if each not in there:
-            raise InputError(f"{folder}: no reference {each} for {pair}; there are {', '.join(there) or 'none'}")
-    return chosen
+        chosen = (["refA"] if "refA" in known else known)[:1]
+        if len(known) > 1:
+            notice(f"{name}: {chosen[0]} is the reference, of {', '.join(known)}")
+        return chosen
+    for each in reference.split(","):
+        if each not in known:
+            raise InputError(f"{folder}: no reference {each} for {pair}; there are {', '.join(known) or 'none'}")
+    return reference.split(",")
 
 
 def _doc_ids(path: str | None, lines: Callable[[str], list[str]]) -> list[str] | None:

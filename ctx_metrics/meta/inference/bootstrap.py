@@ -6,6 +6,7 @@ comparing systems, Koehn 2004).
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -37,14 +38,12 @@ def bootstrap_parts(
               and a pair counts as often as its two were drawn together: pairs that share a thing are not independent
 
     Set k's units are drawn U_k times with replacement, independently of the other sets; with c_u the number of times that
-    unit u was drawn, its sums are sum of c_u * parts[u], of pairs sum of c_i * c_j * parts[i, j].
+    unit u was drawn, its sums are sum of c_u * parts[u], of pairs sum of c_i * c_j * parts[i, j]. The draws depend on the
+    seed and the U_k alone, as in bootstrap_values, so two metrics' replicates on the same units are paired.
 
-    The draws depend on the seed and the U_k alone. So two metrics measured on the same units get the same resamples, and
-    their replicates are paired; bootstrap_values draws the same units too.
-
-    By hand: of the units (1, 1) and (0, 1), two draws give the first twice, each once or the second twice, with values 1,
-    1/2 and 0 and probabilities 1/4, 1/2 and 1/4. Of the pairs of three things, of which (0, 1) alone adds to the numerator,
-    three draws give each thing once (1/3), or one thing twice and another once, whose pair is then all there is.
+    By hand: two draws of the units (1, 1) and (0, 1) give the values 1, 1/2 and 0 with probabilities 1/4, 1/2 and 1/4. Of
+    the pairs of three things, of which (0, 1) alone adds to the numerator, three draws give each thing once (1/3), or one
+    thing twice and another once, whose pair is then all there is.
 
     >>> parts = [np.array([[1.0, 1.0], [0.0, 1.0]])]
     >>> replicates = bootstrap_parts(parts, pooled=True)
@@ -86,19 +85,17 @@ def bootstrap_values(
     """Values in resamples, for a value of any kind. float64 (resamples,).
 
     sizes    units of each of K test sets
-    value    the value, from K int64 arrays of the units drawn, with repetitions, in any order
+    value    the value, from K int64 arrays (U_k,) of the units drawn, as bootstrap_parts draws them
 
-    The draws depend on the seed and the sizes alone, as in bootstrap_parts.
-
-    By hand: the median of 1, 2 and 9 drawn with replacement is one of them, and it is 2 unless 1 or 9 is drawn at least
-    twice: 1 - 2 * (3 * 2 + 1) / 27 = 13 / 27.
+    By hand: the median of 1, 2 and 9 drawn with replacement is 2 unless 1 or 9 is drawn at least twice:
+    1 - 2 * (3 * 2 + 1) / 27 = 13 / 27.
 
     >>> medians = bootstrap_values([3], lambda drawn: np.median(np.array([1, 2, 9])[drawn[0]]))
     >>> bool(abs(np.mean(medians == 2) - 13 / 27) < 0.05)
     True
     """
-    drawn = zip(*(_one_by_one(size, resamples, [seed, k]) for k, size in enumerate(sizes)), strict=True)
-    return np.fromiter((value(list(arrays)) for arrays in drawn), dtype=np.float64)
+    draws = [chain.from_iterable(_draws(size, resamples, [seed, k], size)) for k, size in enumerate(sizes)]
+    return np.fromiter((value(list(arrays)) for arrays in zip(*draws, strict=True)), dtype=np.float64)
 
 
 def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]:
@@ -112,49 +109,33 @@ def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]
     >>> round(low, 9), round(high, 9)
     (5.0, 95.0)
     """
-    there = replicates[~np.isnan(replicates)]
-    if not there.size:
+    known = replicates[~np.isnan(replicates)]
+    if not known.size:
         return float("nan"), float("nan")
-    low, high = np.quantile(there, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def p_not_better(replicates_better: np.ndarray, replicates_other: np.ndarray) -> float:
     """Paired bootstrap test (Koehn 2004): p that the first metric agrees no better than the other.
 
-    The replicates are two metrics' values in the same n resamples; k is the number of resamples in which the first value
-    is not greater, a tie included, so that identical metrics have p = 1:
-
-        p = (k + 1) / (n + 1)
-
-    which is never 0, as the permutation tests' p is not. Resamples in which either value is NaN are left out; NaN if all
-    are.
+    p = (k + 1) / (n + 1), never 0, of two metrics' values (n,) in the same resamples, of which the first is not greater in
+    k, a tie included, so that identical metrics have p = 1. Resamples in which either is NaN are left out; NaN if all are.
 
     By hand: better, worse, equal, better, so k = 2 and p = 3 / 5.
 
     >>> p_not_better(np.array([0.9, 0.5, 0.7, 0.8]), np.array([0.6, 0.6, 0.7, 0.6]))
     0.6
     """
-    there = ~(np.isnan(replicates_better) | np.isnan(replicates_other))
-    if not there.any():
-        return float("nan")
-    # replicates that are equal but for rounding are a tie
-    not_greater = np.count_nonzero(replicates_better[there] <= replicates_other[there] + 1e-12)
-    return float((not_greater + 1) / (np.count_nonzero(there) + 1))
+    number = np.count_nonzero(~(np.isnan(replicates_better) | np.isnan(replicates_other)))
+    # replicates that are equal but for rounding are a tie; a NaN is not <= anything
+    not_greater = np.count_nonzero(replicates_better <= replicates_other + 1e-12)
+    return (not_greater + 1) / (number + 1) if number else float("nan")
 
 
 def _draws(units: int, resamples: int, seed: int | list[int], size: int) -> Iterator[np.ndarray]:
-    """Resamples as rows of unit numbers, in blocks of rows that bound the memory at `size` numbers a row."""
-    if not units:
-        return
+    """Resamples as rows of unit numbers, int64 (..., units), in blocks that bound the memory at `size` numbers a row."""
     rng = np.random.default_rng(seed)
-    rows = max(1, BLOCK // size)
+    rows = max(1, BLOCK // max(1, size))
     for start in range(0, resamples, rows):
-        yield rng.integers(units, size=(min(rows, resamples - start), units))
-
-
-def _one_by_one(units: int, resamples: int, seed: list[int]) -> Iterator[np.ndarray]:
-    if not units:
-        yield from (np.empty(0, dtype=np.int64) for _ in range(resamples))
-    for drawn in _draws(units, resamples, seed, units):
-        yield from drawn
+        yield rng.integers(max(1, units), size=(min(rows, resamples - start), units))

@@ -1,4 +1,4 @@
-"""Whether one metric agrees better with people than another by more than chance: one-sided tests.
+"""Whether one metric agrees better with people than another by more than chance: one-sided tests, and ranks by them.
 
 Every p-value here is small if the metric that comes first agrees better. One estimated from n random arrangements, k of
 which reach the observed difference, is (k + 1) / (n + 1): the observed arrangement counts as one of them. The plain share
@@ -12,6 +12,38 @@ from scipy import stats
 
 ROUNDING = 1e-12  # differences of agreement closer than this are equal: the same counts, summed in another order
 ENOUGH_BETTER, ENOUGH_WORSE = 0.02, 0.5  # PERM-BOTH's early stop: below the one, above the other
+
+
+def ranks(values: Sequence[float] | np.ndarray, significantly_better: Callable[[int, int], bool]) -> list[int]:
+    """Each metric's rank, from 1, as the WMT metrics tasks give them since 2022 (Freitag et al. 2022).
+
+    values                  M values, higher is better, in any order; NaN for a metric that is not ranked: rank 0
+    significantly_better    whether metric i is significantly better than metric j; asked only for an i that comes before
+                            j, and only for as long as the answer matters
+
+    Down the list from the best, a metric stays in the current cluster unless a metric of that cluster is significantly
+    better; then it opens the next cluster, with the next rank. Equal values keep their order.
+
+    So not all metrics of one cluster need be better than all of the next. By hand, for A .9, B .8, C .7 and D .6 with A
+    better than C and B better than D: A and B share rank 1; C opens rank 2, although B is not better than it; D is
+    compared with C only, and shares its rank.
+
+    >>> better = {(0, 2), (1, 3)}
+    >>> ranks([0.9, 0.8, 0.7, 0.6], lambda i, j: (i, j) in better)
+    [1, 1, 2, 2]
+    >>> ranks([0.8, float("nan"), 0.9], lambda i, j: (i, j) == (2, 0))
+    [2, 0, 1]
+    """
+    ranks = [0] * len(values)
+    cluster: list[int] = []
+    rank = 1
+    order = np.argsort(-np.asarray(values, dtype=np.float64), kind="stable").tolist()
+    for metric in [i for i in order if not np.isnan(values[i])]:
+        if any(significantly_better(better, metric) for better in cluster):
+            rank, cluster = rank + 1, []
+        cluster.append(metric)
+        ranks[metric] = rank
+    return ranks
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> float:
@@ -28,9 +60,8 @@ def williams(r12: float, r13: float, r23: float, n: int) -> float:
     2014). It holds for normally distributed scores; n is mostly the number of systems, since the outputs of a system
     are not independent.
 
-    Returns p in [0, 1]. Where the formula is 0 / 0 it is 1.0 for metrics that say the same (r23 = 1), as a permutation
-    test has it, and NaN for opposites (r23 = -1). NaN too for n <= 3, a NaN correlation, or three correlations that no
-    data can have together (K < 0).
+    Returns p in [0, 1]; 1.0 for metrics that say the same (r23 = 1), as a permutation test has it. NaN for opposites
+    (r23 = -1), n <= 3, a NaN correlation, or three correlations that no data can have together (K < 0).
 
     By hand, r12 = .6, r13 = r23 = 0, n = 5: K = .64, t^2 = .36 * 4 / (.64 * 4 + .09) = 1.44 / 2.65; with 2 degrees of
     freedom p = (1 - sqrt(t^2 / (2 + t^2))) / 2 = (1 - sqrt(1.44 / 6.74)) / 2 = (1 - .4622) / 2 = .2689.
@@ -71,23 +102,21 @@ def perm_both(
 
         p = (1 + number of delta* >= delta) / (1 + number of resamples)
 
-    An entry that either metric lacks is NaN in both. `value` should be one that an affine map of the scores does not
-    change, as correlations and accuracies are. For another (a fixed threshold on differences, say) delta is not the
-    difference of the metrics' own values, and p is not to be relied on, since the swapped scores no longer have the
-    spread of the observed ones. What is tested is whether the two metrics could be exchanged output by output, outputs
-    taken for independent. A delta* that is NaN counts as >= delta. If b agrees better, p is near 1.
+    An entry that either metric lacks is NaN in both. `value` must be one that an affine map of the scores does not change,
+    as correlations and accuracies are, since swapped scores no longer have the spread of the observed ones. What is tested
+    is whether the two metrics could be exchanged output by output, outputs taken for independent. A delta* that is NaN
+    counts as >= delta. If b agrees better, p is near 1.
 
     early_stop    after each block the test ends if p < .02 or p > .5, which saves nine tenths of the work where metrics
-                  differ clearly and half of it where they do not differ. Such a p is only as exact as the resamples it
-                  took: the least is 1/101 in blocks of 100. Compare it with a level such as .05, not with one of .02 or
-                  less. With 1,000 resamples in blocks of 100, equally good metrics have p < .05 in 5.03 % of cases, 5.00 %
-                  without stopping; p < .02 in 2.8 %, 2.0 % without (computed exactly, for an evenly distributed true p).
+                  differ clearly and half of it where they do not. Compare such a p with a level such as .05, not with .02
+                  or less: with 1,000 resamples in blocks of 100, equally good metrics have p < .05 in 5.03 % of cases (5.00
+                  % without stopping) and p < .02 in 2.8 % (2.0 %; computed exactly, for an evenly distributed true p).
 
     Returns p in (0, 1], NaN if delta is NaN. The same seed gives the same p, and the same swaps for any two metrics.
 
-    By hand: the second of two outputs is better; a gives them 1 and 3, b gives 3 and 1; the value is Kendall's tau, the
-    sign of the difference of this one pair. z are (-1, 1) and (1, -1), delta = 1 - (-1) = 2. Of the four arrangements,
-    swapping nothing gives 2, one entry 0 (two ties), both -2: one in four reaches 2, so p is near 1/4.
+    By hand: the second of two outputs is better; a gives them 1 and 3, b 3 and 1; the value is the sign of their
+    difference. z are (-1, 1) and (1, -1), delta = 1 - (-1) = 2. Of the four arrangements, swapping nothing gives 2, one
+    entry 0 (two ties), both -2: one in four reaches 2, so p is near 1/4.
 
     >>> p = perm_both([np.array([1.0, 3.0])], [np.array([3.0, 1.0])], lambda arrays: np.sign(arrays[0][1] - arrays[0][0]))
     >>> abs(p - 1 / 4) < 0.05
@@ -132,10 +161,9 @@ def pairwise_permutation(
     from Binomial(n, 1/2), whatever the credits were; this is the distribution itself, not an approximation. Binomials of
     one probability add up, so groups of equal m in a set are drawn as one.
 
-    The test takes pairs for independent. Pairs that share an output are not: where a metric's score of one output is off,
-    all pairs with this output suffer. So p is too small, the more so the more systems there are: of simulated metrics
-    that are equally good, 7 % have p < .05 with 5 systems, 17 % with 14 and 24 % with 30. The bootstrap of whole groups
-    (bootstrap_parts, p_not_better) had 5 to 6 % there.
+    The test takes pairs for independent, which those that share an output are not. So p is too small, the more so the more
+    systems there are: of simulated metrics that are equally good, 7 % have p < .05 with 5 systems, 17 % with 14 and 24 %
+    with 30. The bootstrap of whole groups (bootstrap_parts, p_not_better) had 5 to 6 % there.
 
     Returns p in (0, 1], NaN if a set has no pair that both metrics have. The same seed gives the same p.
 
@@ -165,8 +193,9 @@ def pairwise_permutation(
 
 
 def _standardised(scores: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    there = scores[~missing]
-    spread = there.std() if there.size else 0.0
+    """Scores less their mean over their standard deviation, 0 for a constant, NaN where missing; all of one shape."""
+    known = scores[~missing]
+    spread = known.std() if known.size else 0.0
     standardised = np.full(scores.shape, np.nan)
-    standardised[~missing] = (there - there.mean()) / spread if spread else 0.0
+    standardised[~missing] = (known - known.mean()) / spread if spread else 0.0
     return standardised

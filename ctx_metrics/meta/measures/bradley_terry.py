@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -9,7 +10,7 @@ from scipy.special import expit
 
 from ...errors import InputError
 from ..inference.bootstrap import interval, p_not_better, resampled_sums
-from ..inference.clusters import ranks
+from ..inference.significance import ranks
 
 PRIOR = 0.5  # games that `rank` adds to each pair of systems
 TOLERANCE = 1e-10
@@ -66,9 +67,8 @@ def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
         sum over i != j of w_ij log(1 / (1 + exp(t_j - t_i))),    w_ij = wins[i, j] + prior / 2
 
     A finite maximum exists if and only if each system has beaten each other one, directly or through others that it beat
-    (Ford 1957); with a prior above 0 that holds, and a system that always wins stays finite. Found by Newton's method to
-    1e-10. A step is shortened by log(1 + r) / r, r being the largest minus the smallest change of the whole step, with
-    which each step is known to climb (the logistic loss is self-concordant, Bach 2010).
+    (Ford 1957), as with any prior above 0. Found by Newton's method to 1e-10. A step whose changes range over r is shortened
+    by log(1 + r) / r, with which it is known to climb (the logistic loss is self-concordant, Bach 2010).
 
     Raises InputError for negative or NaN counts, for fewer than 2 systems, and where no finite maximum exists.
 
@@ -92,9 +92,9 @@ def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
     if not _beat_one_another(wins).all():
         raise InputError("no finite strengths: a group of systems has never lost to the others; add a prior")
     games = wins + wins.swapaxes(-1, -2)
-    found = np.zeros(wins.shape[:-1])
+    log_strengths = np.zeros(wins.shape[:-1])
     for _ in range(MOST_STEPS):
-        ahead = expit(found[..., :, None] - found[..., None, :])
+        ahead = expit(log_strengths[..., :, None] - log_strengths[..., None, :])
         behind = ahead.swapaxes(-1, -2)
         lost = wins * behind  # as a difference from games * ahead it would cancel out for one who nearly always wins
         gradient = (lost - lost.swapaxes(-1, -2)).sum(axis=-1)
@@ -104,9 +104,9 @@ def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
         laplacian = sums[..., None] * np.eye(size) - curvature + sums.mean(axis=-1)[..., None, None] / size
         step = np.linalg.solve(laplacian, gradient[..., None])[..., 0]
         spread = np.ptp(step, axis=-1, keepdims=True)
-        found += step * np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
+        log_strengths += step * np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
         if spread.size == 0 or spread.max() < TOLERANCE:
-            return found - found.mean(axis=-1, keepdims=True)
+            return log_strengths - log_strengths.mean(axis=-1, keepdims=True)
     raise InputError("no finite strengths within reach: a system hardly ever loses; add a prior")
 
 
@@ -123,14 +123,12 @@ def rank(
                      it was not scored; the diagonal is ignored
     groups           N document ids: whole documents are resampled, whose segments are alike; None: segments are
 
-    Each pair of systems gets PRIOR games of which either wins half, so that a system that always wins stays finite, with
-    a strength over the other of two of at most log((N + .25) / .25). Where every pair has the same number of segments,
-    strengths and win shares order the systems alike.
+    Each pair of systems gets PRIOR games of which either wins half, so that a system that always wins stays finite. Where
+    every pair has the same number of segments, strengths and win shares order the systems alike.
 
-    Units are drawn with replacement, as many as there are, and the strengths computed anew (Efron 1979). System i is
-    significantly stronger than j where p of a tie or less among the resamples (p_not_better, one-sided) is at most
-    1 - confidence; the ranks are clusters by that (clusters.ranks). The chances of one pair are no independent games, but
-    nothing here takes them for such: what varies is found by resampling alone.
+    Units are drawn with replacement, as many as there are, and the strengths computed anew (Efron 1979), so the chances of
+    one pair need be no independent games. System i is significantly stronger than j where p of a tie or less among the
+    resamples (p_not_better, one-sided) is at most 1 - confidence; the ranks are clusters by that (significance.ranks).
 
     Raises InputError for fewer than 2 systems, arrays of other shapes, and a system of which no segment was scored.
 
@@ -156,40 +154,35 @@ def rank(
     chances[np.arange(size), np.arange(size)] = np.nan
     scored = np.flatnonzero(~np.isnan(chances).all(axis=(0, 1)))
     chances = chances[..., scored]
-    there = ~np.isnan(chances)
-    games = there.sum(axis=-1)
+    games = (~np.isnan(chances)).sum(axis=-1)
     if lacking := np.flatnonzero(games.sum(axis=1) == 0).tolist():
         raise InputError(f"system {lacking[0] + 1}: none of its segments is scored; leave it out")
     segments = len(scored)
-    of_segments = np.where(there, chances, 0.0).reshape(size * size, segments).T
-    if groups is None:
-        of_units = of_segments
-    else:
+    units = of_segments = np.where(np.isnan(chances), 0.0, chances).reshape(size * size, segments).T
+    if groups is not None:
         kept = [groups[segment] for segment in scored]
         numbers = {group: number for number, group in enumerate(dict.fromkeys(kept))}
         places = ([numbers[group] for group in kept], range(segments))
-        of_units = csr_matrix((np.ones(segments), places), shape=(len(numbers), segments)) @ of_segments
+        units = csr_matrix((np.ones(segments), places), shape=(len(numbers), segments)) @ of_segments
     wins = of_segments.sum(axis=0).reshape(size, size)
-    found = strengths(wins, PRIOR)
+    whole = strengths(wins, PRIOR)
     intervals, p_values = np.full((size, 2), np.nan), np.full((size, size), np.nan)
-    if len(of_units) > 1:  # every resample of one unit is that unit
-        drawn = strengths(resampled_sums(of_units, resamples, seed=seed).reshape(-1, size, size), PRIOR)
-        intervals = np.array([interval(of_system, confidence) for of_system in drawn.T])
-        for i in range(size):
-            for j in range(size):
-                if i != j:  # equal systems' strengths are equal but for rounding
-                    p_values[i, j] = p_not_better(np.round(drawn[:, i] - drawn[:, j], 9), np.zeros(resamples))
+    if len(units) > 1:  # every resample of one unit is that unit
+        drawn = strengths(resampled_sums(units, resamples, seed=seed).reshape(-1, size, size), PRIOR)
+        intervals = np.array([interval(replicates, confidence) for replicates in drawn.T])
+        for i, j in permutations(range(size), 2):  # equal systems' strengths are equal but for rounding
+            p_values[i, j] = p_not_better(np.round(drawn[:, i] - drawn[:, j], 9), np.zeros(resamples))
     with np.errstate(invalid="ignore"):
         win_matrix = np.where(games > 0, wins / games, np.nan)
     return Ranking(
-        found,
+        whole,
         intervals,
         wins.sum(axis=1) / games.sum(axis=1),
         win_matrix,
         p_values,
-        ranks(found, lambda i, j: _significant(p_values[i, j], confidence)),
+        ranks(whole, lambda i, j: _significant(p_values[i, j], confidence)),
         segments,
-        len(of_units),
+        len(units),
         "segments" if groups is None else "documents",
         resamples,
         confidence,
@@ -201,7 +194,7 @@ def _significant(p: float, confidence: float) -> bool:
 
 
 def _beat_one_another(wins: np.ndarray) -> np.ndarray:
-    """Whether each system reaches each other one along "has beaten": bool, of the leading shape."""
+    """Whether each system reaches each other one along "has beaten" in wins (..., S, S): bool (...,)."""
     size = wins.shape[-1]
     reached = (wins > 0) | np.eye(size, dtype=bool)
     for _ in range(int(np.ceil(np.log2(size)))):  # paths of up to twice as many games each time

@@ -12,7 +12,7 @@ OUTLIER = 2.5  # robust standard deviations from the median (Mathur et al. 2020)
 
 
 def pearson(human: np.ndarray, metric: np.ndarray) -> float:
-    """Pearson's r of two 1-D arrays of finite scores, from -1 to 1; pairs with a NaN are left out.
+    """Pearson's r of two lists of finite scores (n,), from -1 to 1; pairs with a NaN are left out.
 
     r = sum (h - mean h)(m - mean m) / sqrt(sum (h - mean h)^2 sum (m - mean m)^2). NaN for fewer than 2 pairs, or where
     one side is constant; exactly 1 or -1 for 2 pairs.
@@ -22,32 +22,30 @@ def pearson(human: np.ndarray, metric: np.ndarray) -> float:
     >>> round(pearson(np.array([1.0, 2, 3]), np.array([0.0, 3, 3])), 3)
     0.866
     """
-    return _single(human, metric, "pearson")
+    return float(group_coefficients(human, metric, "pearson", "none")[0])
 
 
 def spearman(human: np.ndarray, metric: np.ndarray) -> float:
-    """Spearman's rho of two 1-D arrays: Pearson's r of the ranks, equal scores sharing their mean rank. NaN as for pearson.
+    """Spearman's rho, as pearson of the ranks (n,), equal scores sharing their mean rank.
 
     Ranks below are (1, 2, 3) and (1, 2.5, 2.5), deviations (-1, 0, 1) and (-1, .5, .5): 1.5 / sqrt(2 * 1.5) = .866.
 
     >>> round(spearman(np.array([1.0, 2, 30]), np.array([0.0, 3, 3])), 3)
     0.866
     """
-    return _single(human, metric, "spearman")
+    return float(group_coefficients(human, metric, "spearman", "none")[0])
 
 
 def kendall(human: np.ndarray, metric: np.ndarray) -> float:
-    """Kendall's tau-b of two 1-D arrays. NaN as for pearson.
-
-    tau_b = (C - D) / sqrt((pairs not tied by people) (pairs not tied by the metric)), of C concordant and D discordant
-    pairs (Kendall 1945).
+    """Kendall's tau-b, as pearson of lists (n,): (C - D) / sqrt((pairs not tied by people) (pairs not tied by the metric)),
+    of C concordant and D discordant pairs (Kendall 1945).
 
     Below 2 pairs are concordant, 1 is tied by the metric: 2 / sqrt(3 * 2) = .816.
 
     >>> round(kendall(np.array([1.0, 2, 3]), np.array([0.0, 3, 3])), 3)
     0.816
     """
-    return _single(human, metric, "kendall")
+    return float(group_coefficients(human, metric, "kendall", "none")[0])
 
 
 def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average: str) -> np.ndarray:
@@ -75,9 +73,9 @@ def moments(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
 
     human, metric    float64 (S, N), NaN where an output is not judged or not scored
     """
-    there = ~(np.isnan(human) | np.isnan(metric))
-    h, m = (_centred(scores, there) for scores in (human, metric))
-    return np.stack([there, h, m, h * h, m * m, h * m]).sum(axis=1).T
+    known = ~(np.isnan(human) | np.isnan(metric))
+    h, m = (_centred(scores, known) for scores in (human, metric))
+    return np.stack([known, h, m, h * h, m * m, h * m]).sum(axis=1).T
 
 
 def of_moments(sums: np.ndarray) -> np.ndarray:
@@ -93,15 +91,15 @@ def of_moments(sums: np.ndarray) -> np.ndarray:
     both = zip(variances, (humans, metrics), strict=True)
     varies = [each > 1e-10 * number * squares for each, squares in both]  # beyond rounding
     defined = (number > 1) & np.all(varies, axis=0)
-    found = np.divide(number * products - human * metric, product, out=np.full(product.shape, np.nan), where=defined)
-    return np.clip(found, -1, 1)
+    r = np.divide(number * products - human * metric, product, out=np.full(product.shape, np.nan), where=defined)
+    return np.clip(r, -1, 1)
 
 
-def _centred(scores: np.ndarray, there: np.ndarray) -> np.ndarray:
-    known = scores[there]
-    centred = np.zeros(scores.shape)
-    if known.size and known.min() < known.max():
-        centred[there] = (known - known.mean()) / known.std()
+def _centred(scores: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Scores (S, N) that are known (S, N), shifted and scaled; 0 where they are not, or are all the same."""
+    values, centred = scores[known], np.zeros(scores.shape)
+    if values.size and values.min() < values.max():
+        centred[known] = (values - values.mean()) / values.std()
     return centred
 
 
@@ -116,12 +114,11 @@ def mad_outliers(scores: np.ndarray) -> np.ndarray:
     >>> mad_outliers(np.array([1.0, 2, 3, 4, -4])).tolist()
     [False, False, False, False, True]
     """
-    known = scores[~np.isnan(scores)]
-    if not len(known):
+    if np.isnan(scores).all():
         return np.zeros(len(scores), dtype=bool)
-    deviation = np.abs(scores - np.median(known))
-    mad = np.median(deviation[~np.isnan(deviation)])
-    return deviation > OUTLIER * 1.4826 * mad if mad > 0 else np.zeros(len(scores), dtype=bool)
+    deviation = np.abs(scores - np.nanmedian(scores))
+    mad = np.nanmedian(deviation)
+    return (deviation > OUTLIER * 1.4826 * mad) & (mad > 0)
 
 
 def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.ndarray, np.ndarray]:
@@ -142,11 +139,8 @@ def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.nda
     return (human.T, metric.T) if average == "item" else (human, metric)
 
 
-def _single(human: np.ndarray, metric: np.ndarray, kind: str) -> float:
-    return float(group_coefficients(human, metric, kind, "none")[0])
-
-
 def _pearson_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    """float64 (G,) of rows (G, K), NaN in both where in one, as what follows."""
     count = (~np.isnan(human)).sum(axis=1)
     product = np.clip((_unit(human, count) * _unit(metric, count)).sum(axis=1), -1, 1)
     two = count == 2
@@ -156,17 +150,14 @@ def _pearson_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
     return np.where(_varies(human) & _varies(metric), product, np.nan)
 
 
-def _spearman_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    return _pearson_rows(_ranks(human), _ranks(metric))
-
-
 def _kendall_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    """float64 (G,) of rows (G, K), by scipy where there are few, else for all of them at once."""
     groups, members = human.shape
     if groups <= members:  # loop over what is fewer
         tau = np.full(groups, np.nan)
         for row in np.flatnonzero(_varies(human) & _varies(metric)):
-            there = ~np.isnan(human[row])
-            tau[row] = kendalltau(human[row, there], metric[row, there])[0]
+            known = ~np.isnan(human[row])
+            tau[row] = kendalltau(human[row, known], metric[row, known])[0]
         return tau
     human, metric = human.T, metric.T
     balance, in_human, in_metric = np.zeros((3, groups), dtype=np.int64)
@@ -182,7 +173,7 @@ def _kendall_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
 
 KINDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "pearson": _pearson_rows,
-    "spearman": _spearman_rows,
+    "spearman": lambda human, metric: _pearson_rows(_ranks(human), _ranks(metric)),
     "kendall": _kendall_rows,
 }
 
@@ -193,10 +184,10 @@ def _signs(scores: np.ndarray, i: int) -> np.ndarray:
 
 
 def _unit(rows: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Each row's deviations from its mean, scaled to length 1; 0 where NaN, and all 0 where there is no deviation."""
-    there = ~np.isnan(rows)
-    mean = np.where(there, rows, 0).sum(axis=1) / np.maximum(count, 1)
-    deviation = np.where(there, rows - mean[:, None], 0)
+    """Deviations (G, K) from each row's mean, scaled to length 1; 0 where NaN, and all 0 where there is no deviation."""
+    known = ~np.isnan(rows)
+    mean = np.where(known, rows, 0).sum(axis=1) / np.maximum(count, 1)
+    deviation = np.where(known, rows - mean[:, None], 0)
     largest = np.abs(deviation).max(axis=1, initial=0)
     deviation /= np.where(largest > 0, largest, 1)[:, None]  # before squaring: squares of tiny scores are 0
     length = np.sqrt((deviation**2).sum(axis=1))
@@ -210,10 +201,12 @@ def _varies(rows: np.ndarray) -> np.ndarray:
 
 
 def _filled(rows: np.ndarray) -> np.ndarray:
+    """The rows (G, K) with -inf for NaN."""
     return np.where(np.isnan(rows), -np.inf, rows)
 
 
 def _ranks(rows: np.ndarray) -> np.ndarray:
+    """Ranks in each of the rows (G, K), NaN where NaN."""
     missing = np.isnan(rows)
     if not rows.size:
         return rows

@@ -6,10 +6,9 @@ import numpy as np
 def prefix_counts(values: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each i, how many of values[: ends[i]] are below values[i], and how many equal it: two int64 arrays (n,).
 
-    The values' ranks go down a wavelet matrix (Claude, Navarro and Ordonez 2015): from the highest bit to the lowest,
-    they are parted, in order, by that bit, and each prefix becomes a range of the part its value belongs to. Where that
-    is the part of ones, what the range had in the part of zeros is below the value. What is left at the end is equal.
-    One level is kept at a time: O(n log n) time, O(n) memory.
+    The values' ranks go down a wavelet matrix (Claude, Navarro and Ordonez 2015), one level at a time: from the highest bit
+    to the lowest, they are parted, in order, by that bit, and each prefix becomes a range of the part its value belongs
+    to. Where that is the ones, what the range had in the zeros is below the value. What is left at the end is equal.
 
     values    (n,), no NaN; ends    int64 (n,), from 0 to n
 

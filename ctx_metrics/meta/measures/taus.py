@@ -27,8 +27,8 @@ def preferences_from_scores(segment_scores: np.ndarray, threshold: float = 25.0)
         first = difference[other, segment] > 0
         other, one = other + i + 1, np.full(len(other), i)
         rows.append(np.column_stack([segment, np.where(first, one, other), np.where(first, other, one)]))
-    found = np.concatenate(rows)
-    return found[np.argsort(found[:, 0], kind="stable")]  # the pairs of a segment stay in order
+    preferences = np.concatenate(rows)
+    return preferences[np.argsort(preferences[:, 0], kind="stable")]  # the pairs of a segment stay in order
 
 
 def preference_parts(preferences: np.ndarray, segment_scores: np.ndarray, variant: str) -> np.ndarray:

@@ -4,6 +4,7 @@ Two outputs tie for people where their scores are equal, for the metric where th
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -17,12 +18,7 @@ SEED = 4
 
 
 class PairCounts(NamedTuple):
-    """How people (h) and a metric (m) see the pairs of a list of outputs: C, D, T_h, T_m (a tie for one), T_hm (for both).
-
-    >>> counts = PairCounts(concordant=3, discordant=1, human_ties=1, metric_ties=0, both_ties=1)
-    >>> round(counts.accuracy, 3), round(counts.tau_23, 3)
-    (0.667, 0.333)
-    """
+    """How people (h) and a metric (m) see the pairs of outputs: C, D, T_h, T_m (a tie for one), T_hm (for both)."""
 
     concordant: int
     discordant: int
@@ -36,15 +32,9 @@ class PairCounts(NamedTuple):
         return sum(self)
 
     @property
-    def accuracy(self) -> float:
-        """acc_eq = (C + T_hm) / (C + D + T_h + T_m + T_hm), from 0 to 1; NaN where there is no pair."""
-        return (self.concordant + self.both_ties) / self.pairs if self.pairs else float("nan")
-
-    @property
-    def tau_23(self) -> float:
-        """tau_23 = (C + T_hm - D - T_h - T_m) / (C + D + T_h + T_m + T_hm) = 2 acc_eq - 1; NaN where there is no pair."""
-        right = self.concordant + self.both_ties
-        return (2 * right - self.pairs) / self.pairs if self.pairs else float("nan")
+    def right(self) -> int:
+        """C + T_hm; acc_eq is their share of all pairs."""
+        return self.concordant + self.both_ties
 
 
 class Calibration(NamedTuple):
@@ -75,8 +65,8 @@ def pair_counts(human: np.ndarray, metric: np.ndarray, epsilon: float = 0.0) -> 
     >>> pair_counts(np.array([1.0, 1, 2]), np.array([0.0, 1, 3]), 1)
     PairCounts(concordant=2, discordant=0, human_ties=0, metric_ties=0, both_ties=1)
     """
-    there = ~(np.isnan(human) | np.isnan(metric))
-    human, metric = human[there], metric[there]
+    known = ~(np.isnan(human) | np.isnan(metric))
+    human, metric = human[known], metric[known]
     order = np.argsort(metric)
     human, metric = human[order], metric[order]
     clear = first_within(metric, epsilon)  # so many outputs are below each by more than epsilon
@@ -90,7 +80,7 @@ def pair_counts(human: np.ndarray, metric: np.ndarray, epsilon: float = 0.0) -> 
 
 
 def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> Calibration:
-    """The epsilon that maximises a metric's accuracy, the mean over groups of pair_counts(...).accuracy.
+    """The epsilon that maximises a metric's accuracy, the mean over groups of right / pairs of pair_counts.
 
     Epsilon 0 and every observed difference of two scores are tried; the smallest of the best is taken. Where a pair
     begins to tie for the metric, it gains a credit if people tie it, and loses one if it was concordant; so the accuracy
@@ -103,8 +93,8 @@ def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> C
 
     Raises InputError for another average.
 
-    Segment 0 is tied for people and differs by 1, segment 1 is reversed, segment 2 is concordant and differs by 2: at
-    epsilon 0 accuracy is 1/3 (segment 2), at 1 it is 2/3, and at 2 again 1/3.
+    Segment 0 is tied for people and differs by 1, 1 is reversed, 2 is concordant and differs by 2: accuracy is 1/3 at
+    epsilon 0 (segment 2), 2/3 at 1, and again 1/3 at 2.
 
     >>> calibrate(np.array([[1.0, 2, 2], [1, 1, 1]]), np.array([[1.0, 1, 3], [2, 4, 1]]))
     Calibration(epsilon=1.0, accuracy=0.6666666666666666, groups=3, pairs=3, sampled=False)
@@ -127,15 +117,6 @@ def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> C
     return Calibration(epsilon, accuracy, len(pairs), int(pairs.sum()), sampled)
 
 
-def tie_accuracy(human: np.ndarray, metric: np.ndarray, epsilon: float, average: str = "item") -> float:
-    """The accuracy that calibrate maximises, at a given epsilon; NaN where there is no pair.
-
-    >>> tie_accuracy(np.array([[1.0, 2, 2], [1, 1, 1]]), np.array([[1.0, 1, 3], [2, 4, 1]]), 2.0)
-    0.3333333333333333
-    """
-    return _mean(*_group_counts(human, metric, epsilon, average))
-
-
 def group_accuracies(human: np.ndarray, metric: np.ndarray, epsilon: float, average: str = "item") -> np.ndarray:
     """Each group's accuracy and number of pairs: float64 (G, 2), with accuracy NaN for a group without a pair.
 
@@ -143,7 +124,12 @@ def group_accuracies(human: np.ndarray, metric: np.ndarray, epsilon: float, aver
     >>> group_accuracies(human, metric, 1.0).round(3).tolist()
     [[0.333, 3.0], [0.0, 1.0]]
     """
-    right, pairs = _group_counts(human, metric, epsilon, average)
+    human, metric = grouped(human, metric, average)
+    if average == "item":
+        credit = _credits(human.T, metric.T, epsilon)
+        right, pairs = (credit == 1).sum(axis=0), (credit >= 0).sum(axis=0)
+    else:
+        right, pairs = _right(human, metric, epsilon)
     return np.column_stack([np.where(pairs > 0, right / np.maximum(pairs, 1), np.nan), pairs])
 
 
@@ -169,29 +155,32 @@ def _changes(human: np.ndarray, others: np.ndarray, metric: np.ndarray, metric_o
 
 def _all_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gap of the metric, change and group of every pair whose change is not 0. Scores are (K, G) here: members by groups."""
-    found = []
+    parts = []
     for i in range(len(human) - 1):
         changes = _changes(human[i], human[i + 1 :], metric[i], metric[i + 1 :])
         members, groups = np.nonzero(changes)
         gaps = np.abs(metric[i, groups] - metric[i + 1 + members, groups])
-        found.append((gaps, changes[members, groups], groups.astype(np.int32)))
-    gaps, changes, groups = (np.concatenate(column) for column in zip(*found, strict=True))
-    return gaps, changes, groups
+        parts.append((gaps, changes[members, groups], groups.astype(np.int32)))
+    return _joined(parts)
 
 
 def _sampled_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same of as many pairs of every group, drawn with replacement. Scores are (G, K)."""
-    rng, drawn, found = np.random.default_rng(SEED), max(1, EXHAUSTIVE // len(human)), []
+    rng, drawn, parts = np.random.default_rng(SEED), max(1, EXHAUSTIVE // len(human)), []
     for group in range(len(human)):
-        there = np.flatnonzero(~np.isnan(human[group]))
-        first, step = rng.integers(len(there), size=drawn), rng.integers(1, len(there), size=drawn)
-        one, other = there[first], there[(first + step) % len(there)]
+        known = np.flatnonzero(~np.isnan(human[group]))
+        first, step = rng.integers(len(known), size=drawn), rng.integers(1, len(known), size=drawn)
+        one, other = known[first], known[(first + step) % len(known)]
         one_score, other_score = metric[group, one], metric[group, other]
         changes = _changes(human[group, one], human[group, other], one_score, other_score)
         kept = changes != 0
         groups = np.full(np.count_nonzero(kept), group, dtype=np.int32)
-        found.append((np.abs(one_score - other_score)[kept], changes[kept], groups))
-    gaps, changes, groups = (np.concatenate(column) for column in zip(*found, strict=True))
+        parts.append((np.abs(one_score - other_score)[kept], changes[kept], groups))
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    gaps, changes, groups = map(np.concatenate, zip(*parts, strict=True))
     return gaps, changes, groups
 
 
@@ -213,32 +202,20 @@ def _best(gaps: np.ndarray, changes: np.ndarray, groups: np.ndarray, pairs: np.n
 
 def _credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarray:
     """As pair_credits, pairs by groups. Scores are (K, G)."""
-    members, groups = human.shape
-    found = np.full((members * (members - 1) // 2, groups), -1, dtype=np.int8)
-    row = 0
-    for i in range(members - 1):
+    blocks = [np.zeros((0, human.shape[1]), dtype=np.int8)]
+    for i in range(len(human) - 1):
         changes = _changes(human[i], human[i + 1 :], metric[i], metric[i + 1 :])
         gaps = np.abs(metric[i] - metric[i + 1 :])
-        credit = np.where(gaps <= epsilon, changes == 1, changes == -1)
-        block = found[row : row + len(credit)]
-        np.copyto(block, credit, where=~np.isnan(gaps), casting="unsafe")
-        row += len(credit)
-    return found
-
-
-def _group_counts(human: np.ndarray, metric: np.ndarray, epsilon: float, average: str) -> tuple[np.ndarray, np.ndarray]:
-    human, metric = grouped(human, metric, average)
-    if average != "item":
-        return _right(human, metric, epsilon)
-    credit = _credits(human.T, metric.T, epsilon)
-    return (credit == 1).sum(axis=0), (credit >= 0).sum(axis=0)
+        credits = np.where(gaps <= epsilon, changes == 1, changes == -1).view(np.int8)
+        blocks.append(np.where(np.isnan(gaps), np.int8(-1), credits))
+    return np.concatenate(blocks)
 
 
 def _right(human: np.ndarray, metric: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Each group's credits and pairs, for few large groups. Scores are (G, K)."""
-    found = [pair_counts(*rows, epsilon) for rows in zip(human, metric, strict=True)]
-    right = [counts.concordant + counts.both_ties for counts in found]
-    return np.array(right, dtype=np.int64), np.array([counts.pairs for counts in found], dtype=np.int64)
+    """Each group's credits and pairs, int64 (G,), for few large groups. Scores are (G, K)."""
+    counts = [pair_counts(*rows, epsilon) for rows in zip(human, metric, strict=True)]
+    right, pairs = np.array([(each.right, each.pairs) for each in counts], dtype=np.int64).reshape(-1, 2).T
+    return right, pairs
 
 
 def _mean(right: np.ndarray, pairs: np.ndarray) -> float:

@@ -48,19 +48,17 @@ def as_tsv(report: Report, decimals: int) -> str:
             return one_line(value)
         return "" if value is None or math.isnan(value) else f"{value:.{decimals}f}"
 
-    lines: list[Sequence[str]] = [COLUMNS]
+    rows: list[Sequence[Any]] = [COLUMNS]
     for each in report.agreements:
         for m, metric in enumerate(each.metrics):
-            for k, name in enumerate(each.sets):
+            for k, (name, size) in enumerate(zip(each.sets, each.sizes, strict=True)):
                 seen = "yes" if (metric, name) in each.seen else "no"
-                cells = [each.protocol, metric, name, each.values[m, k], None, None, None, str(each.sizes[k]), seen]
-                lines.append([text(cell) for cell in cells])
-            low, high = (None, None) if each.intervals is None else each.intervals[m]
+                rows.append([each.protocol, metric, name, each.values[m, k], None, None, None, str(size), seen])
+            ends = (None, None) if each.intervals is None else each.intervals[m]
             rank = str(each.ranks[m]) if each.ranks is not None and each.ranks[m] else None
             seen = "yes" if seen_somewhere(each, metric) else "no"
-            cells = [each.protocol, metric, "overall", each.overall[m], low, high, rank, str(sum(each.sizes)), seen]
-            lines.append([text(cell) for cell in cells])
-    return "".join("\t".join(line) + "\n" for line in lines)
+            rows.append([each.protocol, metric, "overall", each.overall[m], *ends, rank, str(sum(each.sizes)), seen])
+    return "".join("\t".join(map(text, row)) + "\n" for row in rows)
 
 
 def as_json(report: Report, decimals: int | None) -> str:
@@ -79,28 +77,25 @@ def as_json(report: Report, decimals: int | None) -> str:
             return None if not math.isfinite(value) else value if decimals is None else round(value, decimals)
         return value
 
-    agreements = []
-    for each in report.agreements:
-        fields = ("protocol", "title", "level", "unit", "overall_is", "test")
-        metrics = [
-            {
-                "metric": metric,
-                "overall": each.overall[m],
-                "interval": None if each.intervals is None else each.intervals[m],
-                "rank": None if each.ranks is None else each.ranks[m] or None,
-                "values": dict(zip(each.sets, each.values[m], strict=True)),
-                "seen": [name for name in each.sets if (metric, name) in each.seen],
-                "details": each.details.get(metric, {}),
-            }
-            for m, metric in enumerate(each.metrics)
-        ]
-        agreements.append(
-            {
-                **{field: getattr(each, field) for field in fields},
-                "sizes": dict(zip(each.sets, each.sizes, strict=True)),
-                "metrics": metrics,
-                "p_values": [{"better": a, "worse": b, "p": p} for (a, b), p in each.p_values.items()],
-            }
-        )
+    agreements = [
+        {
+            **{name: getattr(each, name) for name in ("protocol", "title", "level", "unit", "overall_is", "test")},
+            "sizes": dict(zip(each.sets, each.sizes, strict=True)),
+            "metrics": [
+                {
+                    "metric": metric,
+                    "overall": each.overall[m],
+                    "interval": None if each.intervals is None else each.intervals[m],
+                    "rank": None if each.ranks is None else each.ranks[m] or None,
+                    "values": dict(zip(each.sets, each.values[m], strict=True)),
+                    "seen": [name for name in each.sets if (metric, name) in each.seen],
+                    "details": each.details.get(metric, {}),
+                }
+                for m, metric in enumerate(each.metrics)
+            ],
+            "p_values": [{"better": a, "worse": b, "p": p} for (a, b), p in each.p_values.items()],
+        }
+        for each in report.agreements
+    ]
     whole = {"settings": report.settings, "sets": report.sets, "signatures": report.signatures}
     return json.dumps(plain({**whole, "agreements": agreements}), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

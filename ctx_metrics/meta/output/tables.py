@@ -43,20 +43,16 @@ def render(report: Report, form: str, decimals: int | None = None) -> str:
 
 def _titled(report: Report) -> Report:
     """The report with comet-embedded and slide-embedded for metrics that ran the embedded model, which is no COMET model."""
-    embedded = [
-        name for name, signature in report.signatures.items() if "model:embedded-alignment-regressor|" in signature
-    ]
-    titles = {name: re.sub(r"^\w+", r"\g<0>-embedded", name) for name in embedded}
+
+    def title(name: str) -> str:
+        embedded = "model:embedded-alignment-regressor|" in report.signatures.get(name, "")
+        return re.sub(r"^\w+", r"\g<0>-embedded", name) if embedded else name
+
     agreements = [
-        replace(
-            each,
-            metrics=[titles.get(name, name) for name in each.metrics],
-            seen={(titles.get(name, name), of_set) for name, of_set in each.seen},
-        )
+        replace(each, metrics=[*map(title, each.metrics)], seen={(title(name), of_set) for name, of_set in each.seen})
         for each in report.agreements
     ]
-    signatures = {titles.get(name, name): signature for name, signature in report.signatures.items()}
-    return replace(report, agreements=agreements, signatures=signatures)
+    return replace(report, agreements=agreements, signatures={title(k): text for k, text in report.signatures.items()})
 
 
 class _Column(NamedTuple):
@@ -72,21 +68,18 @@ def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool,
     A single set is the overall value too, so that is not repeated. decorate(text, seen, best) marks a cell.
     """
 
-    def cells(values: Iterable[float], seen: Sequence[bool], bold: Sequence[bool]) -> list[str]:
-        texts = [fixed(value, decimals) for value in values]
-        marked = zip(texts, seen, bold, strict=True)
-        return [NOTHING if text == NOTHING else decorate(text, *marks) for text, *marks in marked]
+    def cells(values: Iterable[float], seen: Sequence[bool], last: bool) -> list[str]:
+        marked = zip([fixed(value, decimals) for value in values], seen, _best(agreement), strict=True)
+        return [NOTHING if text == NOTHING else decorate(text, seen, best and last) for text, seen, best in marked]
 
-    best = _best(agreement)
-    columns = []
+    columns, single = [], len(agreement.sets) == 1
     for k, (name, size) in enumerate(zip(agreement.sets, agreement.sizes, strict=True)):
         seen = [(metric, name) in agreement.seen for metric in agreement.metrics]
-        bold = best if len(agreement.sets) == 1 else [False] * len(best)
-        columns.append(_Column(one_line(name), f"{size:,}", cells(agreement.values[:, k], seen, bold), True))
-    if len(agreement.sets) != 1:
+        columns.append(_Column(one_line(name), f"{size:,}", cells(agreement.values[:, k], seen, single), True))
+    if not single:
         seen = [seen_somewhere(agreement, metric) for metric in agreement.metrics]
         total = f"{sum(agreement.sizes):,}"
-        columns.append(_Column(agreement.overall_is, total, cells(agreement.overall, seen, best)))
+        columns.append(_Column(agreement.overall_is, total, cells(agreement.overall, seen, True)))
     if agreement.intervals is not None:
         both = [[fixed(end, decimals) for end in interval] for interval in agreement.intervals]
         texts = [NOTHING if NOTHING in ends else f"[{ends[0]}, {ends[1]}]" for ends in both]
@@ -134,8 +127,8 @@ def _notes(report: Report) -> list[str]:
         if agreement.test:
             tests.setdefault(agreement.test, []).append(agreement.protocol)
     if tests:
-        said = [f"{test} ({', '.join(protocols)})" if len(tests) > 1 else test for test, protocols in tests.items()]
-        notes.append("Significance: " + "; ".join(said) + ".")
+        named = [f"{test} ({', '.join(protocols)})" if len(tests) > 1 else test for test, protocols in tests.items()]
+        notes.append("Significance: " + "; ".join(named) + ".")
     # a switch is named where it is on
     settings = [name if on is True else f"{name} {on}" for name, on in report.settings.items() if on is not False]
     notes += ["Settings: " + ", ".join(settings).replace("_", " ") + "."] * bool(settings)
@@ -148,25 +141,19 @@ def _signatures(report: Report) -> dict[str, str]:
     for metric, signature in report.signatures.items():
         if signature:
             sharing.setdefault(signature, []).append(one_line(metric))
-    named = {
-        signature: metrics if len(metrics) < 4 else [metrics[0], "...", metrics[-1]]
-        for signature, metrics in sharing.items()
-    }
-    return {", ".join(metrics): signature for signature, metrics in named.items()}
+    short = [names if len(names) < 4 else [names[0], "...", names[-1]] for names in sharing.values()]
+    return dict(zip(map(", ".join, short), sharing, strict=True))
 
 
 def _terminal(report: Report, decimals: int) -> str:
     texts = []
     for agreement in report.agreements:
-        columns = _columns(agreement, decimals, _starred)
-        tables = [_draw(agreement, columns[block]) for block in _blocks(agreement, decimals)]
-        texts.append(
-            "\n".join([textwrap.fill(_headline(agreement, sizes=False), WIDTH, break_on_hyphens=False), *tables])
-        )
+        headline = textwrap.fill(_headline(agreement, sizes=False), WIDTH, break_on_hyphens=False)
+        tables = [_draw(agreement, columns) for columns in _blocks(agreement, decimals, _starred)]
+        texts.append("\n".join([headline, *tables]))
     notes = [textwrap.fill(note, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for note in _notes(report)]
     texts += ["\n".join(notes)] * bool(notes)
-    signatures = _signatures(report)
-    if signatures:
+    if signatures := _signatures(report):
         width = max(map(len, signatures))
         lines = [f" - {metric:<{width}} {signature}" for metric, signature in signatures.items()]
         texts.append("\n".join(["Metric signatures", *lines]))
@@ -177,10 +164,9 @@ def _starred(text: str, seen: bool, best: bool) -> str:
     return text + "*" * seen
 
 
-def _blocks(agreement: Agreement, decimals: int) -> list[slice]:
+def _blocks(agreement: Agreement, decimals: int, decorate: Callable[[str, bool, bool], str]) -> list[list[_Column]]:
     """The columns of each table: as many sets as fit into WIDTH; what concerns all sets stays together."""
-    columns = _columns(agreement, decimals, _starred)
-    sets = sum(column.of_set for column in columns)
+    columns, sets = _columns(agreement, decimals, _starred), len(agreement.sets)
     blocks = [slice(0, 0)]
     for end in [*range(1, sets + 1), len(columns)]:
         start = blocks[-1].start
@@ -189,7 +175,8 @@ def _blocks(agreement: Agreement, decimals: int) -> list[slice]:
             blocks.append(slice(blocks[-1].stop, end))
         else:
             blocks[-1] = both
-    return blocks
+    decorated = _columns(agreement, decimals, decorate)
+    return [decorated[block] for block in blocks]
 
 
 def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
@@ -198,8 +185,7 @@ def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
     headers = [f"{prefix or PAD}\n{agreement.unit}"]
     padded = []
     for heading, size, cells, of_set in columns:
-        starred = any(cell.endswith("*") for cell in cells)
-        pad = PAD if starred else ""
+        pad = PAD * any(cell.endswith("*") for cell in cells)
         headers.append(f"{heading[len(prefix) * of_set :]}{pad}\n{size}{pad}")
         padded.append([cell if cell.endswith("*") else cell + pad for cell in cells])
     rows = list(zip(map(one_line, agreement.metrics), *padded, strict=True))
@@ -233,10 +219,9 @@ def _markdown(report: Report, decimals: int) -> str:
 
     texts = []
     for agreement in report.agreements:
-        columns = _columns(agreement, decimals, decorate)
         texts.append(name(_headline(agreement, sizes=True), False))
-        for block in _blocks(agreement, decimals):
-            headings, *rows = _grid(agreement, columns[block], name)
+        for columns in _blocks(agreement, decimals, decorate):
+            headings, *rows = _grid(agreement, columns, name)
             align = ["left"] + ["right"] * (len(headings) - 1)
             texts.append(tabulate(rows, headings, "pipe", colalign=align, disable_numparse=True))
     # a dash, a star or a number at the start of a line would make it a list
@@ -268,15 +253,14 @@ def _latex(report: Report, decimals: int) -> str:
 
     lines = ["% needs \\usepackage{booktabs}"]
     for agreement in report.agreements:
-        columns = _columns(agreement, decimals, decorate)
         bold = " Bold: the best significance cluster." * any(_best(agreement))
         lines += ["", f"% \\caption{{{name(_headline(agreement, sizes=True))}.{bold}}}"]
         lines.append("% \\label{tab:" + "".join(c if c.isalnum() else "-" for c in agreement.protocol) + "}")
-        for block in _blocks(agreement, decimals):
-            headings, *rows = _grid(agreement, columns[block], name)
+        for block, columns in enumerate(_blocks(agreement, decimals, decorate)):
+            headings, *rows = _grid(agreement, columns, name)
             # \\\\ would read a star or a bracket at the start of the next row as its own
             body = ["{}" * row[0].startswith(("*", "[")) + " & ".join([row[0], *map(minus, row[1:])]) for row in rows]
-            lines += [""] * (block.start > 0)
+            lines += [""] * (block > 0)
             lines.append(f"\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}")
             lines += ["\\toprule", " & ".join(headings) + r" \\", "\\midrule", *(row + r" \\" for row in body)]
             lines += ["\\bottomrule", "\\end{tabular}"]

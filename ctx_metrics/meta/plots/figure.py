@@ -2,24 +2,41 @@
 
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...errors import CtxMetricsError, InputError
 from ...notices import counted, notice
 from ...writing import replacing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
     from matplotlib.typing import RcKeyType
+else:  # matplotlib is imported only to draw
+    Axes = AxesImage = Colorbar = Figure = RcKeyType = Any
 
 COLUMN, PAGE = 3.15, 6.5  # inches: widths of a paper's column and of its text
 # the colours of Okabe and Ito (2008), which the colour-blind tell apart, but for their yellow, too pale for lines
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 GREY = "#8A8A8A"
+# of lines: colour, marker, dashes
+LINES = (
+    (BLUE, "o", "-"),
+    (VERMILION, "s", "-"),
+    (GREEN, "^", "-"),
+    (PURPLE, "D", "-"),
+    (ORANGE, "v", "--"),
+    (SKY, "P", "--"),
+    (BLACK, "X", "--"),
+)
 LETTER = 0.058  # inches that a letter takes, about
 ENDINGS = (".png", ".pdf", ".svg")
 STYLE: "dict[RcKeyType, float]" = {
@@ -54,7 +71,10 @@ def check() -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Everything drawn inside looks as STYLE says, whatever the user's matplotlibrc; checks for matplotlib first."""
+    """Everything drawn inside, or in a function decorated with it, looks as STYLE says, whatever the user's matplotlibrc.
+
+    Raises CtxMetricsError first if matplotlib is missing.
+    """
     check()
     import matplotlib
 
@@ -62,7 +82,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> Figure:
     """An empty figure of some inches, which no window and no pyplot knows of; its parts make room for one another."""
     from matplotlib.figure import Figure
 
@@ -93,7 +113,62 @@ def title(text: str, width: float) -> str:
     return "\n".join(map(label, textwrap.wrap(text, int(width / LETTER))))
 
 
-def save(figure: "Figure", path: str) -> None:
+def draw_rows(
+    axes: Axes, values: Sequence[float] | np.ndarray, intervals: np.ndarray | None, ranks: Sequence[int], **dots: Any
+) -> None:
+    """A row for each of V values, (V,): a dot on the bar of its interval, (V, 2), and a band, shaded in turn, a rank.
+
+    dots    more of what matplotlib plots a dot by; a list has an entry for each
+    """
+    clusters = [rank for rank in dict.fromkeys(ranks) if rank]
+    for row, rank in enumerate(ranks):
+        if rank and clusters.index(rank) % 2 == 0:
+            axes.axhspan(row - 0.5, row + 0.5, facecolor="0.92", linewidth=0, zorder=0)
+        if intervals is not None and not np.isnan(intervals[row]).any():
+            axes.plot(intervals[row], [row, row], color=SKY, linewidth=2.5, solid_capstyle="butt", zorder=2)
+        own = {name: look[row] if isinstance(look, list) else look for name, look in dots.items()}
+        axes.plot(values[row], row, "o", color=BLUE, markersize=3.6, zorder=3, **own)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color="0.85", linewidth=0.5, zorder=1)
+
+
+def draw_cells(
+    axes: Axes,
+    cells: np.ndarray,
+    colours: Any,
+    ends: tuple[float, float],
+    texts: Mapping[tuple[int, int], tuple[str, bool, bool]],
+    va: str,
+) -> AxesImage:
+    """Cells (R, C) as a coloured grid without a frame, those that are NaN left out.
+
+    ends     the values that the colours go from and to
+    texts    by row and column, and whether each is light, as in a dark cell, and bold
+    """
+    image = axes.imshow(np.ma.masked_invalid(cells), cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", zorder=1)
+    for (row, column), (text, light, bold) in texts.items():
+        colour, weight = "white" if light else "black", "bold" if bold else "normal"
+        axes.text(column, row, text, ha="center", va=va, fontsize=5.8, color=colour, weight=weight)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return image
+
+
+def colour_scale(figure: Figure, image: AxesImage, axes: Axes, label: str, **place: Any) -> Colorbar:
+    """The scale of an image's colours, without a frame."""
+    scale = figure.colorbar(image, ax=axes, label=label, **place)
+    scale.outline.set_visible(False)
+    return scale
+
+
+def legend_below(figure: Figure, columns: int, **look: Any) -> None:
+    """The legend of a figure below its axes, without a frame."""
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False, **look)
+
+
+def save(figure: Figure, path: str) -> None:
     """Write a figure, whole or not at all, as its path ends: .png, .pdf or .svg. Makes the folder.
 
     Raises InputError for another ending or a path that cannot be written; says if names hold letters the font lacks.

@@ -1,24 +1,21 @@
 """Accuracy of SLIDE by window and stride: figure 2 of the paper (Raunak et al. 2023)."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..output.serialize import fixed
-from .figure import COLUMN, VERMILION, label, new_figure, style
+from .figure import COLUMN, VERMILION, Figure, colour_scale, draw_cells, label, new_figure, style
 from .figure import title as title_of
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
+@style()
 def window_heatmap(
     accuracies: Mapping[tuple[int, int], float],
     largest: int,
     title: str | None = None,
     measure: str = "pairwise system accuracy",
-) -> "Figure":
+) -> Figure:
     """Windows down, strides across, a cell for every 1 <= stride <= window <= largest, with its value.
 
     The cell (1, 1), the metric on single sentences, is outlined, and a line marks its value on the colour scale, so what
@@ -26,51 +23,35 @@ def window_heatmap(
 
     accuracies  {(window, stride): value}; a cell that is NaN or missing has a dash
     measure     what the values are, for the colour scale
-
-    Raises CtxMetricsError if matplotlib is missing.
     """
-    with style():
-        from matplotlib.patches import Rectangle
+    from matplotlib.patches import Rectangle
 
-        grid = np.full((largest, largest), np.nan)
-        for (window, stride), value in accuracies.items():
-            if 1 <= stride <= window <= largest:
-                grid[window - 1, stride - 1] = value
-        there = grid[~np.isnan(grid)]
-        low, high = (there.min(), there.max()) if len(there) else (0.0, 1.0)
-        if low == high:
-            low, high = low - 0.005, high + 0.005
-        side = max(COLUMN, 0.29 * largest + 0.9)
-        heading = title_of(title or "", side)
-        figure = new_figure(side, 0.86 * side + 0.12 * len(heading.splitlines()))
-        axes = figure.subplots()
-        image = axes.imshow(np.ma.masked_invalid(grid), cmap="cividis", aspect="auto", vmin=low, vmax=high)
-        for row in range(largest):
-            for column in range(row + 1):
-                value = grid[row, column]
-                axes.text(
-                    column,
-                    row,
-                    fixed(value, 3),
-                    ha="center",
-                    va="center",
-                    fontsize=5.8,
-                    color="white" if not np.isnan(value) and (value - low) / (high - low) < 0.45 else "black",
-                    weight="bold" if len(there) and value == there.max() else "normal",
-                )
-        axes.add_patch(Rectangle((-0.5, -0.5), 1, 1, fill=False, edgecolor=VERMILION, linewidth=1.6, clip_on=False))
-        sizes = [str(size) for size in range(1, largest + 1)]
-        axes.set_xticks(range(largest), sizes)
-        axes.set_yticks(range(largest), sizes)
-        axes.tick_params(length=0)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        axes.set_xlabel("stride (sentences)")
-        axes.set_ylabel("window (sentences)")
-        if title is not None:
-            axes.set_title(heading)
-        scale = figure.colorbar(image, ax=axes, label=label(measure), fraction=0.05, pad=0.03)
-        scale.outline.set_visible(False)
-        if not np.isnan(grid[:1, :1]).any() and largest:
-            scale.ax.axhline(grid[0, 0], color=VERMILION, linewidth=1.6, clip_on=False)
+    grid = np.full((largest, largest), np.nan)
+    for (window, stride), value in accuracies.items():
+        if 1 <= stride <= window <= largest:
+            grid[window - 1, stride - 1] = value
+    known = grid[~np.isnan(grid)]
+    best = low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    if low == high:
+        low, high = low - 0.005, high + 0.005
+    side = max(COLUMN, 0.29 * largest + 0.9)
+    heading = title_of(title or "", side)
+    figure = new_figure(side, 0.86 * side + 0.12 * len(heading.splitlines()))
+    axes = figure.subplots()
+    texts = {
+        place: (fixed(grid[place], 3), (grid[place] - low) / (high - low) < 0.45, grid[place] == best[1])
+        for place in zip(*np.tril_indices(largest), strict=True)
+    }
+    image = draw_cells(axes, grid, "cividis", (low, high), texts, "center")
+    axes.add_patch(Rectangle((-0.5, -0.5), 1, 1, fill=False, edgecolor=VERMILION, linewidth=1.6, clip_on=False))
+    sizes = [str(size) for size in range(1, largest + 1)]
+    axes.set_xticks(range(largest), sizes)
+    axes.set_yticks(range(largest), sizes)
+    axes.set_xlabel("stride (sentences)")
+    axes.set_ylabel("window (sentences)")
+    if title is not None:
+        axes.set_title(heading)
+    scale = colour_scale(figure, image, axes, label(measure), fraction=0.05, pad=0.03)
+    if not np.isnan(grid[:1, :1]).any() and largest:
+        scale.ax.axhline(grid[0, 0], color=VERMILION, linewidth=1.6, clip_on=False)
     return figure

@@ -2,29 +2,31 @@
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...notices import counted
+from ..measures.correlation import pearson
 from ..output.serialize import fixed
-from .figure import BLUE, COLUMN, LETTER, PAGE, VERMILION, label, new_figure, style
-from .labels import place_labels
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .figure import BLUE, COLUMN, GREY, LETTER, PAGE, VERMILION, Axes, Figure, label, legend_below, new_figure, style
 
 SYSTEM, OUTLIER = "o", "D"  # markers
+# of the texts beside points
+SIZE = 5.5  # points
+DOT = 2.0  # points: half of a marker
+# gaps between a point and its text, in points, and directions, tried in this order; beyond the first gap a line joins them
+GAPS = (2.5, 8, 13, 19, 26)
+TURNS = np.arange(24) * np.pi / 12
 
 
+@style()
 def system_scatter(
     judged_name: str,
     systems: Sequence[str],
     human: np.ndarray,
     metrics: Mapping[str, np.ndarray],
     outliers: Collection[str] = (),
-) -> "Figure":
+) -> Figure:
     """One test set: a panel a metric, a point a system.
 
     Points carry a number, 1 for the system that people rate best, and a key below the panels has the names. Outliers are
@@ -34,53 +36,56 @@ def system_scatter(
     systems, human  S names and human scores (S,), NaN where nobody judged
     metrics         {metric: scores (S,)}, NaN where it scored nothing; such a system is missing from the panel
     outliers        names of systems that people rate far from the rest
-
-    Raises CtxMetricsError if matplotlib is missing.
     """
-    with style():
-        human = np.asarray(human, dtype=float)
-        columns = min(len(metrics), 3 if len(metrics) <= 9 else 4) or 1
-        rows = -(-len(metrics) // columns) or 1
-        width = COLUMN if columns == 1 else PAGE
-        side = width / max(columns, 1.5)
-        height = min(0.92 * side, 2.3)
-        order = np.argsort(np.where(np.isnan(human), np.inf, -human), kind="stable")
-        numbers = {systems[i]: str(rank + 1) for rank, i in enumerate(order)}
-        key = [systems[i] for i in order]
-        key_columns = max(1, int(width / 0.055 / (max(map(len, key), default=0) + 7)))
-        key_height = 0.13 * -(-len(key) // key_columns) + 0.3
-        figure = new_figure(width, rows * (height + 0.1) + key_height + 0.2)
-        panels = figure.subplots(rows, columns, squeeze=False, sharex=True)
-        figure.suptitle(label(judged_name, int(width / 0.075)))
-        is_outlier = np.array([name in outliers for name in systems], dtype=bool)
-        for panel, (metric, scores) in zip(panels.flat, metrics.items(), strict=False):  # the grid may be larger
-            _draw_panel(panel, human, np.asarray(scores, dtype=float), is_outlier)
-            panel.set_title(_title(metric, human, scores, is_outlier, int(side / LETTER) - 2))
-        for panel in list(panels.flat)[len(metrics) :]:
-            panel.remove()
-        for panel in list(panels.flat)[max(len(metrics) - columns, 0) : len(metrics)]:
-            panel.tick_params(labelbottom=True)
-            panel.set_xlabel("human score")
-        for panel in panels[:, 0]:
-            panel.set_ylabel("metric's score")
-        _add_key(figure, key, numbers, outliers, key_columns)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph")  # `save` says it
-            figure.draw_without_rendering()  # labels are placed by where things are on the page
-        for panel, scores in zip(panels.flat, metrics.values(), strict=False):
-            texts = [label(name, 24) if name in outliers else numbers[name] for name in systems]
-            _label_points(panel, human, np.asarray(scores, dtype=float), texts, is_outlier)
+    human = np.asarray(human, dtype=float)
+    of_metrics = {metric: np.asarray(scores, dtype=float) for metric, scores in metrics.items()}
+    columns = min(len(metrics), 3 if len(metrics) <= 9 else 4) or 1
+    rows = -(-len(metrics) // columns) or 1
+    width = COLUMN if columns == 1 else PAGE
+    side = width / max(columns, 1.5)
+    height = min(0.92 * side, 2.3)
+    key = [systems[i] for i in np.argsort(np.where(np.isnan(human), np.inf, -human), kind="stable")]
+    numbers = {name: str(rank) for rank, name in enumerate(key, 1)}
+    key_columns = max(1, int(width / 0.055 / (max(map(len, key), default=0) + 7)))
+    key_height = 0.13 * -(-len(key) // key_columns) + 0.3
+    figure = new_figure(width, rows * (height + 0.1) + key_height + 0.2)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    figure.suptitle(label(judged_name, int(width / 0.075)))
+    is_outlier = np.array([name in outliers for name in systems], dtype=bool)
+    panels, spare = grid.flat[: len(metrics)], grid.flat[len(metrics) :]
+    for panel, (metric, scores) in zip(panels, of_metrics.items(), strict=True):
+        _draw_panel(panel, human, scores, is_outlier)
+        panel.set_title(_title(metric, human, scores, is_outlier, int(side / LETTER) - 2))
+    for panel in spare:
+        panel.remove()
+    for panel in panels[-columns:]:
+        panel.tick_params(labelbottom=True)
+        panel.set_xlabel("human score")
+    for panel in grid[:, 0]:
+        panel.set_ylabel("metric's score")
+    _add_key(figure, key, numbers, outliers, key_columns)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # `save` says it
+        figure.draw_without_rendering()  # labels are placed by where things are on the page
+    texts = [label(name, 24) if name in outliers else numbers[name] for name in systems]
+    colours = [VERMILION if each else "0.2" for each in is_outlier]
+    for panel, scores in zip(panels, of_metrics.values(), strict=True):
+        # the names of outliers, which are longest, then the numbers of the others
+        known = [i for i in np.argsort(~is_outlier, kind="stable") if not np.isnan(human[i] + scores[i])]
+        points = np.column_stack([human, scores])[known]
+        _place_labels(panel, points, [texts[i] for i in known], [colours[i] for i in known])
     return figure
 
 
-def _draw_panel(panel: "Axes", human: np.ndarray, scores: np.ndarray, is_outlier: np.ndarray) -> None:
+def _draw_panel(panel: Axes, human: np.ndarray, scores: np.ndarray, is_outlier: np.ndarray) -> None:
+    """The points of a metric; all arrays are (S,)."""
     for group, marker, colour, name in (
         (~is_outlier, SYSTEM, BLUE, "systems"),
         (is_outlier, OUTLIER, VERMILION, "outliers"),
     ):
-        there = group & ~np.isnan(human) & ~np.isnan(scores)
-        panel.plot(human[there], scores[there], marker, color=colour, markersize=3, linestyle="", label=name)
-    if not np.any(~np.isnan(human) & ~np.isnan(scores)):
+        shown = group & ~np.isnan(human + scores)
+        panel.plot(human[shown], scores[shown], marker, color=colour, markersize=3, linestyle="", label=name)
+    if np.isnan(human + scores).all():
         panel.text(0.5, 0.5, "no scores", transform=panel.transAxes, ha="center", va="center")
         panel.set_yticks([])
         return
@@ -92,9 +97,8 @@ def _draw_panel(panel: "Axes", human: np.ndarray, scores: np.ndarray, is_outlier
 
 def _title(metric: str, human: np.ndarray, scores: np.ndarray, is_outlier: np.ndarray, longest: int) -> str:
     lines = [f"r = {_pearson(human, scores)}"]
-    left_out = int((is_outlier & ~np.isnan(human) & ~np.isnan(scores)).sum())
-    if left_out:
-        rest = _pearson(human[~is_outlier], np.asarray(scores)[~is_outlier])
+    if left_out := int((is_outlier & ~np.isnan(human + scores)).sum()):
+        rest = _pearson(human[~is_outlier], scores[~is_outlier])
         lines.append(f"{rest} without " + counted(left_out, "outlier", "outliers"))
         if len(", ".join(lines)) <= longest:
             lines = [", ".join(lines)]
@@ -102,38 +106,59 @@ def _title(metric: str, human: np.ndarray, scores: np.ndarray, is_outlier: np.nd
 
 
 def _pearson(human: np.ndarray, scores: np.ndarray) -> str:
-    there = ~np.isnan(human) & ~np.isnan(scores)
-    x, y = human[there], np.asarray(scores, dtype=float)[there]
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:  # of two points it is 1 or -1, whatever they are
-        return "-"
-    return fixed(float(np.corrcoef(x, y)[0, 1]), 3)
+    few = np.count_nonzero(~np.isnan(human + scores)) < 3  # of two points it is 1 or -1, whatever they are
+    return fixed(np.nan if few else pearson(human, scores), 3)
 
 
-def _add_key(figure: "Figure", key: Sequence[str], numbers: Mapping[str, str], outliers: Collection[str], columns: int):
+def _add_key(figure: Figure, key: Sequence[str], numbers: Mapping[str, str], outliers: Collection[str], columns: int):
     from matplotlib.lines import Line2D
 
-    handles = [
-        Line2D([], [], linestyle="", marker=OUTLIER if name in outliers else SYSTEM, markersize=3) for name in key
-    ]
-    for handle, name in zip(handles, key, strict=True):
-        handle.set_color(VERMILION if name in outliers else BLUE)
+    looks = [(OUTLIER, VERMILION) if name in outliers else (SYSTEM, BLUE) for name in key]
+    handles = [Line2D([], [], linestyle="", marker=marker, markersize=3, color=colour) for marker, colour in looks]
     texts = [f"{numbers[name]} {label(name, 44)}" for name in key]
-    figure.legend(
-        handles,
-        texts,
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        handlelength=0.8,
-        handletextpad=0.3,
-        columnspacing=1.2,
-        labelspacing=0.25,
-        fontsize=6,
-    )
+    spaces = {"handlelength": 0.8, "handletextpad": 0.3, "columnspacing": 1.2, "labelspacing": 0.25}
+    legend_below(figure, columns, handles=handles, labels=texts, fontsize=6, **spaces)
 
 
-def _label_points(panel: "Axes", human: np.ndarray, scores: np.ndarray, texts: Sequence[str], is_outlier) -> None:
-    """The names of outliers, which are longest, then the numbers of the others."""
-    there = [i for i in np.argsort(~is_outlier, kind="stable") if not np.isnan(human[i] + scores[i])]
-    colours = [VERMILION if is_outlier[i] else "0.2" for i in there]
-    place_labels(panel, np.column_stack([human, scores])[there], [texts[i] for i in there], colours)
+def _place_labels(axes: Axes, points: np.ndarray, texts: Sequence[str], colours: Sequence[str]) -> None:
+    """Write a text beside each point of axes whose place on the page is settled (draw_without_rendering does that).
+
+    Each text in turn takes the place where it covers least of points, of texts before it and of what is outside the axes;
+    among equal places the nearest. So the texts that need most room should come first.
+
+    points   (P, 2), in the coordinates of the data
+    """
+    points_an_inch = 72 / axes.figure.dpi
+    dots = axes.transData.transform(points) * points_an_inch
+    frame = np.asarray(axes.get_window_extent().extents) * points_an_inch
+    taken = [np.array([x - DOT, y - DOT, x + DOT, y + DOT]) for x, y in dots]
+    for point, dot, text, colour in zip(points, dots, texts, colours, strict=True):
+        half = np.array([0.3 * SIZE * len(text) + 1, 0.42 * SIZE + 0.3])  # with some air between texts
+        places = []
+        for gap in GAPS:
+            for x, y in zip(np.cos(TURNS), np.sin(TURNS), strict=True):
+                offset = np.array([x * (gap + half[0]), y * (gap + half[1])])
+                box = np.concatenate([dot + offset - half, dot + offset + half])
+                places.append((_covered(box, taken, frame) + 0.3 * gap, gap, offset, box))
+        _, gap, offset, box = min(places, key=lambda place: place[0])
+        taken.append(box)
+        joined = {"arrowstyle": "-", "color": GREY, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 1}
+        axes.annotate(
+            text,
+            point,
+            xytext=tuple(offset),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=SIZE,
+            color=colour,
+            arrowprops=joined if gap > GAPS[0] else None,
+        ).set_in_layout(False)  # or the axes would shrink, and points move away from their texts
+
+
+def _covered(box: np.ndarray, taken: Sequence[np.ndarray], frame: np.ndarray) -> float:
+    """The area of `taken` boxes under a box, and twice what of it lies outside the frame, in square points."""
+    others = np.array(taken)
+    sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
+    inside = np.clip(np.minimum(box[2:], frame[2:]) - np.maximum(box[:2], frame[:2]), 0, None).prod()
+    return float(np.clip(sides, 0, None).prod(axis=1).sum() + 2 * ((box[2:] - box[:2]).prod() - inside))

@@ -2,17 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..measures.bradley_terry import Ranking
-from .figure import BLUE, LETTER, SKY, VERMILION, label, new_figure, style
-from .figure import title as title_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .figure import BLUE, LETTER, VERMILION, Axes, Figure, colour_scale, draw_cells, draw_rows, label, new_figure, style
 
 ROW = 0.21  # inches a system
 STRENGTHS = 1.35  # inches of the panel of strengths
@@ -21,7 +15,8 @@ DARK = 0.6  # of the span, from where on white print is read better
 ONE_DECIMAL = 10  # systems, up to which cells have room for one
 
 
-def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None) -> "Figure":
+@style()
+def win_matrix(names: Sequence[str], ranking: Ranking) -> Figure:
     """Systems from the strongest, down and across; beside each row its strength with the interval.
 
     A cell is the mean chance, in %, that the row's system beats the column's: blue above 50, white at 50, vermilion below.
@@ -29,32 +24,24 @@ def win_matrix(names: Sequence[str], ranking: Ranking, title: str | None = None)
     the interval; bands, shaded in turn, are the significance clusters, whose rank stands before the name.
 
     names    the systems', in the ranking's order of strengths
-
-    Raises CtxMetricsError if matplotlib is missing.
     """
-    with style():
-        count, order = len(names), ranking.order
-        cell = ROW if count > ONE_DECIMAL else 0.29
-        # the rank before a row's name, and room for the labels of both panels
-        down, across = short_names(names, 28), short_names(names, 18)
-        longest = min(max(map(len, down)), 28)
-        width = LETTER * (longest + 4) + cell * count + STRENGTHS + 0.75
-        heading = title_of(title or "", width)
-        height = cell * count + LETTER * min(max(map(len, across)), 18) + 0.85
-        figure = new_figure(width, height + 0.12 * len(heading.splitlines()))
-        cells, dots = figure.subplots(1, 2, sharey=True, width_ratios=[max(cell * count, 0.6), STRENGTHS])
-        image = _draw_cells(cells, ranking, order)
-        cells.set_yticks(range(count), [f"{ranking.ranks[i]}  {label(down[i], 28)}" for i in order])
-        cells.set_xticks(range(count), [label(across[i], 18) for i in order], rotation=90)
-        _draw_strengths(dots, ranking, order)
-        if heading:
-            figure.suptitle(heading, fontsize=7.5)
-        scale = figure.colorbar(
-            image, ax=cells, location="bottom", label="row beats column (%)", fraction=0.05, pad=0.02, aspect=30
-        )
-        scale.outline.set_visible(False)
-        scale.ax.tick_params(length=2)
-        scale.ax.locator_params(nbins=5)
+    count, order = len(names), ranking.order
+    cell = ROW if count > ONE_DECIMAL else 0.29
+    # the rank before a row's name, and room for the labels of both panels
+    down, across = short_names(names, 28), short_names(names, 18)
+    longest = min(max(map(len, down)), 28)
+    width = LETTER * (longest + 4) + cell * count + STRENGTHS + 0.75
+    height = cell * count + LETTER * min(max(map(len, across)), 18) + 0.85
+    figure = new_figure(width, height)
+    cells, dots = figure.subplots(1, 2, sharey=True, width_ratios=[max(cell * count, 0.6), STRENGTHS])
+    image = _draw_cells(cells, ranking, order)
+    cells.set_yticks(range(count), [f"{ranking.ranks[i]}  {label(down[i], 28)}" for i in order])
+    cells.set_xticks(range(count), [label(across[i], 18) for i in order], rotation=90)
+    _draw_strengths(dots, ranking, order)
+    place = {"location": "bottom", "fraction": 0.05, "pad": 0.02, "aspect": 30}
+    scale = colour_scale(figure, image, cells, "row beats column (%)", **place)
+    scale.ax.tick_params(length=2)
+    scale.ax.locator_params(nbins=5)
     return figure
 
 
@@ -76,51 +63,27 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
     return list(names)
 
 
-def _draw_cells(axes: "Axes", ranking: Ranking, order: Sequence[int]):
+def _draw_cells(axes: Axes, ranking: Ranking, order: Sequence[int]):
     from matplotlib.colors import LinearSegmentedColormap
 
     percent = 100 * ranking.win_matrix[np.ix_(order, order)]
-    there = percent[~np.isnan(percent)]
-    span = max(NARROWEST, np.abs(there - 50).max(initial=0))
+    known = percent[~np.isnan(percent)]
+    span = max(NARROWEST, np.abs(known - 50).max(initial=0))
     colours = LinearSegmentedColormap.from_list("wins", [VERMILION, "white", BLUE])
-    image = axes.imshow(
-        np.ma.masked_invalid(percent), cmap=colours, vmin=50 - span, vmax=50 + span, aspect="auto", zorder=1
-    )
-    decimals = 1 if len(order) <= ONE_DECIMAL else 0
-    for row, i in enumerate(order):
-        for column, j in enumerate(order):
-            value = percent[row, column]
-            if np.isnan(value):
-                continue
-            axes.text(
-                column,
-                row,
-                f"{value:.{decimals}f}",
-                ha="center",
-                va="center_baseline",
-                fontsize=5.8,
-                color="white" if abs(value - 50) > DARK * span else "black",
-                weight="bold" if ranking.better(i, j) or ranking.better(j, i) else "normal",
-            )
-    axes.tick_params(length=0)
+    decimals, texts = 1 if len(order) <= ONE_DECIMAL else 0, {}
+    for row, column in np.argwhere(~np.isnan(percent)):
+        value, i, j = percent[row, column], order[row], order[column]
+        bold = ranking.better(i, j) or ranking.better(j, i)
+        texts[row, column] = f"{value:.{decimals}f}", bool(abs(value - 50) > DARK * span), bold
+    image = draw_cells(axes, percent, colours, (50 - span, 50 + span), texts, "center_baseline")
     axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
     return image
 
 
-def _draw_strengths(axes: "Axes", ranking: Ranking, order: Sequence[int]) -> None:
-    clusters = list(dict.fromkeys(ranking.ranks[i] for i in order))
-    for row, i in enumerate(order):
-        if clusters.index(ranking.ranks[i]) % 2 == 0:
-            axes.axhspan(row - 0.5, row + 0.5, facecolor="0.92", linewidth=0, zorder=0)
-        if not np.isnan(ranking.intervals[i]).any():
-            axes.plot(ranking.intervals[i], [row, row], color=SKY, linewidth=2.5, solid_capstyle="butt", zorder=2)
-        axes.plot(ranking.strengths[i], row, "o", color=BLUE, markersize=3.6, zorder=3)
+def _draw_strengths(axes: Axes, ranking: Ranking, order: Sequence[int]) -> None:
+    draw_rows(axes, ranking.strengths[order], ranking.intervals[order], [ranking.ranks[i] for i in order])
     axes.axvline(0, color="0.4", linewidth=0.7, zorder=1.5)
-    axes.tick_params(axis="y", length=0, labelleft=False)
-    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", labelleft=False)
     axes.locator_params(axis="x", nbins=5)
     axes.margins(x=0.08)
-    axes.grid(axis="x", color="0.85", linewidth=0.5, zorder=1)
     axes.set_xlabel(f"strength, {100 * ranking.confidence:g} % interval")

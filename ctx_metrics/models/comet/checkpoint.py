@@ -5,6 +5,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import asdict
 from pathlib import Path
 
@@ -56,7 +57,7 @@ class CometCheckpoint:
 
     def __init__(self, model: ResolvedModel, file: Path, root: Path):
         self.model, self.file, self.root = model, file, root
-        self._hashing = _Hashing(file)
+        self._hashing = _hashing(file)
         loaded = load_file(file)
         self._converted: dict | None = None
         if file.name == WEIGHTS_FILE:
@@ -83,18 +84,18 @@ class CometCheckpoint:
 
     def resolved(self) -> ResolvedModel:
         """The model with its hash, for the signature: of the file as unbabel-comet knows it, also when converted."""
-        found = self._hashing.result()[:12]
+        ckpt = self._hashing.result()[:12]
         if self._converted:
-            if found != self._converted["weights"]:
-                raise ModelError(f"{self.file} is not the file that was converted: its hash is {found}; convert again")
-            found = self._converted["ckpt"]
-        return ResolvedModel(self.model.name, self.model.folder, self.model.revision, found)
+            if ckpt != self._converted["weights"]:
+                raise ModelError(f"{self.file} is not the file that was converted: its hash is {ckpt}; convert again")
+            ckpt = self._converted["ckpt"]
+        return ResolvedModel(self.model.name, self.model.folder, self.model.revision, ckpt)
 
     def is_current(self) -> bool:
         """Whether the files hold what they held when this was made, by their hashes; while one is hashed, it is read."""
         if not same_hashes(self._side_hashes, self._hash_side_files):
             return False
-        return self._hashing.running or same_hashes(
+        return not self._hashing.done() or same_hashes(
             {str(self.file): self._hashing.result()}, lambda: file_hashes([self.file])
         )
 
@@ -124,30 +125,18 @@ class CometCheckpoint:
         return dict(self._read())
 
 
-class _Hashing:
-    """A file's sha256, computed beside the loading."""
+def _hashing(file: Path) -> "Future[str]":
+    """A file's sha256, computed beside the loading by a thread for which the process does not wait in the end."""
+    future: Future[str] = Future()
 
-    def __init__(self, file: Path):
-        self._file = file
-        self._result: str | ModelError
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
+    def hash_file() -> None:
         try:
-            self._result = file_sha256(self._file)
-        except ModelError as error:
-            self._result = error
+            future.set_result(file_sha256(file))
+        except Exception as error:
+            future.set_exception(error)
 
-    @property
-    def running(self) -> bool:
-        return self._thread.is_alive()
-
-    def result(self) -> str:
-        self._thread.join()
-        if isinstance(self._result, ModelError):
-            raise self._result
-        return self._result
+    threading.Thread(target=hash_file, daemon=True).start()
+    return future
 
 
 def open_comet(name: str) -> CometCheckpoint:
@@ -180,11 +169,7 @@ def place_of(name: str) -> str:
 
 def is_comet(folder: Path) -> bool:
     """Whether a folder looks like a COMET checkpoint, unbabel-comet's (or its folder `checkpoints`) or ours."""
-    if (
-        (folder / "hparams.yaml").exists()
-        or list((folder / "checkpoints").glob("*.ckpt"))
-        or list(folder.glob("*.ckpt"))
-    ):
+    if any(path for name in ("hparams.yaml", "checkpoints/*.ckpt", "*.ckpt") for path in folder.glob(name)):
         return True
     try:
         with opening(folder):
@@ -205,11 +190,11 @@ def _local_files(path: Path) -> tuple[Path, Path]:
     if path.name == "checkpoints" and (path.parent / "hparams.yaml").exists():
         path = path.parent
     if (path / "hparams.yaml").exists() or (path / "checkpoints").exists():
-        found = sorted((path / "checkpoints").glob("*.ckpt"))
-        if len(found) != 1:
-            names = ", ".join(file.name for file in found) or "none"
+        files = sorted((path / "checkpoints").glob("*.ckpt"))
+        if len(files) != 1:
+            names = ", ".join(file.name for file in files) or "none"
             raise ModelError(f"{path / 'checkpoints'} must hold one .ckpt file (found: {names}); name the file itself")
-        return path, found[0]
+        return path, files[0]
     if not is_comet(path):
         raise ModelError(no_model(path))
     if not (path / WEIGHTS_FILE).exists():
@@ -321,10 +306,10 @@ def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: d
             if name in given and given[name] != shape
         ],
     }
-    found = [
+    problems = [
         f"{what}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
         for what, names in faults.items()
         if names
     ]
-    if found:
-        raise ModelError(f"{file} does not fit its hyper-parameters; {'; '.join(found)}; fetch it again")
+    if problems:
+        raise ModelError(f"{file} does not fit its hyper-parameters; {'; '.join(problems)}; fetch it again")

@@ -1,8 +1,9 @@
 """The hyper-parameters of COMET models: read from a checkpoint's files, completed as unbabel-comet does, and checked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 import torch
 import yaml
@@ -37,7 +38,7 @@ class Hyperparameters:
     final_activation: str | None
     input_segments: tuple[str, ...]
     word_level: bool
-    word_layer: int
+    word_layer: int | None
     error_labels: tuple[str, ...]
 
     @property
@@ -46,20 +47,8 @@ class Hyperparameters:
         return self.class_identifier in ("unified_metric", "xcomet_metric")
 
 
-_KINDS: dict[str, tuple[type, ...]] = {
-    "class_identifier": (str,),
-    "encoder_model": (str,),
-    "pretrained_model": (str,),
-    "pool": (str,),
-    "layer": (str, int),
-    "layer_transformation": (str,),
-    "layer_norm": (bool,),
-    "activations": (str,),
-    "final_activation": (str, type(None)),
-    "word_level": (bool,),
-    "word_layer": (int, type(None)),
-}
 _LISTS = ("input_segments", "error_labels")
+_KINDS = {name: kind for name, kind in get_type_hints(Hyperparameters).items() if name not in _LISTS}
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -123,10 +112,9 @@ def _read_hparams(path: Path) -> dict:
 
 def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
     """Hyper-parameters of these names and values; raises ModelError, naming `file`, for what no COMET model has."""
-    names = {field.name for field in fields(Hyperparameters)}
     if (
         not isinstance(given, dict)
-        or set(given) != names
+        or set(given) != {*_KINDS, *_LISTS}
         or not all(
             isinstance(given[name], (list, tuple)) and all(isinstance(each, str) for each in given[name])
             for name in _LISTS
@@ -134,22 +122,22 @@ def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
     ):
         raise ModelError(f"{file}: its hyper-parameters are not those of a COMET model; fetch or convert it again")
     for name, kinds in _KINDS.items():
-        if not isinstance(given[name], kinds) or (isinstance(given[name], bool) and bool not in kinds):
+        if not isinstance(given[name], kinds) or (isinstance(given[name], bool) and kinds is not bool):
             raise ModelError(f"{file}: {name} is {shown(given[name])}, which no COMET model has; fetch it again")
-    found = Hyperparameters(**{**given, **{name: tuple(given[name]) for name in _LISTS}})
-    if found.encoder_model not in SEPARATORS:
-        raise ModelError(f"{file}: encoder_model {found.encoder_model!r} is none of {', '.join(SEPARATORS)}")
-    if found.pool not in ("avg", "max", "cls", "default"):
-        raise ModelError(f"{file}: pool {found.pool!r} is none of avg, max, cls, default")
-    if found.pool == "default" and found.encoder_model == "BERT":
+    parameters = Hyperparameters(**{**given, **{name: tuple(given[name]) for name in _LISTS}})
+    if parameters.encoder_model not in SEPARATORS:
+        raise ModelError(f"{file}: encoder_model {parameters.encoder_model!r} is none of {', '.join(SEPARATORS)}")
+    if parameters.pool not in ("avg", "max", "cls", "default"):
+        raise ModelError(f"{file}: pool {parameters.pool!r} is none of avg, max, cls, default")
+    if parameters.pool == "default" and parameters.encoder_model == "BERT":
         raise ModelError(f"{file}: pool 'default' takes BERT's pooler, which COMET checkpoints do not hold")
-    for name in filter(None, (found.activations, found.final_activation)):
+    for name in filter(None, (parameters.activations, parameters.final_activation)):
         with opening(file, f": torch.nn has no activation {shown(name)}; fetch it again"):
             if activation(name)(torch.zeros(2)).shape != (2,):
                 raise ValueError("it changes the shape")
-    if found.unified and not {"mt"} < set(found.input_segments) <= {"mt", "src", "ref"}:
-        raise ModelError(f"{file}: input_segments {list(found.input_segments)} are not mt with src, ref or both")
-    return found
+    if parameters.unified and not {"mt"} < set(parameters.input_segments) <= {"mt", "src", "ref"}:
+        raise ModelError(f"{file}: input_segments {list(parameters.input_segments)} are not mt with src, ref or both")
+    return parameters
 
 
 def activation(name: str) -> torch.nn.Module:

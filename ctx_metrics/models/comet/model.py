@@ -36,6 +36,9 @@ EXAMPLES_A_BLOCK = 4096
 HEAD_BATCH = 1024
 # XCOMET's weights of the regressions on (mt, src), (mt, ref), (mt, src, ref) and of the MQM score
 XCOMET_WEIGHTS = (0.12, 0.33, 0.33, 0.22)
+# Of each example: the token sequences that the encoder reads, and what was read of them.
+Sequences = list[list[TokenIds]]
+Read = list[list[States]]
 PARTS = {"mt+src": "src", "mt+ref": "ref", "mt+src+ref": "unified"}
 
 
@@ -64,13 +67,11 @@ class CometEstimator(Estimator):
         self.model = checkpoint.resolved()
 
     @abstractmethod
-    def _sequences(self, examples: Sequence[Example]) -> list[list[TokenIds]]:
+    def _sequences(self, examples: Sequence[Example]) -> Sequences:
         """The token sequences of each example, as the encoder reads them."""
 
     @abstractmethod
-    def _values(
-        self, examples: Sequence[Example], sequences: list[list[TokenIds]], states: list[list[States]]
-    ) -> list[Estimate]:
+    def _values(self, examples: Sequence[Example], sequences: Sequences, states: Read) -> list[Estimate]:
         """Estimates from what was read of each example's sequences; `cut` and `empty` are set by the caller."""
 
     @abstractmethod
@@ -79,7 +80,7 @@ class CometEstimator(Estimator):
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         distinct = list(dict.fromkeys(examples))
-        found: dict[Example, Estimate] = {}
+        estimates_of: dict[Example, Estimate] = {}
         with self.encoder.progress(label, self._work(distinct)):
             for block, sequences in self._blocks(distinct):
                 flat = [sequence for of_example in sequences for sequence in of_example]
@@ -87,13 +88,13 @@ class CometEstimator(Estimator):
                 states = [[next(read) for _ in of_example] for of_example in sequences]
                 estimates = self._values(block, sequences, states)
                 for example, of_example, estimate in zip(block, sequences, estimates, strict=True):
-                    found[example] = estimate._replace(
+                    estimates_of[example] = estimate._replace(
                         cut=any(sequence.cut > 0 for sequence in of_example),
                         empty=any(not text.strip() for text in example.texts(self.inputs)),
                     )
-        return [found[example] for example in examples]
+        return [estimates_of[example] for example in examples]
 
-    def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], list[list[TokenIds]]]]:
+    def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], Sequences]]:
         """Blocks of examples with their token sequences; the next block is tokenised while one is being encoded."""
         blocks = [examples[i : i + EXAMPLES_A_BLOCK] for i in range(0, len(examples), EXAMPLES_A_BLOCK)]
         if len(blocks) < 2:
@@ -139,13 +140,11 @@ class RegressionEstimator(CometEstimator):
     def _work(self, examples: Sequence[Example]) -> int:
         return len({text for example in examples for text in example.texts(self.inputs)})
 
-    def _sequences(self, examples: Sequence[Example]) -> list[list[TokenIds]]:
+    def _sequences(self, examples: Sequence[Example]) -> Sequences:
         tokens = self._tokenized(examples, self.max_content)
         return [[tokens[text] for text in example.texts(self.inputs)] for example in examples]
 
-    def _values(
-        self, examples: Sequence[Example], sequences: list[list[TokenIds]], states: list[list[States]]
-    ) -> list[Estimate]:
+    def _values(self, examples: Sequence[Example], sequences: Sequences, states: Read) -> list[Estimate]:
         values = []
         for begin in range(0, len(states), HEAD_BATCH):
             batch = states[begin : begin + HEAD_BATCH]
@@ -189,7 +188,7 @@ class UnifiedEstimator(CometEstimator):
         self.labels = None
         if spans or self.xcomet:
             self.labels = TokenLabels(
-                parameters.word_layer, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
+                parameters.word_layer or 0, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
             )
         self.readouts = [self.first, *([self.labels] if self.labels else [])]
         self.head.check(encoder.width)
@@ -204,7 +203,7 @@ class UnifiedEstimator(CometEstimator):
     def _work(self, examples: Sequence[Example]) -> int:
         return len(examples) * len(self.combinations)
 
-    def _sequences(self, examples: Sequence[Example]) -> list[list[TokenIds]]:
+    def _sequences(self, examples: Sequence[Example]) -> Sequences:
         tokens = self._tokenized(examples, self.max_content)
         return [
             [self._joined([tokens[text] for text in example.texts(names)]) for names in self.combinations]
@@ -226,9 +225,7 @@ class UnifiedEstimator(CometEstimator):
         second = len(contents[0]) + 2 if self.hyperparameters.encoder_model == "BERT" else None
         return TokenIds(ids[: self.positions], cut, second)
 
-    def _values(
-        self, examples: Sequence[Example], sequences: list[list[TokenIds]], states: list[list[States]]
-    ) -> list[Estimate]:
+    def _values(self, examples: Sequence[Example], sequences: Sequences, states: Read) -> list[Estimate]:
         values = []
         for begin in range(0, len(states), HEAD_BATCH):
             batch = states[begin : begin + HEAD_BATCH]

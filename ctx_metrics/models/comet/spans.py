@@ -1,8 +1,8 @@
 """Error spans from word labels (xCOMET, Guerreiro et al. 2024), decoded as unbabel-comet does."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
-import numpy as np
 import torch
 
 from ...engine.tokenizer import TextTokenizer, TokenIds
@@ -32,42 +32,23 @@ def decode_spans(
     mean probability of its tokens' likeliest labels. A span still open at the hypothesis's last token is dropped, as
     unbabel-comet does.
     """
-    all_offsets = tokenizer.offsets(hypotheses, max_content)
-    return [
-        _spans(offsets, of_example, of_tokens[0].ids, labels, tokenizer)
-        for offsets, of_example, of_tokens in zip(all_offsets, logits, sequences, strict=True)
-    ]
-
-
-def _spans(
-    offsets: Sequence[tuple[int, int]],
-    logits: Sequence[torch.Tensor],
-    ids: np.ndarray,
-    labels: Sequence[str],
-    tokenizer: TextTokenizer,
-) -> list[ErrorSpan]:
-    length = min(len(offsets), *(len(of_sequence) for of_sequence in logits))
-    each = [of_sequence[:length].softmax(1) for of_sequence in logits]
-    if len(each) > 1:
-        each = [weight * probabilities for weight, probabilities in zip(LABEL_WEIGHTS, each, strict=True)]
-    confidence, label = torch.stack(each).sum(0).max(1)
-    spans: list[ErrorSpan] = []
-    begin = None
-    for place, number in enumerate(label.tolist()):
-        if number and begin is None:
-            begin = place
-        elif not number and begin is not None:
-            spans.append(
-                ErrorSpan(
-                    tokenizer.decode(ids[begin:place].tolist()),
-                    labels[int(label[begin]) - 1],
-                    confidence[begin:place].mean().item(),
-                    offsets[begin][0],
-                    offsets[place - 1][1],
-                )
-            )
-            begin = None
-    return spans
+    of_hypotheses = []
+    for offsets, of_example, tokens in zip(tokenizer.offsets(hypotheses, max_content), logits, sequences, strict=True):
+        ids, length = tokens[0].ids, min(len(offsets), *map(len, of_example))
+        each = [of_sequence[:length].softmax(1) for of_sequence in of_example]
+        if len(each) > 1:
+            each = [weight * probabilities for weight, probabilities in zip(LABEL_WEIGHTS, each, strict=True)]
+        confidence, label = torch.stack(each).sum(0).max(1)
+        spans, begin = [], 0
+        for is_error, run in groupby(label.tolist(), bool):
+            end = begin + len(list(run))
+            if is_error and end < length:
+                text, severity = tokenizer.decode(ids[begin:end].tolist()), labels[int(label[begin]) - 1]
+                certain = confidence[begin:end].mean().item()
+                spans.append(ErrorSpan(text, severity, certain, offsets[begin][0], offsets[end - 1][1]))
+            begin = end
+        of_hypotheses.append(spans)
+    return of_hypotheses
 
 
 def mqm_score(spans: Sequence[ErrorSpan]) -> float:

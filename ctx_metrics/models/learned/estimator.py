@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,24 +14,15 @@ from ...engine.encoder import shared_encoder
 from ...engine.opening import shown
 from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, map_pairs
-from ...engine.readout import SEGMENT, Accumulator, PackedTokens, Readout
+from ...engine.readout import SEGMENT, Accumulator, PackedTokens, PooledMix
 from ...errors import ModelError
 from ..estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
-from ..folder import (
-    CONFIG,
-    check_fields,
-    check_layers,
-    checked_weights,
-    described,
-    encoder_of,
-    load_weights,
-    read_config,
-)
+from ..folder import CONFIG, FIELDS, cannot_be, check_fields, check_layers, encoder_of, load_network, read_config
 from ..hub import LEARNED, ResolvedModel, hub_folder
 from .networks import NETWORKS, LearnedNetwork, Shape, token_mask
 
 PREFIX = "ctx-"
-FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}
+OWN_FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}
 INPUTS = ("mt+ref", "mt+src")
 PAIRS_A_BATCH = 128
 
@@ -41,26 +33,15 @@ def kind_of(config: dict) -> str | None:
     return kind if kind in NETWORKS else None
 
 
-class BiLSTMStates(Readout):
+@dataclass(frozen=True)
+class BiLSTMStates(PooledMix):
     """A learned network's BiLSTM states of a text's tokens, the specials left out: [tokens, 2 * hidden] of each text.
 
-    layers    the encoder's layers that the network mixes
     sha256    of the network's weights: readouts of the same weights are one, in whichever metric
     """
 
-    def __init__(self, network: LearnedNetwork, layers: Sequence[int], sha256: str):
-        self.layers, self.network, self.sha256 = tuple(layers), network, sha256
-        self.weights = network.mix.coefficients().tolist()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BiLSTMStates) and (other.sha256, other.layers) == (self.sha256, self.layers)
-
-    def __hash__(self) -> int:
-        return hash((self.sha256, self.layers))
-
-    @property
-    def last(self) -> int:
-        return max(self.layers)
+    network: LearnedNetwork = field(kw_only=True, compare=False)
+    sha256: str = field(kw_only=True)
 
     @property
     def unit(self) -> str | None:
@@ -72,30 +53,25 @@ class BiLSTMStates(Readout):
 
 class _BiLSTMStates(Accumulator):
     def __init__(self, readout: BiLSTMStates, packed: PackedTokens):
-        self.readout, self.packed = readout, packed
-        self.mixed: torch.Tensor  # from the first of the layers on
+        self.network, self.packed = readout.network, packed
+        self.mix: Any = PooledMix.accumulator(readout, packed)
 
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
-        if number in self.readout.layers:
-            states = hidden[: self.packed.total].float()
-            weight = self.readout.weights[self.readout.layers.index(number)]
-            first = number == min(self.readout.layers)
-            self.mixed = states * weight if first else self.mixed.add_(states, alpha=weight)
+        self.mix.add(number, hidden, first_only)
 
     def result(self) -> list[torch.Tensor]:
         lengths = [length - 2 for length in self.packed.lengths]
-        network = self.readout.network
-        found = [self.mixed.new_zeros(0, 2 * network.shape.hidden).cpu()] * len(lengths)
+        of_texts = [self.mix.mixed.new_zeros(0, 2 * self.network.shape.hidden).cpu()] * len(lengths)
         full = [i for i, length in enumerate(lengths) if length > 0]
         if full:
             content = np.zeros(self.packed.total, bool)
             for start, length in zip(self.packed.starts.tolist(), lengths, strict=True):
                 content[start + 1 : start + 1 + length] = True
-            mixed = self.mixed[torch.from_numpy(content).to(self.mixed.device)]
-            states = network.contextual(mixed, [lengths[i] for i in full]).cpu()
+            mixed = self.mix.mixed[torch.from_numpy(content).to(self.mix.mixed.device)]
+            states = self.network.contextual(mixed, [lengths[i] for i in full]).cpu()
             for i, of_text in zip(full, states, strict=True):
-                found[i] = of_text[: lengths[i]]
-        return found
+                of_texts[i] = of_text[: lengths[i]]
+        return of_texts
 
 
 class LearnedEstimator(Estimator):
@@ -115,21 +91,21 @@ class LearnedEstimator(Estimator):
                 f"{name or folder} is none of {', '.join(NETWORKS)}: its config.json says model_type "
                 f"{config.get('model_type')!r}"
             )
-        check_fields(folder, config, FIELDS)
+        check_fields(folder, config, {**FIELDS, **OWN_FIELDS})
         check_values(folder, config)
-        network = make_network(folder, self.kind, config)
-        sha256 = checked_weights(folder, config)
-        load_weights(folder, network)
+        network, sha256 = load_network(folder, config, lambda: NETWORKS[str(self.kind)](Shape(**config["network"])))
         encoder = encoder_of(folder, config)
         embedded = folder.parent == EMBEDDED_FOLDER.parent
         shown = f"embedded-{self.kind}" if embedded else name or folder.resolve().name
-        self.model = ResolvedModel(shown, folder, None, sha256[:12])
+        self.model = ResolvedModel(shown, folder, folder.name[:12] if name else None, sha256[:12])
         self.inputs, self.english_only = config["inputs"], config["languages"] == ["en"]
         self.empty_value = float(config["empty_value"])
         self.encoder = shared_encoder(encoder.folder, options)
         check_layers(folder, config, self.encoder.layers, self.encoder.width)
         self.network = network.to(self.encoder.device)
-        self.readout = BiLSTMStates(self.network, config["layers"], sha256)
+        coefficients = dict(zip(config["layers"], network.mix.coefficients().tolist(), strict=True))
+        mix = tuple(coefficients.get(layer, 0.0) for layer in range(max(config["layers"]) + 1))
+        self.readout = BiLSTMStates(mix, "avg", network=self.network, sha256=sha256)
         self.encoder.require([self.readout])
         self.max_length = min(config["max_length"], self.encoder.max_content)
         self.dtype, self.limit = options.dtype, f"{self.max_length} tokens a text"
@@ -153,8 +129,8 @@ class LearnedEstimator(Estimator):
             batch = order[begin : begin + PAIRS_A_BATCH]
             sides = []
             for of_side in zip(*(states[i] for i in batch), strict=True):
-                sides.append(pad_sequence(list(of_side), batch_first=True).to(self.encoder.device))
-                sides.append(token_mask([len(each) for each in of_side], self.encoder.device))
+                padded = pad_sequence(list(of_side), batch_first=True).to(self.encoder.device)
+                sides.append((padded, token_mask([len(each) for each in of_side], self.encoder.device)))
             for i, value in zip(batch, self.network.compare(*sides).tolist(), strict=True):
                 values[i] = value
         return values
@@ -168,22 +144,14 @@ def check_values(folder: Path, config: dict) -> None:
         ("empty_value", abs(config["empty_value"]) < 1e300),  # neither NaN nor infinite, nor an integer beyond floats
     ):
         if not good:
-            raise ModelError(
-                f"{folder / CONFIG}: {name} is {shown(config[name])}, which cannot be; copy the folder again"
-            )
-
-
-def make_network(folder: Path, kind: str, config: dict) -> LearnedNetwork:
-    """The network that a config.json describes, without weights; raises ModelError for sizes that cannot be."""
+            raise cannot_be(folder, name, shown(config[name]))
     given, known = config["network"], [field.name for field in fields(Shape)]
     if problem := [name for name in known if name not in given] or [name for name in given if name not in known]:
         raise ModelError(f"{folder / CONFIG}: its network has to name {', '.join(known)}; look at {problem[0][:40]}")
     sizes = ("layers", "width", "hidden", "projection", "feedforward")
     if bad := [name for name in sizes if type(given[name]) is not int or given[name] < 1]:
-        said = repr(given[bad[0]])[:40]
-        raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {said}, no size; copy the folder again")
-    with described(folder):
-        return NETWORKS[kind](Shape(**given))
+        size = repr(given[bad[0]])[:40]
+        raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {size}, no size; copy the folder again")
 
 
 def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:
@@ -199,18 +167,12 @@ def load_learned(kind: str, name: str | None, options: EngineOptions) -> Learned
     folder, repo = Path(os.path.expanduser(name)), None
     if not folder.is_dir():
         repo, folder = hub_folder(name, LEARNED)
-    found = kind_of(read_config(folder))
-    if found != kind:
-        mend = f"but one of {found}: use -m {found} --{found}-model {name}"
-        model_type = read_config(folder).get("model_type")
-        if model_type == "ctx-alignment-regressor":
-            mend = f"but a regressor: use -m comet --comet-model {name}"
-        elif model_type == "ctx-pairwise":
-            mend = f"but a pairwise model: use -m pairwise --pairwise-model {name}"
-        elif not found:
+    own_kind = kind_of(read_config(folder))
+    if own_kind != kind:
+        others = {"ctx-alignment-regressor": ("a regressor", "comet"), "ctx-pairwise": ("a pairwise model", "pairwise")}
+        what, metric = others.get(str(read_config(folder).get("model_type")), (f"one of {own_kind}", own_kind or ""))
+        mend = f"but {what}: use -m {metric} --{metric}-model {name}"
+        if not metric:
             mend = f"nor one of {' or '.join(other for other in NETWORKS if other != kind)}; name a folder of {kind}"
         raise ModelError(f"{name} holds no {kind} model, {mend}")
-    estimator = LearnedEstimator(folder, options, repo)
-    if repo:
-        estimator.model = ResolvedModel(repo, folder, folder.name[:12], estimator.model.ckpt)
-    return estimator
+    return LearnedEstimator(folder, options, repo)

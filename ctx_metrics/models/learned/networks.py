@@ -6,7 +6,7 @@ States and scores are of the network's dtype, fp32 unless somebody changes it; m
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 POOLINGS = ("both", "avg", "max")
+# Of one side's texts: states [texts, tokens, width], and bool [texts, tokens], True at tokens.
+Side = tuple[torch.Tensor, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,14 @@ class ScalarMix(nn.Module):
 
 
 class LearnedNetwork(nn.Module):
-    """What the networks share: scalar mix, variational dropout, one BiLSTM for both texts, and a regressor at the end."""
+    """What the networks share: scalar mix, variational dropout, one BiLSTM for both texts, and a regressor at the end.
 
-    def __init__(self, shape: Shape, compared: int):
+    compared    how many times the width of a text's pooled states the regressor reads
+    """
+
+    compared = 4
+
+    def __init__(self, shape: Shape):
         super().__init__()
         if shape.pooling not in POOLINGS:
             raise ValueError(f"pooling {shape.pooling!r} is none of {', '.join(POOLINGS)}")
@@ -68,7 +75,7 @@ class LearnedNetwork(nn.Module):
         self.encoder = bilstm(shape.width, shape.hidden)
         self.regressor = nn.Sequential(
             nn.Dropout(shape.dropout),
-            linear(compared, shape.feedforward),
+            linear(self.compared * pooled_width(shape), shape.feedforward),
             nn.ReLU(),
             nn.Dropout(shape.dropout),
             linear(shape.feedforward, 1),
@@ -92,7 +99,7 @@ class LearnedNetwork(nn.Module):
             (of_side[:, : max(lengths)], token_mask(lengths, of_side.device))
             for of_side, lengths in zip(states, (hypothesis_lengths, partner_lengths), strict=True)
         ]
-        return self.compare(*sides[0], *sides[1])
+        return self.compare(*sides)
 
     def outputs(self, *inputs: Any) -> list[torch.Tensor]:
         """The predictions that training fits to human scores: of what `forward` takes the score alone, [texts]."""
@@ -105,10 +112,8 @@ class LearnedNetwork(nn.Module):
         return run_bilstm(self.encoder, self._variational(padded), lengths)
 
     @abstractmethod
-    def compare(
-        self, hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
-    ) -> torch.Tensor:
-        """Scores [texts] of both sides' BiLSTM states [texts, tokens, 2 * hidden]; masks [texts, tokens]: True at tokens."""
+    def compare(self, hypothesis: Side, partner: Side) -> torch.Tensor:
+        """Scores [texts] of both sides' BiLSTM states, whose width is 2 * hidden."""
 
     def _variational(self, padded: torch.Tensor) -> torch.Tensor:
         """Dropout that leaves out the same dimensions at every token of a text (Gal and Ghahramani 2016)."""
@@ -136,16 +141,8 @@ class BiLSTM(LearnedNetwork):
     v_t = [max h_t; avg h_t], m = [v_t; v_r; v_t * v_r; v_t - v_r], score = regressor(m).
     """
 
-    def __init__(self, shape: Shape):
-        super().__init__(shape, 4 * pooled_width(shape))
-
-    def compare(
-        self, hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
-    ) -> torch.Tensor:
-        v_t, v_r = (
-            torch.cat(self._pooled(states, mask)[::-1], 1)
-            for states, mask in ((hypothesis, hypothesis_mask), (partner, partner_mask))
-        )
+    def compare(self, hypothesis: Side, partner: Side) -> torch.Tensor:
+        v_t, v_r = (torch.cat(self._pooled(*side)[::-1], 1) for side in (hypothesis, partner))
         return self._regressed([v_t, v_r, v_t * v_r, v_t - v_r])
 
 
@@ -156,15 +153,10 @@ class BiLSTMAttention(LearnedNetwork):
     the same with the sides swapped.
     """
 
-    def __init__(self, shape: Shape):
-        super().__init__(shape, 4 * pooled_width(shape))
-
-    def compare(
-        self, hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
-    ) -> torch.Tensor:
-        of_hypothesis, of_partner = attended(hypothesis, hypothesis_mask, partner, partner_mask)
+    def compare(self, hypothesis: Side, partner: Side) -> torch.Tensor:
+        of_hypothesis, of_partner = attended(hypothesis, partner)
         compared = []
-        sides = self._pooled(of_hypothesis, hypothesis_mask), self._pooled(of_partner, partner_mask)
+        sides = self._pooled(of_hypothesis, hypothesis[1]), self._pooled(of_partner, partner[1])
         for t, r in zip(*sides, strict=True):
             compared += [r, t, r - t, r * t]
         return self._regressed(compared)
@@ -177,20 +169,17 @@ class ESIM(LearnedNetwork):
     v = [r_avg, r_max, t_avg, t_max].
     """
 
+    compared = 2
+
     def __init__(self, shape: Shape):
-        super().__init__(shape, 2 * pooled_width(shape))
+        super().__init__(shape)
         self.projection = linear(8 * shape.hidden, shape.projection)
         self.composer = bilstm(shape.projection, shape.hidden)
 
-    def compare(
-        self, hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
-    ) -> torch.Tensor:
-        of_hypothesis, of_partner = attended(hypothesis, hypothesis_mask, partner, partner_mask)
+    def compare(self, hypothesis: Side, partner: Side) -> torch.Tensor:
+        of_hypothesis, of_partner = attended(hypothesis, partner)
         compared = []
-        for states, other, mask in (
-            (partner, of_partner, partner_mask),
-            (hypothesis, of_hypothesis, hypothesis_mask),
-        ):
+        for (states, mask), other in ((partner, of_partner), (hypothesis, of_hypothesis)):
             enhanced = torch.cat([states, other, states - other, states * other], 2)
             projected = self._variational(torch.relu(self.projection(enhanced)))
             composed = run_bilstm(self.composer, projected, mask.sum(1).tolist())
@@ -198,7 +187,7 @@ class ESIM(LearnedNetwork):
         return self._regressed(compared)
 
 
-NETWORKS: dict[str, Callable[[Shape], LearnedNetwork]] = {"bilstm": BiLSTM, "bilstmatt": BiLSTMAttention, "esim": ESIM}
+NETWORKS: dict[str, type[LearnedNetwork]] = {"bilstm": BiLSTM, "bilstmatt": BiLSTMAttention, "esim": ESIM}
 
 
 def pooled_width(shape: Shape) -> int:
@@ -206,22 +195,20 @@ def pooled_width(shape: Shape) -> int:
     return 2 * shape.hidden * (2 if shape.pooling == "both" else 1)
 
 
-def attended(
-    hypothesis: torch.Tensor, hypothesis_mask: torch.Tensor, partner: torch.Tensor, partner_mask: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def attended(hypothesis: Side, partner: Side) -> tuple[torch.Tensor, torch.Tensor]:
     """What each side's tokens attend to in the other, by dot products: the hypothesis's and the partner's, of the shapes of
-    their states [texts, tokens, width]; masks [texts, tokens].
+    their states.
 
     >>> t, r = torch.tensor([[[1.0], [0.0]]]), torch.tensor([[[2.0]]])
     >>> both = torch.ones(1, 2, dtype=torch.bool)
-    >>> of_t, of_r = attended(t, both, r, both[:, :1])    # of_r = (e^2 * 1 + e^0 * 0) / (e^2 + 1)
+    >>> of_t, of_r = attended((t, both), (r, both[:, :1]))    # of_r = (e^2 * 1 + e^0 * 0) / (e^2 + 1)
     >>> of_t.flatten().tolist(), round(of_r.item(), 4)
     ([2.0, 2.0], 0.8808)
     """
-    products = partner @ hypothesis.transpose(1, 2)
-    to_hypothesis = products.masked_fill(~hypothesis_mask[:, None, :], -torch.inf).softmax(2)
-    to_partner = products.transpose(1, 2).masked_fill(~partner_mask[:, None, :], -torch.inf).softmax(2)
-    return to_partner @ partner, to_hypothesis @ hypothesis
+    products = partner[0] @ hypothesis[0].transpose(1, 2)
+    to_hypothesis = products.masked_fill(~hypothesis[1][:, None, :], -torch.inf).softmax(2)
+    to_partner = products.transpose(1, 2).masked_fill(~partner[1][:, None, :], -torch.inf).softmax(2)
+    return to_partner @ partner[0], to_hypothesis @ hypothesis[0]
 
 
 def token_mask(lengths: Sequence[int], device: torch.device | str = "cpu") -> torch.Tensor:

@@ -25,16 +25,7 @@ from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, EncodedText, map_pairs
 from ...errors import ModelError
 from ..estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
-from ..folder import (
-    CONFIG,
-    check_fields,
-    check_layers,
-    checked_weights,
-    described,
-    encoder_of,
-    load_weights,
-    read_config,
-)
+from ..folder import CONFIG, FIELDS, check_fields, check_layers, encoder_of, load_network, read_config
 from ..hub import ResolvedModel
 
 CONFIG_KIND = "ctx-alignment-regressor"
@@ -54,16 +45,21 @@ class AlignmentBranch(nn.Module):
         self.register_buffer("mean", torch.zeros(features))
         self.register_buffer("std", torch.ones(features))
         self.linear = nn.Linear(features, 1)
-        self.mlp = nn.Sequential(
-            nn.Linear(features, hidden), nn.Tanh(), nn.Dropout(dropout), last := nn.Linear(hidden, 1, bias=False)
-        )
+        self.mlp = nn.Sequential(nn.Linear(features, hidden), nn.Tanh(), nn.Dropout(dropout), last_layer(hidden))
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
-        nn.init.normal_(last.weight, 0, 0.01)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         x = ((features - self.mean) / self.std).clamp(-6, 6)
         return (self.linear(x) + self.mlp(x))[:, 0]
+
+
+def last_layer(hidden: int) -> nn.Linear:
+    """A branch's last layer, whose weights are small at first."""
+    layer = nn.Linear(hidden, 1, bias=False)
+    if not layer.weight.is_meta:  # of which nothing can be drawn, and torch would import its compiler, in a second
+        nn.init.normal_(layer.weight, 0, 0.01)
+    return layer
 
 
 class PooledBranch(nn.Module):
@@ -77,10 +73,9 @@ class PooledBranch(nn.Module):
             nn.Linear(4 * width, hidden),
             nn.Tanh(),
             nn.Dropout(dropout),
-            last := nn.Linear(hidden, 1, bias=False),
+            last_layer(hidden),
         )
         self.bias = nn.Parameter(torch.ones(()))
-        nn.init.normal_(last.weight, 0, 0.01)
 
     def forward(self, hypothesis: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
         weights = self.mix.softmax(0)[:, None]
@@ -150,14 +145,8 @@ def alignment_features(hypothesis: EncodedText, reference: EncodedText, layers: 
     of_layers = torch.stack([recall, precision, harmonic], 1).flatten().tolist()
     h_ids, r_ids = hypothesis.ids[1:-1].tolist(), reference.ids[1:-1].tolist()
     h_pairs, r_pairs = (list(pairwise(ids)) or ids for ids in (h_ids, r_ids))
-    return [
-        *of_layers,
-        cosine.item(),
-        overlap(r_ids, h_ids),
-        overlap(h_ids, r_ids),
-        overlap(r_pairs, h_pairs),
-        overlap(h_pairs, r_pairs),
-    ]
+    sides = (r_ids, h_ids), (h_ids, r_ids), (r_pairs, h_pairs), (h_pairs, r_pairs)
+    return [*of_layers, cosine.item(), *(overlap(items, others) for items, others in sides)]
 
 
 def overlap(items: Sequence, others: Sequence) -> float:
@@ -198,11 +187,8 @@ class PairFeatures:
 
 def network_inputs(pairs: Sequence[tuple]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """What PairFeatures gave for n pairs, stacked as the network reads it: see its forward."""
-    return (
-        torch.tensor([pair[0] for pair in pairs]),
-        torch.stack([pair[1] for pair in pairs]),
-        torch.stack([pair[2] for pair in pairs]),
-    )
+    features, hypotheses, references = zip(*pairs, strict=True)
+    return torch.tensor(features), torch.stack(hypotheses), torch.stack(references)
 
 
 class AlignmentRegressor(Estimator):
@@ -216,13 +202,12 @@ class AlignmentRegressor(Estimator):
 
     def __init__(self, folder: Path, options: EngineOptions):
         config = read_config(folder)
-        check_fields(folder, config)
-        ckpt = checked_weights(folder, config)[:12]
-        self.network, self.layers = make_network(folder, config), tuple(config["layers"])
-        load_weights(folder, self.network)
+        check_fields(folder, config, FIELDS)
+        self.network, sha256 = load_network(folder, config, lambda: RegressorNetwork(**config["network"]))
+        self.layers = tuple(config["layers"])
         encoder = encoder_of(folder, config)
         name = EMBEDDED_REGRESSOR if folder == EMBEDDED_FOLDER else folder.resolve().name
-        self.model = ResolvedModel(name, folder, None, ckpt)
+        self.model = ResolvedModel(name, folder, None, sha256[:12])
         self.english_only = config["languages"] == ["en"]
         self.encoder = shared_encoder(encoder.folder, options)
         check_layers(folder, config, self.encoder.layers, self.encoder.width)
@@ -260,9 +245,3 @@ def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
         z = network(*network_inputs(pairs[begin : begin + HEAD_BATCH]))
         values += ((z + FLOOR) / (identical + FLOOR)).clamp(0, 1).tolist()
     return values
-
-
-def make_network(folder: Path, config: dict) -> RegressorNetwork:
-    """The network that a config.json describes, without weights; raises ModelError for sizes that cannot be."""
-    with described(folder):
-        return RegressorNetwork(**config["network"])

@@ -16,7 +16,7 @@ from torch import nn
 
 from ...engine.options import EngineOptions
 from ...errors import InputError, ModelError
-from ..folder import CONFIG, check_fields, checked_weights, described, encoder_of, load_weights, read_config
+from ..folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
 from ..hub import EMBEDDED, LEARNED, ResolvedModel, file_sha256, hub_folder
 from .network import PairwiseNetwork, Shape, mean_probability
 from .scaling import project, scale
@@ -24,7 +24,7 @@ from .sentence_vectors import SentenceVectors, VectorSource, parse_source
 
 MODEL_TYPE = "ctx-pairwise"
 EMBEDDED_FOLDER = Path(__file__).parent.parent / "embedded" / "pairwise"
-FIELDS: dict[str, Any] = {
+OWN_FIELDS: dict[str, Any] = {
     "encoder": (str, type(None)),
     "encoder_ckpt": (str, type(None)),
     "features": list,
@@ -138,12 +138,13 @@ class PairwiseModel:
                 f"{name or folder} is no pairwise model: its config.json says model_type {config.get('model_type')!r}; name "
                 "one that `ctx-metrics train pairwise` wrote"
             )
-        check_fields(folder, config, FIELDS)
+        check_fields(folder, config, {**FIELDS, **OWN_FIELDS})
         for field, kinds in (("features", FEATURE), ("vectors", VECTOR)):
             _check_entries(folder, field, config[field], kinds)
-        self.numbers = _numbers(folder, config)
-        sha256 = checked_weights(folder, config)
-        load_weights(folder, self.numbers)
+        try:
+            self.numbers, sha256 = load_network(folder, config, lambda: _numbers(folder, config))
+        except InputError as error:  # sizes that contradict each other
+            raise ModelError(f"{folder / CONFIG}: {error}; copy the folder again") from error
         self.network = self.numbers.network.double()
         self.feature_specs = [each["spec"] for each in config["features"]]
         self.feature_signatures = [each["signature"] for each in config["features"]]
@@ -213,7 +214,8 @@ def _check_entries(folder: Path, field: str, entries: list, kinds: Mapping[str, 
 
 
 def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
-    """The numbers' places, as config.json describes them; raises ModelError where its parts contradict each other."""
+    """The numbers' places, as config.json describes them; raises ModelError or InputError where its parts contradict each
+    other."""
     network = config["network"]
     if set(network) != {field.name for field in fields(Shape)}:
         raise ModelError(f"{folder / CONFIG}: its network has {', '.join(network)}; copy the folder again")
@@ -221,12 +223,7 @@ def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
         raise ModelError(
             f"{folder / CONFIG}: a network of {network['features']} features, and others are named; copy the folder again"
         )
-    try:
-        sources = [(each["width"], each["dimensions"]) for each in config["vectors"]]
-        with described(folder):
-            return PairwiseNumbers(Shape(**network), sources)
-    except InputError as error:  # sizes that contradict each other
-        raise ModelError(f"{folder / CONFIG}: {error}; copy the folder again") from error
+    return PairwiseNumbers(Shape(**network), [(each["width"], each["dimensions"]) for each in config["vectors"]])
 
 
 def _sources(folder: Path, entries: Sequence[Mapping]) -> list[VectorSource]:
@@ -242,9 +239,9 @@ def _sources(folder: Path, entries: Sequence[Mapping]) -> list[VectorSource]:
             raise ModelError(
                 f"{folder} was trained on the word vectors {path}, which are not there; copy the file into the folder"
             )
-        if (found := file_sha256(path)) != entry["sha256"]:
+        if (sha256 := file_sha256(path)) != entry["sha256"]:
             raise ModelError(
-                f"{path} hashes to {found[:12]}, and {folder} was trained on word vectors that hash to "
+                f"{path} hashes to {sha256[:12]}, and {folder} was trained on word vectors that hash to "
                 f"{str(entry['sha256'])[:12]}; copy the right file into the folder"
             )
         sources.append(VectorSource("words", None, str(path), entry["dimensions"]))

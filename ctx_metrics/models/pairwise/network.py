@@ -66,8 +66,10 @@ class PairwiseNetwork(nn.Module):
         vectors, features, hidden = shape.vectors, shape.features, shape.hidden
 
         def drawn(inputs: int, outputs: int, *size: int) -> nn.Parameter:
-            bound = (6 / (inputs + outputs)) ** 0.5
-            return nn.Parameter((torch.rand(size, generator=generator) * 2 - 1) * bound)
+            values, bound = torch.empty(size), (6 / (inputs + outputs)) ** 0.5
+            if not values.is_meta:  # as in models.learned.regressor.last_layer
+                values = (torch.rand(size, generator=generator) * 2 - 1) * bound
+            return nn.Parameter(values)
 
         self.has_groups = bool(vectors and hidden)
         if self.has_groups:
@@ -96,64 +98,37 @@ class PairwiseNetwork(nn.Module):
             weight = (weight[TIED_PLACES,] if self.shape.tied else weight).reshape(-1, self.shape.vectors)
         return F.linear(vectors, weight)
 
-    def logits(
-        self,
-        first_terms: torch.Tensor,
-        second_terms: torch.Tensor,
-        reference_terms: torch.Tensor,
-        first_features: torch.Tensor,
-        second_features: torch.Tensor,
-    ) -> torch.Tensor:
-        """Logits [pairs] of the first text's being better, from each text's terms [pairs, T] and features [pairs, K].
+    def logits(self, *texts: torch.Tensor) -> torch.Tensor:
+        """Logits [pairs] of the first text's being better, from the terms [pairs, T] of the first and the second text and of
+        the reference, and the features [pairs, K] of the first and the second.
 
         Where the network is antisymmetric, swapping first and second negates them bit for bit.
         """
-        texts = (first_terms, second_terms, reference_terms, first_features, second_features)
         return self.both_orders(*texts)[0] if self.shape.antisymmetric else self._scores(*texts)
 
-    def both_orders(
-        self,
-        first_terms: torch.Tensor,
-        second_terms: torch.Tensor,
-        reference_terms: torch.Tensor,
-        first_features: torch.Tensor,
-        second_features: torch.Tensor,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def both_orders(self, *texts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """`logits` [pairs] of (first, second), and of (second, first), in each of which the text named first is to win."""
+        first, second, reference, first_features, second_features = texts
         # The same shapes in both calls, so that a row is summed in the same order whichever text comes first.
-        straight = self._scores(first_terms, second_terms, reference_terms, first_features, second_features)
-        swapped = self._scores(second_terms, first_terms, reference_terms, second_features, first_features)
+        straight = self._scores(*texts)
+        swapped = self._scores(second, first, reference, second_features, first_features)
         if not self.shape.antisymmetric:
             return straight, swapped
         half = (straight - swapped) / 2
         return half, -half
 
-    def forward(
-        self,
-        first: torch.Tensor,
-        second: torch.Tensor,
-        reference: torch.Tensor,
-        first_features: torch.Tensor,
-        second_features: torch.Tensor,
-    ) -> torch.Tensor:
+    def forward(self, *texts: torch.Tensor) -> torch.Tensor:
         """Logits [pairs] from the vectors [pairs, V] of both texts and the reference, and both texts' features."""
-        # each by itself, for the same reason
-        terms = self.terms(first), self.terms(second), self.terms(reference)
-        return self.logits(*terms, first_features, second_features)
+        # each text by itself, so that its terms are the same wherever it stands
+        return self.logits(*map(self.terms, texts[:3]), *texts[3:])
 
-    def _scores(
-        self,
-        first: torch.Tensor,
-        second: torch.Tensor,
-        reference: torch.Tensor,
-        first_features: torch.Tensor,
-        second_features: torch.Tensor,
-    ) -> torch.Tensor:
+    def _scores(self, *texts: torch.Tensor) -> torch.Tensor:
         """s(1, 2): what the network says before it is made antisymmetric."""
+        first, second, reference, *features = texts
         if not self.has_groups:
             total: torch.Tensor = self.output_bias
             if self.shape.features:
-                total = torch.addmv(total, torch.cat((first_features, second_features), 1), self.output)
+                total = torch.addmv(total, torch.cat(features, 1), self.output)
             if self.shape.vectors:
                 total = total + first[:, 0] + second[:, 1] + reference[:, 2]
             return total
@@ -164,7 +139,7 @@ class PairwiseNetwork(nn.Module):
         one = torch.cat((first[:, : 2 * hidden], second_in_2r), 1)
         other = torch.cat((second_in_12, reference[:, 4 * hidden :]), 1)
         groups = torch.tanh(one + other + bias.flatten())
-        return torch.addmv(self.output_bias, torch.cat((groups, first_features, second_features), 1), self.output)
+        return torch.addmv(self.output_bias, torch.cat((groups, *features), 1), self.output)
 
 
 def probability(logits: np.ndarray) -> np.ndarray:

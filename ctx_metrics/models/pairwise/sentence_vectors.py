@@ -59,30 +59,25 @@ def parse_source(text: str) -> VectorSource:
     >>> parse_source("encoder@3,4:25")
     VectorSource(kind='encoder', layers=(3, 4), path=None, dimensions=25)
     """
+    layers, path = None, None
     if match := _ENCODER.fullmatch(text):
+        number = match["dimensions"]
         layers = match["layers"] and tuple(int(layer) for layer in match["layers"].split(","))
         if layers and len(set(layers)) < len(layers):
             raise InputError(f"{FLAG} {text}: it names a layer twice; name each once")
-        return VectorSource("encoder", layers or None, None, _dimensions(text, match["dimensions"]))
-    path, _colon, number = text.rpartition(":")
-    whole = os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number))
-    path = text if whole else path
-    source = VectorSource("words", None, path, _dimensions(text, None if whole else number))
-    if not os.path.exists(path):
-        raise InputError(f"{FLAG}: no file {path!r}; name {_FORMS}")
-    if not os.path.isfile(path) or not os.access(path, os.R_OK):
-        raise InputError(f"{FLAG} {text}: {path} is no plain file that can be read; name {_FORMS}")
-    return source
-
-
-def _dimensions(text: str, number: str | None) -> int | None:
-    if number is None:
-        return None
-    if int(number) < 1:
+    else:
+        path, _, number = text.rpartition(":")
+        if os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number)):
+            path, number = text, None
+    if number is not None and int(number) < 1:
         raise InputError(
             f"{FLAG} {text}: a PCA keeps at least 1 dimension; leave the colon away for vectors as they are"
         )
-    return int(number)
+    if path is not None and not os.path.exists(path):
+        raise InputError(f"{FLAG}: no file {path!r}; name {_FORMS}")
+    if path is not None and (not os.path.isfile(path) or not os.access(path, os.R_OK)):
+        raise InputError(f"{FLAG} {text}: {path} is no plain file that can be read; name {_FORMS}")
+    return VectorSource("encoder" if path is None else "words", layers or None, path, int(number) if number else None)
 
 
 class SentenceVectors:
@@ -148,11 +143,13 @@ class SentenceVectors:
         encoded = self._encoded(distinct, label, empty)
         of_words = {path: self._of_words(file, distinct, empty) for path, file in self._files.items()}
         self.counts["empty"] = int(empty.sum())
-        found = [encoded[source.layers] if source.path is None else of_words[source.path] for source in self.sources]
+        of_sources = [
+            encoded[source.layers] if source.path is None else of_words[source.path] for source in self.sources
+        ]
         if len(distinct) == len(texts):
-            return found
+            return of_sources
         order = [rows[text] for text in texts]
-        return [vectors[order] for vectors in found]
+        return [vectors[order] for vectors in of_sources]
 
     def _encoded(self, texts: list[str], label: str, empty: np.ndarray) -> dict[tuple[int, ...] | None, np.ndarray]:
         """The vectors of each tuple of layers; sets `empty` where a text has no tokens."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from .sequence_classifier import load_with
+from ..library import load_with
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -70,5 +70,5 @@ def new_pair_classifier(folder: Path) -> PairClassifier:
     """A classifier with an untrained head over a checkpoint's encoder; raises ModelError where that cannot be loaded."""
     from transformers import AutoModel
 
-    encoder, _ = load_with(AutoModel, folder, "an encoder")
+    encoder, _ = load_with(AutoModel, folder, "cannot be loaded as an encoder: {why}")
     return PairClassifier(encoder.float())

@@ -1,22 +1,20 @@
 """Sequence-classification checkpoints of the transformers library: loading one safely, and reading its two labels."""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from ...engine.checkpoint import opening_foreign, weight_files
 from ...engine.opening import opening, shown
 from ...engine.tokenizer import check_growth
 from ...errors import ModelError
 from ...notices import notice
+from ..library import load_with, silent
 
 if TYPE_CHECKING:
     from transformers import BatchEncoding, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
-    from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
 Pair = tuple[str, str]
 _PARAPHRASE = re.compile(r"paraphras|equivalent|duplicate", re.IGNORECASE)
@@ -35,7 +33,8 @@ def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel
     from transformers import AutoModelForSequenceClassification
 
     more = {} if labels is None else {"num_labels": labels}
-    model, missing = load_with(AutoModelForSequenceClassification, folder, "a sequence classifier", **more)
+    says = "cannot be loaded as a sequence classifier: {why}"
+    model, missing = load_with(AutoModelForSequenceClassification, folder, says, **more)
     if labels is None and missing:
         raise ModelError(
             f"{folder} is no sequence classifier: {missing[0]} is not among its weights; name a checkpoint fine-tuned on "
@@ -46,21 +45,6 @@ def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel
             f"{folder} has {model.config.num_labels} labels, and a paraphrase classifier two, or a single logit"
         )
     return model.float()
-
-
-def load_with(
-    auto_class: "type[_BaseAutoModelClass]", folder: Path, what: str, **more: Any
-) -> "tuple[PreTrainedModel, list[str]]":
-    """A checkpoint as one of transformers' automatic classes has it, and the names of the weights that it lacks.
-
-    No code of it is run: PyTorch files are read under weights_only. Raises ModelError for what cannot be loaded.
-    """
-    weight_files(folder)  # raises ModelError where there are none
-    with opening_foreign(folder, f"cannot be loaded as {what}: {{why}}"), silent():
-        model, report = auto_class.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True, **more
-        )
-    return model, sorted(report["missing_keys"])
 
 
 def load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
@@ -102,12 +86,12 @@ def batch_of(
 
 def positions(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig") -> int:
     """The tokens that a model can read: what its tokenizer says, and the positions that it has."""
-    found = getattr(config, "max_position_embeddings", None)
-    if not isinstance(found, int) or found < 1:
+    most = getattr(config, "max_position_embeddings", None)
+    if not isinstance(most, int) or most < 1:
         return tokenizer.model_max_length
     # RoBERTa and its kin count positions from the padding id + 1
     first = config.pad_token_id + 1 if "roberta" in config.model_type and config.pad_token_id is not None else 0
-    return min(tokenizer.model_max_length, found - first)
+    return min(tokenizer.model_max_length, most - first)
 
 
 def paraphrase_label(config: "PretrainedConfig") -> int:
@@ -118,8 +102,8 @@ def paraphrase_label(config: "PretrainedConfig") -> int:
     (0, 1)
     """
     names = _names(config)
-    said = [label for label, name in names.items() if _PARAPHRASE.search(name) and not _NEGATED.search(name)]
-    return said[0] if len(said) == 1 else 1
+    telling = [label for label, name in names.items() if _PARAPHRASE.search(name) and not _NEGATED.search(name)]
+    return telling[0] if len(telling) == 1 else 1
 
 
 def _names(config: "PretrainedConfig") -> dict[int, str]:
@@ -144,19 +128,3 @@ def probabilities(logits: torch.Tensor, config: "PretrainedConfig") -> torch.Ten
     if logits.shape[-1] == 1:
         return logits[:, 0].sigmoid()
     return logits.softmax(-1)[:, paraphrase_label(config)]
-
-
-@contextmanager
-def silent() -> Iterator[None]:
-    """transformers without warnings and progress bars: what matters of them is raised or said here."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

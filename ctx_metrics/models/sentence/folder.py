@@ -68,12 +68,9 @@ def resolve_sentence_model(name: str) -> hub.ResolvedModel:
     """
     if name in ("", hub.EMBEDDED):
         return hub.resolve(name)
-    folder = Path(os.path.expanduser(name))
-    if folder.is_dir():
-        return hub.ResolvedModel(folder.resolve().name, folder, None, model_hash(folder))
-    owned = name if "/" in name.split("@")[0] else f"sentence-transformers/{name}"
-    repo, folder = hub.hub_folder(owned, hub.SENTENCE)
-    return hub.ResolvedModel(repo, folder, folder.name[:12], model_hash(folder))
+    if "/" not in name.split("@")[0] and not os.path.isdir(os.path.expanduser(name)):
+        name = f"sentence-transformers/{name}"
+    return hub.located(name, hub.SENTENCE, model_hash)
 
 
 def model_hash(folder: Path) -> str:

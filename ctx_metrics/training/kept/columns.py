@@ -8,11 +8,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...notices import notice
-from ...writing import checksum, write_bytes
 from ..digest import digest
-
-SUM_BYTES = 4  # at the end of a file
-MEND = "; name another --cache folder"
+from .files import MEND, read_kept, write_kept
 
 
 class FeatureCache:
@@ -46,35 +43,24 @@ class FeatureCache:
             return compute()
         path = self.folder / f"{digest([signature, texts_key, 'checksum'])}.npy"
         try:
-            found = _array(path.read_bytes())
+            content = read_kept(path)
+            if content is not None:
+                return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        except ValueError:  # none of ours, or empty
+            content = None
         except FileNotFoundError:
-            return self._keep(path, compute())
+            content = b""
         except OSError as error:
             raise self._unusable(error) from error
-        if found is not None:
-            return found
-        notice(f"{path}: the file is damaged; what it held is computed again")
-        return self._keep(path, compute())
-
-    def _keep(self, path: Path, values: np.ndarray) -> np.ndarray:
-        written = io.BytesIO()
+        if content is None:
+            notice(f"{path}: the file is damaged; what it held is computed again")
+        values, written = compute(), io.BytesIO()
         np.save(written, values, allow_pickle=False)
-        content = written.getvalue()
-        write_bytes(str(path), content + checksum(content).to_bytes(SUM_BYTES, "little"), MEND)
+        write_kept(path, written.getvalue())
         return values
 
     def _unusable(self, error: OSError) -> InputError:
         return InputError(f"cannot use {self.folder} as feature cache: {error.strerror or error}{MEND}")
-
-
-def _array(content: bytes) -> np.ndarray | None:
-    """The array that a file holds, None where it is damaged."""
-    if checksum(content[:-SUM_BYTES]) != int.from_bytes(content[-SUM_BYTES:], "little"):
-        return None
-    try:
-        return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    except ValueError:  # none of ours, or empty
-        return None
 
 
 def texts_key(streams: Sequence[Sequence[str | None] | None]) -> str:

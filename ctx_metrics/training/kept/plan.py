@@ -1,45 +1,51 @@
-"""Which texts are encoded together: decided once, before any of them is encoded."""
+"""Which texts are encoded together: decided once, before any of them is encoded.
 
-from collections.abc import Sequence
+A text is its token ids, specials included: int32, as bytes.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 CHUNK_TOKENS = 512  # enough for a CPU's full speed; more would make texts beyond the bound dearer
+ID_BYTES = 4
 
 
-class Plan:
-    """Texts in the order in which they are encoded, cut into chunks that go through the network together.
+class Chunk(NamedTuple):
+    """Texts that go through the network together; `file` is that of their states, None for those that may not be kept."""
 
-    ids        token ids of all texts, specials included, one after another, int32
-    lengths    how many are each text's, int32 [texts]
-    """
+    texts: list[bytes]
+    file: Path | None
 
-    def __init__(self, ids: np.ndarray, lengths: np.ndarray):
-        self.ids = ids
-        self.ends = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]  # tokens before each text
-        self.before = [end - 2 * row for row, end in enumerate(self.ends)]  # the same without specials
-        self.chunks = groups(lengths.tolist(), CHUNK_TOKENS)
+    @property
+    def ends(self) -> list[int]:
+        """0, and the content tokens to the end of each text."""
+        return [0, *accumulate(len(text) // ID_BYTES - 2 for text in self.texts)]
 
-    def text(self, row: int) -> np.ndarray:
-        """Token ids of the text in a row, specials included: int32 [tokens]."""
-        return self.ids[self.ends[row] : self.ends[row + 1]]
-
-    def rows(self, chunk: int) -> range:
-        """The rows of a chunk."""
-        return range(self.chunks[chunk], self.chunks[chunk + 1])
-
-    def tokens(self, chunk: int) -> int:
-        """Content tokens of a chunk."""
-        return self.before[self.chunks[chunk + 1]] - self.before[self.chunks[chunk]]
+    @property
+    def identity(self) -> bytes:
+        """What no other chunk has."""
+        return b"".join(self.texts)
 
 
-class Place(NamedTuple):
-    """A text's plan, its chunk of the plan, and its row there."""
+def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """The texts of each chunk, in the order in which texts are given."""
+    starts = groups([len(text) // ID_BYTES for text in texts], CHUNK_TOKENS)
+    return (list(texts[start:end]) for start, end in pairwise(starts))
 
-    plan: int
-    chunk: int
-    row: int
+
+def as_bytes(texts: Sequence[bytes]) -> bytes:
+    """A plan for a file: int32 numbers, of texts and of each one's bytes; and the texts."""
+    return np.array([len(texts), *map(len, texts)], np.int32).tobytes() + b"".join(texts)
+
+
+def from_bytes(content: bytes) -> list[bytes]:
+    """The texts of which `as_bytes` gave these."""
+    number, *lengths = np.frombuffer(content, np.int32, 1 + int.from_bytes(content[:ID_BYTES], "little")).tolist()
+    return [content[start:end] for start, end in pairwise(accumulate(lengths, initial=ID_BYTES * (1 + number)))]
 
 
 def groups(sizes: Sequence[int], limit: int) -> list[int]:

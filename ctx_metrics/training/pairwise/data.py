@@ -105,15 +105,12 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
         )
     order = np.random.default_rng(seed).permutation(len(groups))
     held_out = {groups[k] for k in order[:drawn]}
-    segments: list[set[int]] = [set() for _ in sets]
-    for (number, segment), of_place in zip(places, label[: len(places)], strict=True):
-        if of_place in held_out:
-            segments[number].add(segment)
+    held = {place for place, of_place in zip(places, label[: len(places)], strict=True) if of_place in held_out}
     left: list[JudgedSet] = []
     drawn_sets: list[JudgedSet] = []
-    for judged, held in zip(sets, segments, strict=True):
+    for number, judged in enumerate(sets):
         preferences = preferences_of(judged)
-        out = np.isin(preferences[:, 0], sorted(held))
+        out = np.array([(number, segment) in held for segment in preferences[:, 0].tolist()], dtype=bool)
         for part, chosen in ((left, ~out), (drawn_sets, out)):
             if chosen.any():
                 part.append(replace(judged, preferences=preferences[chosen]))
@@ -152,8 +149,8 @@ def usual_threshold(scores: np.ndarray) -> float:
     >>> usual_threshold(np.array([0.0, 71.5])), usual_threshold(np.array([-25.0, 0.0])), usual_threshold(np.array([6.0]))
     (25.0, 0.0, 0.0)
     """
-    there = scores[~np.isnan(scores)]
-    return RAW_DA if there.size and there.min() >= 0 and 10 < there.max() <= 100 else 0.0
+    given = scores[~np.isnan(scores)]
+    return RAW_DA if given.size and given.min() >= 0 and 10 < given.max() <= 100 else 0.0
 
 
 def _read(path: str, options: DataOptions) -> list[JudgedSet]:
@@ -299,13 +296,13 @@ def _source(judged: JudgedSet, segment: int) -> str | None:
 def _say(path: str, count: Counter, threshold: float | None) -> None:
     """Say what was left out of a path, if anything; raises InputError if all was."""
     left = [(number, why) for why, number in count.items() if number and why not in ("rows", "kept")]
-    said = ", ".join(
+    reasons = ", ".join(
         f"{f'{number:,}' if k else counted(number, 'pair', 'pairs')} {why}" for k, (number, why) in enumerate(left)
     )
     if not count["rows"]:
         apart = f"by {threshold:g} or more" if threshold else "enough"
         raise InputError(f"{path}: no pair to learn from: no two outputs of a segment differ {apart} in score")
     if not count["kept"]:
-        raise InputError(f"{path}: no pair is left to learn from; left out {said}")
+        raise InputError(f"{path}: no pair is left to learn from; left out {reasons}")
     if left:
-        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} taken; left out {said}")
+        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} taken; left out {reasons}")

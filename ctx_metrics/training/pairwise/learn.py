@@ -23,10 +23,9 @@ from ...models.pairwise.network import Shape
 from ...models.pairwise.scaling import fit_min_max, fit_pca
 from ...models.pairwise.sentence_vectors import SentenceVectors, VectorSource, parse_source
 from ...notices import counted, notice
-from ..folder import claim, encoder_name, finish
 from ..kept.columns import FeatureCache, texts_key
 from ..loop import Loop
-from ..state import STATE
+from ..state import STATE, claim, encoder_name, finish
 from .comparisons import Comparisons, strict_tau
 from .data import preferences_of
 from .recipe import Architecture, PairwiseRecipe
@@ -79,12 +78,8 @@ def learn(
 
     training, development    sets with preferences, outputs and references
     cache        folder that keeps features and sentence vectors for other trainings; None: they are not kept
-    languages    what the model is for, such as ["en"]; None: whatever the encoder reads
-    notes        what else config.json says of the training
 
-    PCA and scaling are fitted on the training data. While it runs, `out` holds its state; started again with the same
-    arguments, it goes on from there, and its weights are the same bit for bit. Raises InputError for settings that do not
-    fit, ModelError for an encoder that cannot be used.
+    PCA and scaling are fitted on the training data. The rest is as training.quality.learn.learn has it.
     """
     features = parse_features(architecture.features)
     sources = [parse_source(text) for text in architecture.vectors]
@@ -196,13 +191,8 @@ class Reader:
             for segment, better, worse in kept.tolist():
                 reference = next(stream[segment] for stream in judged.references if stream[segment] is not None)
                 row = [judged.texts[better][segment] or "", judged.texts[worse][segment] or "", reference]
-                pairs.append(
-                    [
-                        *(texts.setdefault(text, len(texts)) for text in row),
-                        number[better, segment],
-                        number[worse, segment],
-                    ]
-                )
+                rows = [texts.setdefault(text, len(texts)) for text in row]
+                pairs.append([*rows, number[better, segment], number[worse, segment]])
             columns.append(scored.reshape(number.size, scored.shape[2]))
             outputs += scored.shape[0] * scored.shape[1]
         if not pairs:
@@ -211,8 +201,8 @@ class Reader:
 
     def _of_set(self, judged: JudgedSet) -> np.ndarray:
         """All features of a set's outputs: fp64 [systems, segments, features], NaN where there is none."""
-        found = [self._column(judged, feature) for feature in self.features]
-        return np.concatenate(found, axis=2) if found else np.zeros((len(judged.systems), judged.segments, 0))
+        columns = [self._column(judged, feature) for feature in self.features]
+        return np.concatenate(columns, axis=2) if columns else np.zeros((len(judged.systems), judged.segments, 0))
 
     def _column(self, judged: JudgedSet, feature: Feature) -> np.ndarray:
         """One feature's columns. Those of a set that was parted in two are computed once."""
@@ -220,11 +210,9 @@ class Reader:
         [signature] = feature_signatures([feature], *languages, self._engine)
         streams = [*judged.texts, None, *judged.references, None, judged.sources]
         key = f"{signature} {self._engine.dtype} {VERSIONS}", texts_key(streams)
-
-        def compute() -> np.ndarray:
-            return feature_scores([feature], judged.texts, judged.references, judged.sources, *languages, self._engine)
-
+        texts = judged.texts, judged.references, judged.sources
         if key not in self._known:
+            compute = functools.partial(feature_scores, [feature], *texts, *languages, self._engine)
             self._known[key] = self._cache.columns(*key, compute)
         return self._known[key]
 
@@ -233,14 +221,10 @@ class Reader:
         if (vectors := self._vectors) is None:
             return []
         computed = functools.cache(lambda: vectors(texts, "sentence vectors"))  # of all sources, where one is not kept
-
-        def of_source(number: int) -> np.ndarray:
-            return computed()[number]
-
         key, settings = texts_key([texts]), {**vectors.signature(), "dtype": self._engine.dtype, **VERSIONS}
         signatures = [f"{source._replace(dimensions=None).spec} {settings}" for source in vectors.sources]
         return [
-            self._cache.columns(signature, key, functools.partial(of_source, number))
+            self._cache.columns(signature, key, lambda number=number: computed()[number])  # type: ignore[misc]
             for number, signature in enumerate(signatures)
         ]
 
@@ -295,13 +279,13 @@ def one_thread() -> Iterator[None]:
 
 def one_language(sets: Sequence[JudgedSet]) -> str | None:
     """The target language of all sets, None where it is not known or there are several."""
-    found = {judged.target_lang for judged in sets}
-    return found.pop() if len(found) == 1 else None
+    known = {judged.target_lang for judged in sets}
+    return known.pop() if len(known) == 1 else None
 
 
 def digest(comparisons: Comparisons) -> str:
     """sha256 of all that is learned from."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for array in (comparisons.texts, comparisons.outputs, comparisons.pairs):
-        found.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        sha256.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return sha256.hexdigest()

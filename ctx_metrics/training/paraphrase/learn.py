@@ -5,9 +5,12 @@ Stopped at any moment, it goes on where it was, bit for bit.
 
 import hashlib
 import json
+import os
+import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -15,11 +18,14 @@ from ...engine.device import resolve_device, resolve_dtype
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...models.hub import ResolvedModel, resolve
-from ...models.paraphrase.adapted import new_classifier
+from ...models.library import silent
+from ...models.paraphrase.adapted import learned, new_classifier, write_adapted
 from ...models.paraphrase.classifier import token_limit
-from ...models.paraphrase.low_rank import learned
+from ...models.paraphrase.pair import LABELS
 from ...models.paraphrase.sequence_classifier import load_classifier, load_tokenizer
+from ...writing import make_folder, os_errors, replacing
 from ..loop import Loop
+from ..state import encoder_name
 from .data import LabelledPairs
 from .recipe import ParaphraseRecipe
 from .task import PairCheck, ParaphraseTask, figures
@@ -58,9 +64,8 @@ def learn(
     engine     its dtype bf16 computes the training's matrix products in bf16, about twice as fast where the CPU can; the
                development pairs are always read in fp32
 
-    The same settings, data and number of threads give the same weights bit for bit. Raises InputError for settings that do
-    not fit and for a state of another training, ModelError for an encoder that cannot be used, and KeyboardInterrupt, after
-    saving the state, on Ctrl-C.
+    The same settings, data and number of threads give the same weights bit for bit. Raises what
+    training.quality.learn.learn does, and KeyboardInterrupt, after saving the state, on Ctrl-C.
     """
     dtype = resolve_dtype(engine.dtype)
     if dtype == torch.float16:
@@ -89,8 +94,46 @@ def learn(
     if recipe.rank:  # to the fp16 in which the matrices of an adapted one are stored
         rounded = {name: each.half().float() if each.dim() > 1 else each for name, each in learned(network).items()}
         network.load_state_dict(rounded, strict=False)
-    found = figures(task.values(development), development.labels)
-    return TrainedClassifier(network, tokenizer, resolved, checks, loop.progress.best, found)
+    values = figures(task.values(development), development.labels)
+    return TrainedClassifier(network, tokenizer, resolved, checks, loop.progress.best, values)
+
+
+def write_model(
+    trained: TrainedClassifier, recipe: ParaphraseRecipe, out: Path, encoder: str, notes: Mapping[str, Any]
+) -> None:
+    """Write the model's folder but for its card: models.paraphrase.adapted's layout; for rank 0 that of transformers.
+
+    encoder    as it was named
+    notes      what config.json of the former says beside, such as the data
+
+    Raises InputError where that fails.
+    """
+    if not recipe.rank:
+        return _write_checkpoint(trained, out)
+    config = {
+        "encoder": encoder_name(encoder),
+        "encoder_ckpt": trained.encoder.ckpt,
+        "rank": recipe.rank,
+        **notes,
+        "training": asdict(recipe),
+        "development": {name: round(value, 4) for name, value in trained.development.items()},
+    }
+    write_adapted(out, config, learned(trained.network))
+
+
+def _write_checkpoint(trained: TrainedClassifier, out: Path) -> None:
+    """A checkpoint folder as transformers writes it: safetensors, config and tokenizer, each whole or not at all."""
+    network = cast("PreTrainedModel", trained.network)  # what is trained whole
+    network.config.id2label = LABELS
+    network.config.label2id = {name: label for label, name in LABELS.items()}
+    network.config._name_or_path = trained.encoder.name  # not the folder, which is of this machine
+    make_folder(str(out))
+    with os_errors(f"cannot write into {out}"), tempfile.TemporaryDirectory(".tmp", ".", out) as own, silent():
+        network.save_pretrained(own, safe_serialization=True)
+        trained.tokenizer.save_pretrained(own)
+        for name in sorted(os.listdir(own), key=lambda name: name == "config.json"):  # config.json last
+            with replacing(str(out / name)) as beside:
+                os.replace(os.path.join(own, name), beside)
 
 
 def digest(pairs: LabelledPairs) -> str:

@@ -12,11 +12,10 @@ from torch import nn
 from ...engine.batching import token_batches
 from ...engine.device import TOKEN_BUDGETS
 from ...meta.paraphrase import auc
-from ...models.paraphrase.low_rank import learned
+from ...models.paraphrase.adapted import learned
 from ...models.paraphrase.sequence_classifier import batch_of, encode_pairs, probabilities
 from ...notices import counted, notice
-from ..batches import epoch_batches
-from ..loop import Progress, Task, linear_rate
+from ..loop import Progress, Task, epoch_batches, linear_rate
 from .data import LabelledPairs
 from .recipe import ParaphraseRecipe
 
@@ -58,29 +57,27 @@ def figures(values: ArrayLike, labels: np.ndarray) -> dict[str, float]:
     }
 
 
+@dataclass(eq=False)
 class ParaphraseTask(Task):
     """Minimises the cross entropy of labels; how many are right checks it. A batch is tokens and labels.
 
     limit    tokens of a pair;  dtype    of the training's matrix products
     """
 
-    kind, score = PairCheck, "accuracy"
     network: "PreTrainedModel | PairClassifier"
+    tokenizer: "PreTrainedTokenizerBase"
+    recipe: ParaphraseRecipe
+    training: LabelledPairs
+    development: LabelledPairs
+    limit: int
+    device: torch.device
+    dtype: torch.dtype
 
-    def __init__(
-        self,
-        network: "PreTrainedModel | PairClassifier",
-        tokenizer: "PreTrainedTokenizerBase",
-        recipe: ParaphraseRecipe,
-        training: LabelledPairs,
-        development: LabelledPairs,
-        limit: int,
-        device: torch.device,
-        dtype: torch.dtype,
-    ):
-        self.network = network.to(device)  # type: ignore[arg-type]  # transformers' decorator hides its own argument
-        self.tokenizer, self.recipe, self.limit, self.device, self.dtype = tokenizer, recipe, limit, device, dtype
-        self.training, self.development, self.rows = training, development, len(training)
+    kind, score = PairCheck, "accuracy"
+
+    def __post_init__(self):
+        self.network.to(self.device)  # type: ignore[arg-type]  # transformers' decorator hides its own argument
+        self.rows = len(self.training)
 
     def prepare(self) -> None:
         """Encode the training's pairs, in both orders."""

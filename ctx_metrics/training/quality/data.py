@@ -3,9 +3,9 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ...run.streams import named
 from ...run.text_checks import check_texts
 from ..options import ALL, DataOptions
 
+K = TypeVar("K", bound=Hashable)
 PARTNERS = {"mt+ref": "reference", "mt+src": "source"}  # what a network reads beside the output
 
 
@@ -92,16 +93,16 @@ def read_judgements(
     Raises InputError as the readers do, for a path that is given twice, for sets without scores where they must have
     them, and for sets with several references.
     """
-    found: list[JudgementSet] = []
+    sets: list[JudgementSet] = []
     for path in paths:
-        if any(os.path.realpath(path) == os.path.realpath(each.path) for each in found):
+        if any(os.path.realpath(path) == os.path.realpath(each.path) for each in sets):
             raise InputError(f"{path} is given twice; give it once")
         for each in _read(path, options, scored):
-            taken = any(each.name == other.name for other in found)
-            found.append(each._replace(name=f"{each.name} ({path})") if taken else each)
+            taken = any(each.name == other.name for other in sets)
+            sets.append(each._replace(name=f"{each.name} ({path})") if taken else each)
             if options.text_checks:
-                _check_texts(found[-1])
-    return found
+                _check_texts(sets[-1])
+    return sets
 
 
 def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple[list[Judgement], Counter]:
@@ -144,10 +145,20 @@ def averaged(rows: Sequence[Judgement], values: np.ndarray) -> tuple[list[Judgem
     >>> [row.hypothesis for row in firsts], means.tolist()
     (['a', 'b'], [1.5, 5.0])
     """
-    of_output: dict[Hashable, list[int]] = {}
-    for k, row in enumerate(rows):
-        of_output.setdefault(row.output, []).append(k)
-    return [rows[ks[0]] for ks in of_output.values()], np.array([values[ks].mean() for ks in of_output.values()])
+    of_output = rows_by(row.output for row in rows).values()
+    return [rows[ks[0]] for ks in of_output], np.array([values[ks].mean() for ks in of_output])
+
+
+def rows_by(keys: Iterable[K]) -> dict[K, list[int]]:
+    """The numbers of the rows that have each key.
+
+    >>> rows_by("aba")
+    {'a': [0, 2], 'b': [1]}
+    """
+    rows: dict[K, list[int]] = {}
+    for row, key in enumerate(keys):
+        rows.setdefault(key, []).append(row)
+    return rows
 
 
 def say_left_out(left: Counter) -> str:
@@ -157,8 +168,8 @@ def say_left_out(left: Counter) -> str:
     'left out 1 row without a score'
     """
     parts = [(number, why) for why, number in left.items() if number]
-    said = [f"{counted(n, 'row', 'rows') if not k else n} {why}" for k, (n, why) in enumerate(parts)]
-    return f"left out {', '.join(said)}" if said else ""
+    reasons = [f"{counted(n, 'row', 'rows') if not k else n} {why}" for k, (n, why) in enumerate(parts)]
+    return f"left out {', '.join(reasons)}" if reasons else ""
 
 
 def split_weight(path: str) -> tuple[str, float]:
@@ -234,21 +245,12 @@ def _of_table(path: str, score: str | None, reference: str | None) -> JudgementS
         raise InputError(f"{stem(path)}: has {references} references; name one")
     numbers: dict[Hashable, int] = {}
     name = stem(path)
-    rows = [
-        Judgement(
-            row.hypothesis,
-            row.texts[3],
-            row.score,
-            name,
-            row.system,
-            row.texts[0],
-            row.texts[2],
-            numbers.setdefault(row.texts, len(numbers)),
-            (row.segment, row.system),
-            row.rater,
-        )
-        for row in judged
-    ]
+    rows = []
+    for row in judged:
+        (document, _, source, text), system = row.texts, row.system
+        segment, output = numbers.setdefault(row.texts, len(numbers)), (row.segment, system)
+        known = row.hypothesis, text, row.score, name, system
+        rows.append(Judgement(*known, document, source, segment, output, row.rater))
     return JudgementSet(path, name, rows, False)
 
 
@@ -271,14 +273,9 @@ def _of_judged(path: str, judged: JudgedSet, scored: bool) -> JudgementSet:
 
 
 def _judgement(judged: JudgedSet, segment: int, system: int, score: float, number: int) -> Judgement:
-    return Judgement(
-        judged.texts[system][segment] or "",
-        judged.references[0][segment] if judged.references else None,
-        score,
-        judged.name,
-        judged.systems[system],
-        judged.doc_ids[segment] if judged.doc_ids else None,
-        judged.sources[segment] if judged.sources else None,
-        number,
-        (number, system),
-    )
+    hypothesis = judged.texts[system][segment] or ""
+    reference = judged.references[0][segment] if judged.references else None
+    document = judged.doc_ids[segment] if judged.doc_ids else None
+    source = judged.sources[segment] if judged.sources else None
+    names = judged.name, judged.systems[system]
+    return Judgement(hypothesis, reference, score, *names, document, source, number, (number, system))

@@ -12,7 +12,17 @@ from ...meta.measures.correlation import pearson
 from ...meta.measures.taus import preferences_from_scores, tau
 from ...notices import notice
 from ..options import ALL, DataOptions
-from .data import PARTNERS, Judgement, JudgementSet, averaged, check_inputs, read_judgements, say_left_out, usable
+from .data import (
+    PARTNERS,
+    Judgement,
+    JudgementSet,
+    averaged,
+    check_inputs,
+    read_judgements,
+    rows_by,
+    say_left_out,
+    usable,
+)
 
 METRICS = ("pearson", "darr")
 
@@ -56,14 +66,14 @@ class DevelopmentSet:
             raise ValueError(f"values of shape {values.shape} for {len(self.hypotheses)} rows")
         if broken := int((~np.isfinite(values)).sum()):
             raise InputError(f"{broken} of {len(values)} development values are no finite numbers; learn more slowly")
-        found = {}
+        agreement = {}
         for part in self.parts:
             own = values[part.rows]
             if self.metric == "darr":
-                found[part.name] = tau(part.preferences, own[:, None], "darr")
+                agreement[part.name] = tau(part.preferences, own[:, None], "darr")
             else:
-                found[part.name] = float(np.nan_to_num(pearson(part.scores, own)))
-        return found
+                agreement[part.name] = float(np.nan_to_num(pearson(part.scores, own)))
+        return agreement
 
     def score(self, values: np.ndarray) -> float:
         """The mean of `scores` over data sets, from -1 to 1."""
@@ -122,23 +132,15 @@ def read_development(
     for path, count in counts.items():
         if said := say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept")})):
             notice(f"{path}: {count['kept']} rows for development; {said}")
-    return DevelopmentSet(
-        [hypothesis for hypothesis, _ in distinct],
-        [partner for _, partner in distinct],
-        metric,
-        {path: dict(count) for path, count in counts.items()},
-        parts,
-    )
+    hypotheses, partners = map(list, zip(*distinct, strict=True))
+    return DevelopmentSet(hypotheses, partners, metric, {path: dict(count) for path, count in counts.items()}, parts)
 
 
 def _pairs(of_set: JudgementSet, rows: Sequence[Judgement], scores: np.ndarray, threshold: float) -> np.ndarray:
     """Preferences among the outputs of each segment: int64 (P, 3), rows (0, better, worse), positions in `rows`."""
-    of_segment: dict[int, list[int]] = {}
-    for k, row in enumerate(rows):
-        of_segment.setdefault(row.segment, []).append(k)
     least = 0.0 if of_set.preferences else threshold
-    found = [np.zeros((0, 3), np.int64)]
-    for own in map(np.array, of_segment.values()):
+    rows_of_pairs = [np.zeros((0, 3), np.int64)]
+    for own in map(np.array, rows_by(row.segment for row in rows).values()):
         pairs = preferences_from_scores(scores[own, None], least)
-        found.append(np.column_stack([pairs[:, 0], own[pairs[:, 1]], own[pairs[:, 2]]]))
-    return np.concatenate(found)
+        rows_of_pairs.append(np.column_stack([pairs[:, 0], own[pairs[:, 1]], own[pairs[:, 2]]]))
+    return np.concatenate(rows_of_pairs)

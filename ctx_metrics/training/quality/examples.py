@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import InputError
 from ...notices import counted, notice
 from ..options import ALL, DataOptions
-from .data import PARTNERS, averaged, check_inputs, read_judgements, say_left_out, split_weight, usable
+from .data import PARTNERS, averaged, check_inputs, read_judgements, rows_by, say_left_out, split_weight, usable
 
 NORMALISE = ("annotator", "file", "none")
 FLAT = "standardised to 0"
@@ -94,17 +94,10 @@ def read_training_set(
                 rows, targets = averaged(rows, targets)
         count = counts[of_set.path]
         count.update({"rows": len(of_set.rows), "kept": len(rows), **left, **({FLAT: flat} if flat else {})})
-        columns += [
-            (
-                row.hypothesis,
-                getattr(row, PARTNERS[inputs]),
-                target,
-                weight_of[of_set.path],
-                f"{of_set.name}:{row.segment}",
-                of_set.name,
-            )
-            for row, target in zip(rows, targets.tolist(), strict=True)
-        ]
+        weight, name = weight_of[of_set.path], of_set.name
+        for row, target in zip(rows, targets.tolist(), strict=True):
+            texts = row.hypothesis, getattr(row, PARTNERS[inputs])
+            columns.append((*texts, target, weight, f"{name}:{row.segment}", name))
     for path, count in counts.items():
         _say(path, count)
     if not columns:
@@ -116,17 +109,10 @@ def read_training_set(
         )
     if rooted:
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
-    hypotheses, partners, values, weights, groups, datasets = zip(*columns, strict=True)
-    return TrainingSet(
-        list(hypotheses),
-        list(partners),
-        np.array(values),
-        np.array(weights),
-        list(groups),
-        list(datasets),
-        {path: dict(count) for path, count in counts.items()},
-        rooted,
-    )
+    hypotheses, partners, values, weights, groups, datasets = map(list, zip(*columns, strict=True))
+    numbers = np.array(values), np.array(weights)
+    read = {path: dict(count) for path, count in counts.items()}
+    return TrainingSet(hypotheses, partners, *numbers, groups, datasets, read, rooted)
 
 
 def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.ndarray, int]:
@@ -141,11 +127,8 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
     >>> z.tolist(), flat
     ([-1.0, 0.0, 1.0, 0.0], 2)
     """
-    of_rater: dict[Hashable, list[int]] = {}
-    for row, rater in enumerate(raters):
-        of_rater.setdefault(rater, []).append(row)
     z, flat = np.zeros(len(scores)), 0
-    for rows in of_rater.values():
+    for rows in rows_by(raters).values():
         own = scores[rows]
         spread = own.std() if own.min() < own.max() else 0.0  # rounding gives even equal scores a deviation
         if spread > 0:
@@ -161,10 +144,10 @@ def _say(path: str, count: Counter) -> None:
     left = say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept", FLAT)}))
     if not count["kept"]:
         raise InputError(f"{path}: no row is left to learn from; {left}")
-    said = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
+    messages = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
     if left:
-        said.append(left)
+        messages.append(left)
     if flat:
-        said.append(f"{counted(flat, 'score', 'scores')} without any spread within rater or data set count as 0")
-    if len(said) > 1:
-        notice(f"{path}: {'; '.join(said)}")
+        messages.append(f"{counted(flat, 'score', 'scores')} without any spread within rater or data set count as 0")
+    if len(messages) > 1:
+        notice(f"{path}: {'; '.join(messages)}")

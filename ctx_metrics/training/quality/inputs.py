@@ -1,6 +1,5 @@
 """A network's inputs for the rows of a data set, made batch by batch."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import torch
@@ -11,27 +10,19 @@ from ...models.learned.regressor import PairFeatures, network_inputs
 from ..kept.token_states import EmbeddingCache
 
 
-class PairInputs(ABC):
-    """What a network reads of n rows of hypothesis and partner.
+class TokenInputs:
+    """What a network of models.learned.networks reads of n rows of hypothesis and partner: hidden layers of all tokens, out
+    of the embedding cache.
 
     lengths    tokens of the partner and of the hypothesis of each row: rows of a batch are of about the same
     """
-
-    lengths: list[tuple[int, int]]
-
-    @abstractmethod
-    def batch(self, rows: Sequence[int]) -> tuple:
-        """The network's arguments for some rows."""
-
-
-class TokenInputs(PairInputs):
-    """Hidden layers of all tokens, out of the embedding cache: what the networks of models.learned.networks read."""
 
     def __init__(self, cache: EmbeddingCache, hypotheses: Sequence[str], partners: Sequence[str]):
         self.cache, self.hypotheses, self.partners = cache, hypotheses, partners
         self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses), strict=True))
 
     def batch(self, rows: Sequence[int]) -> tuple:
+        """The network's arguments for some rows."""
         sides = []
         for texts in (self.hypotheses, self.partners):
             states = self.cache.states([texts[row] for row in rows])
@@ -39,7 +30,7 @@ class TokenInputs(PairInputs):
         return tuple(sides)
 
 
-class FeatureInputs(PairInputs):
+class FeatureInputs:
     """Alignment features and pooled vectors of whole pairs, computed once: what models.learned.regressor reads."""
 
     def __init__(
@@ -67,4 +58,8 @@ class FeatureInputs(PairInputs):
         return torch.tensor([each[0] for each in self.inputs])
 
     def batch(self, rows: Sequence[int]) -> tuple:
+        """The network's arguments for some rows."""
         return network_inputs([self.inputs[row] for row in rows])
+
+
+PairInputs = TokenInputs | FeatureInputs

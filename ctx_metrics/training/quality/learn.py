@@ -1,7 +1,7 @@
 """From judged texts to a trained model in a folder: what `ctx-metrics train` runs."""
 
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,16 +14,15 @@ from ...engine.encoder import TextEncoder
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...models import hub
-from ...models.folder import check_fields, checked_weights, load_weights, read_config
+from ...models.folder import FIELDS, check_fields, checked_weights, load_weights, read_config
 from ...models.learned.estimator import PREFIX
 from ...models.learned.networks import NETWORKS, LearnedNetwork, Shape
 from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...notices import counted, notice
 from ..digest import digest
-from ..folder import claim, encoder_name, finish
 from ..kept.token_states import EmbeddingCache
 from ..loop import Loop
-from ..state import STATE
+from ..state import STATE, claim, encoder_name, finish
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .inputs import FeatureInputs, PairInputs, TokenInputs
@@ -54,7 +53,7 @@ def learn(
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json.
 
-    cache        folder of the embedding cache, None: in memory; cache_mb    its bound in MiB
+    cache        folder of the embedding cache, None: one that goes in the end; cache_mb    its bound in MiB
     init         a folder of a model of the same sizes, whose weights are the first ones
     languages    what the model is for, such as ["en"]; None: whatever the encoder reads
     notes        what else config.json says of the training
@@ -93,11 +92,8 @@ def learn(
     }
     claim(out, fingerprint)  # a state of another training is refused before anything is encoded
     check_tokens(encoder, training, development, max_length)
-    embeddings = None
-    if architecture.kind != "comet":
-        embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
-    with nullcontext() if embeddings is None else closing(embeddings):
-        if embeddings is None:
+    with ExitStack() as closed:
+        if architecture.kind == "comet":
             features = [
                 FeatureInputs(encoder, each.hypotheses, each.partners, layers, max_length, f"{what} texts")
                 for each, what in ((training, "training"), (development, "development"))
@@ -107,6 +103,8 @@ def learn(
             sets: Sequence[PairInputs] = features
             cut = sum(each.cut for each in features)
         else:
+            embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
+            closed.enter_context(closing(embeddings))
             texts = [text for each in (training, development) for text in (*each.hypotheses, *each.partners)]
             embeddings.fill(texts)
             sets = [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)]
@@ -187,7 +185,7 @@ def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
 def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
     """Put the weights of a model of the same sizes, over the same encoder, into the network."""
     given = read_config(init)
-    check_fields(init, given)
+    check_fields(init, given, FIELDS)
     wanted = {name: config[name] for name in ("model_type", "encoder_ckpt", "layers", "network")}
     for name, value in wanted.items():
         if name != "network" and given[name] != value:

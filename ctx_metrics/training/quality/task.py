@@ -9,8 +9,7 @@ import torch
 from ...errors import InputError
 from ...models.learned.networks import LearnedNetwork
 from ...models.learned.regressor import RegressorNetwork
-from ..batches import epoch_batches
-from ..loop import Progress, Task, linear_rate
+from ..loop import Progress, Task, epoch_batches, linear_rate
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .inputs import PairInputs
@@ -33,6 +32,7 @@ class Check:
     learning_rate: float
 
 
+@dataclass(eq=False)
 class QualityTask(Task):
     """Minimises a recipe's loss over a training set; the development set checks it. A batch is a list of row numbers.
 
@@ -41,22 +41,20 @@ class QualityTask(Task):
     Raises InputError for a loss on pairs where there are none.
     """
 
-    kind, score = Check, "score"
     network: LearnedNetwork | RegressorNetwork
+    recipe: Recipe
+    training: TrainingSet
+    inputs: PairInputs
+    development: DevelopmentSet
+    development_inputs: PairInputs
+    device: torch.device = CPU
 
-    def __init__(
-        self,
-        network: LearnedNetwork | RegressorNetwork,
-        recipe: Recipe,
-        training: TrainingSet,
-        inputs: PairInputs,
-        development: DevelopmentSet,
-        development_inputs: PairInputs,
-        device: torch.device = CPU,
-    ):
-        self.network, self.recipe, self.device = network.to(device), recipe, device
+    kind, score = Check, "score"
+
+    def __post_init__(self):
+        training, recipe = self.training, self.recipe
+        self.network.to(self.device)
         self.rows, self.check_rows = len(training), recipe.check_rows
-        self.inputs, self.development, self.development_inputs = inputs, development, development_inputs
         self.targets, self.weights = (
             torch.tensor(column, dtype=torch.float32) for column in (training.targets, training.weights)
         )

@@ -48,10 +48,10 @@ def taught(
     if scores is None:
         scores = np.zeros(len(training))
         for judged, rows in zip(sets, _rows(training).values(), strict=True):
-            [found] = score_set(judged, [teacher], engine)
-            if found is None or found.segment_scores is None:
+            [score] = score_set(judged, [teacher], engine)
+            if score is None or score.segment_scores is None:
                 raise InputError(f"teacher {teacher.name}: gives no scores of segments")
-            scores[rows] = found.segment_scores[0]
+            scores[rows] = score.segment_scores[0]
         scores = np.round(scores, DECIMALS)
         if kept is not None:
             _write(kept, key, scores)
@@ -78,18 +78,11 @@ def _judged(
     languages: tuple[str | None, str | None],
     inputs: str,
 ) -> JudgedSet:
-    partners = [training.partners[row] for row in rows]
-    return JudgedSet(
-        name,
-        ["outputs"],
-        len(rows),
-        [[training.hypotheses[row] for row in rows]],
-        [partners] if inputs == "mt+ref" else [],
-        partners if inputs == "mt+src" else None,
-        source_lang=languages[0],
-        target_lang=languages[1],
-        segment_scores=training.targets[None, rows],
-    )
+    hypotheses, partners = ([texts[row] for row in rows] for texts in (training.hypotheses, training.partners))
+    references, sources = ([partners], None) if inputs == "mt+ref" else ([], partners)
+    scores = training.targets[None, rows]
+    judged = JudgedSet(name, ["outputs"], len(rows), [hypotheses], references, sources, segment_scores=scores)
+    return replace(judged, source_lang=languages[0], target_lang=languages[1])
 
 
 def _read(path: Path, key: str) -> np.ndarray:

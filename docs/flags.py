@@ -1,0 +1,54 @@
+"""Writes docs/flags.md, the page of all flags, from the settings that declare them: python docs/flags.py"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.plugin.capture import RunSettings
+from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.roundtrip.options import BackTranslation
+from ctx_metrics.run.flags import ContextFiles
+from ctx_metrics.run.registry import metric_table
+from ctx_metrics.settings import add_flags
+
+PAGE = Path(__file__).with_name("flags.md")
+HEAD = """\
+# Flags
+
+Every flag of the metrics in the sacrebleu command, and of what they share; `ctx-metrics score` has them too. In Python a
+metric's flag is a keyword of its class: `--bertr-max-length 99` is `BERTR(max_length=99)`. The settings declare their flags
+([why](decisions/49-settings-declare-their-flags.md)), and `python docs/flags.py` writes this page from them.
+"""
+SHARED = {
+    "The files of a run": ContextFiles,
+    "Tests and files of all metrics": RunSettings,
+    "Round trips of the rtt metrics": BackTranslation,
+    "Pseudo-references of the pr metrics": PseudoFilter,
+    "Engine": EngineOptions,
+}
+
+
+def rows(add_arguments: Callable[[argparse.ArgumentParser], None]) -> Iterator[str]:
+    """The lines of a table of flags."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_arguments(parser)
+    yield "| flag | meaning | default |\n|---|---|---|\n"
+    for action in parser._actions:
+        flag = parser._get_formatter()._format_action_invocation(action).replace("|", "\\|")
+        meaning, _, default = (action.help % vars(action)).replace("|", "\\|").partition(" (Default: ")
+        yield f"| `{flag}` | {meaning} | {default.removesuffix(')')} |\n"
+
+
+def page() -> str:
+    """The text of the page."""
+    table = metric_table()
+    metrics = {name: table[name.upper()] for name in sorted(table.plugins)}
+    ours = {name: cls.add_arguments for name, cls in metrics.items() if cls.__module__.startswith("ctx_metrics.")}
+    shared = {title: partial(add_flags, settings=settings) for title, settings in SHARED.items()}
+    return HEAD + "".join(f"\n## {title}\n\n{''.join(rows(add))}" for title, add in (ours | shared).items())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

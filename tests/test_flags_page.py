@@ -1,0 +1,40 @@
+"""docs/flags.md is what docs/flags.py writes, and shows what the settings declare."""
+
+import inspect
+import re
+import runpy
+
+import pytest
+from test_docs import DOCS
+
+import ctx_metrics
+from ctx_metrics import BERTR, COMET, RTTChrF
+from ctx_metrics.errors import InputError
+
+
+def test_the_page_is_up_to_date():
+    """python docs/flags.py writes it anew."""
+    page = runpy.run_path(str(DOCS / "flags.py"))["page"]()
+    assert (DOCS / "flags.md").read_text(encoding="utf-8") == page
+
+
+def test_every_keyword_of_a_metric_is_on_the_page():
+    text = (DOCS / "flags.md").read_text(encoding="utf-8")
+    for cls in (getattr(ctx_metrics, name) for name in ctx_metrics.__all__):
+        for field in getattr(getattr(cls, "Settings", None), "__dataclass_fields__", {}):
+            assert f"`{cls.flag}-{field.replace('_', '-')}" in text
+
+
+def test_the_constructor_shows_the_settings():
+    shown = inspect.signature(RTTChrF).parameters
+    assert {name: shown[name].default for name in list(shown)[:-1]} == {
+        **{"references": None, "systems": ()},
+        **{"average": False, "char_order": 6, "word_order": 0, "beta": 2},
+    }
+
+
+def test_what_is_no_setting_is_refused():
+    with pytest.raises(TypeError, match=re.escape("BERTR() got an unexpected keyword argument 'window'")):
+        BERTR(window=3)
+    with pytest.raises(InputError, match="comet: inputs 'mt' is none of mt"):
+        COMET(inputs="mt")
