@@ -72,5 +72,5 @@ def test_choices_are_checked_in_python_too():
         name: str = setting("", "red", choices=["red", "blue"])
 
     check_choices(Colour())
-    with pytest.raises(InputError, match=r"^paint: name 'green' is none of red, blue$"):
+    with pytest.raises(InputError, match=r"^paint: name 'green' is neither red nor blue$"):
         check_choices(Colour("green"), "paint")
