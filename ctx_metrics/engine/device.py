@@ -1,6 +1,8 @@
 """Devices and number formats: what the flags --ctx-device and --ctx-dtype stand for."""
 
 import platform
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 
@@ -9,6 +11,8 @@ from ..notices import notice
 from .threads import limit_threads
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+T = TypeVar("T")
+R = TypeVar("R")
 # Tokens of one forward: enough to fill the device, little enough to stay in a CPU's cache.
 TOKEN_BUDGETS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
 
@@ -51,6 +55,46 @@ def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
     if not any(getattr(torch.cpu, test, bool)() for test in tests):
         slower = "this CPU has no bf16 arithmetic, so that fp32 is about 2.6 times faster"
         notice(f"--ctx-dtype bf16: {slower}; leave it out")
+
+
+class TokenBudget:
+    """Tokens that one forward may take on a device: half as many from then on where memory runs out.
+
+    tokens    None: the device's default
+    """
+
+    def __init__(self, device: torch.device, tokens: int | None = None):
+        self.device, self.tokens = device, tokens or TOKEN_BUDGETS[device.type]
+
+    def split(
+        self, batch: Sequence[T], sizes: Sequence[int], forward: Callable[[Sequence[T]], R], one: str
+    ) -> list[tuple[Sequence[T], R]]:
+        """Returns the parts of a batch that went through a forward together, each with the forward's result.
+
+        sizes    tokens of each text of the batch
+        one      ends the line on a single text that is too large: "text of {total} tokens; try ..."
+
+        Raises ResourceError for such a text.
+        """
+        total = sum(sizes)
+        if len(batch) > 1 and total > self.tokens:  # the budget has shrunk since the batch was made
+            half = (len(batch) + 1) // 2
+            parts = ((batch[:half], sizes[:half]), (batch[half:], sizes[half:]))
+            return [each for part in parts for each in self.split(*part, forward, one)]
+        try:
+            return [(batch, forward(batch))]
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(batch) == 1:
+                raise ResourceError(
+                    f"device {self.device} has too little memory for one {one.format(total=total)}"
+                ) from error
+        if self.device.type == "cuda":  # outside the except block, so that the failed forward's tensors are free
+            torch.cuda.empty_cache()
+        self.tokens = total // 2
+        notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.tokens}")
+        return self.split(batch, sizes, forward, one)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

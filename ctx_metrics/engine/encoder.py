@@ -5,14 +5,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-import torch
 from tqdm import tqdm
 
-from ..errors import ModelError, ResourceError
-from ..notices import notice
+from ..errors import ModelError
 from .batching import token_batches
 from .checkpoint import EncoderFolder, EncoderTensors, first_position
-from .device import TOKEN_BUDGETS, check_arithmetic, is_out_of_memory, resolve_device, resolve_dtype
+from .device import TokenBudget, check_arithmetic, resolve_device, resolve_dtype
 from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .loaded import Loaded, LoadedModels
 from .options import EngineOptions
@@ -20,7 +18,7 @@ from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 
-Batch = tuple[list[TokenIds], LayersRead]  # texts that went through the network together, and what was read of them
+Batch = tuple[Sequence[TokenIds], LayersRead]  # texts that went through the network together, and what was read of them
 
 
 class Checkpoint(Loaded, Protocol):
@@ -47,7 +45,7 @@ class TextEncoder:
         self.checkpoint, self.quiet = given, options.quiet
         self.device, self.dtype = resolve_device(options.device), resolve_dtype(options.dtype)
         check_arithmetic(self.device, self.dtype)
-        self.token_budget = options.batch_tokens or TOKEN_BUDGETS[self.device.type]
+        self.budget = TokenBudget(self.device, options.batch_tokens)
         self.store = EmbeddingStore(options.store_mb * 2**20)
         self.config = given.config
         self.layers = self.config["num_hidden_layers"]
@@ -115,7 +113,7 @@ class TextEncoder:
         if self._bar is not None:
             self._bar.update(len(kept))
         running: list[Batch] = []
-        for batch in token_batches([len(wanted[key].ids) for key in missing], self.token_budget):
+        for batch in token_batches([len(wanted[key].ids) for key in missing], self.budget.tokens):
             # the next batch is on its way before the last one's results are fetched, so that a GPU does not wait
             started = self._start([wanted[missing[i]] for i in batch], read)
             self._collect(running, kept)
@@ -132,31 +130,15 @@ class TextEncoder:
             if self._bar is not None:
                 self._bar.update(len(texts))
 
-    def _start(self, texts: list[TokenIds], readouts: list[ReadoutKey]) -> list[Batch]:
-        """Send texts through the network; when memory runs out, the budget is halved from then on and the batch split."""
-        total = sum(len(text.ids) for text in texts)
-        if len(texts) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
-            half = (len(texts) + 1) // 2
-            return self._start(texts[:half], readouts) + self._start(texts[half:], readouts)
+    def _start(self, texts: Sequence[TokenIds], readouts: list[ReadoutKey]) -> list[Batch]:
+        """Send texts through the network, in several parts where memory runs out."""
         network = self.load()
-        try:
-            read = network([text.ids for text in texts], readouts, [text.second for text in texts])
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            if len(texts) == 1:
-                raise ResourceError(
-                    f"device {self.device} has too little memory for one text of {total} tokens; "
-                    "try --ctx-device cpu or --ctx-dtype bf16"
-                ) from error
-            read = None
-        if read is None:  # outside the except block, so that the failed forward's tensors are free
-            if self.device.type == "cuda":
-                torch.cuda.empty_cache()
-            self.token_budget = total // 2
-            notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.token_budget}")
-            return self._start(texts, readouts)
-        return [(texts, read)]
+        return self.budget.split(
+            texts,
+            [len(text.ids) for text in texts],
+            lambda part: network([text.ids for text in part], readouts, [text.second for text in part]),
+            "text of {total} tokens; try --ctx-device cpu or --ctx-dtype bf16",
+        )
 
     def load(self) -> PackedEncoder:
         """The network, with weights for all that was announced; the first text asks for it if nobody did before."""

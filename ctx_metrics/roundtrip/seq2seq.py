@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-import torch
-
 from ..engine.batching import token_batches
-from ..engine.device import TOKEN_BUDGETS, is_out_of_memory
+from ..engine.device import TokenBudget
 from ..engine.options import EngineOptions
-from ..errors import InputError, ResourceError
+from ..errors import InputError
 from ..models.translation import Generated, TranslationModel, resolve_translation
-from ..notices import notice
 from .backtranslator import BackTranslator, Translation
 from .language_codes import own_code
 from .options import BackTranslation
@@ -43,7 +40,7 @@ class Seq2SeqTranslator(BackTranslator):
             parts.append(options.label)
         self.name = "-".join(parts)
         self.cache_key = f"{self.name}-{model.files_digest()}"
-        self.token_budget = engine.batch_tokens or TOKEN_BUDGETS[model.device.type]
+        self.budget = TokenBudget(model.device, engine.batch_tokens)
 
     def _set_direction(self, options: BackTranslation, source_lang: str | None, target_lang: str | None) -> list[str]:
         """Tell the model its languages; returns the codes that were needed."""
@@ -73,7 +70,7 @@ class Seq2SeqTranslator(BackTranslator):
 
     def chunks(self, lines: Sequence[str]) -> list[list[str]]:
         tokens, _ = self.model.tokenize(lines)
-        batches = token_batches([len(ids) * self.model.beams for ids in tokens], self.token_budget)
+        batches = token_batches([len(ids) * self.model.beams for ids in tokens], self.budget.tokens)
         return [[lines[i] for i in batch] for batch in batches]
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
@@ -82,26 +79,8 @@ class Seq2SeqTranslator(BackTranslator):
         return [Translation(made.text, input_cut, made.cut) for made, input_cut in both]
 
     def _generate(self, tokens: Sequence[Sequence[int]]) -> list[Generated]:
-        """Translations in one batch; when memory runs out, the budget is halved from then on and the batch split."""
-        total = sum(map(len, tokens)) * self.model.beams
-        if len(tokens) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
-            half = (len(tokens) + 1) // 2
-            return self._generate(tokens[:half]) + self._generate(tokens[half:])
-        try:
-            return self.model.generate(tokens)
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            if len(tokens) == 1:
-                raise ResourceError(
-                    f"device {self.model.device} has too little memory for one line of {len(tokens[0])} tokens with "
-                    f"{self.model.beams} beams; try --rtt-beams 1 or --ctx-device cpu"
-                ) from error
-        # outside the except block, so that the failed forward's tensors are free
-        if self.model.device.type == "cuda":
-            torch.cuda.empty_cache()
-        self.token_budget = total // 2
-        notice(
-            f"out of memory on {self.model.device} with {total} tokens of beams in a batch; going on with half of them"
-        )
-        return self._generate(tokens)
+        """Translations in one batch, or in several parts where memory runs out."""
+        sizes = [len(ids) * self.model.beams for ids in tokens]
+        beams = f"with {self.model.beams} beams; try --rtt-beams 1 or --ctx-device cpu"
+        parts = self.budget.split(tokens, sizes, self.model.generate, f"line of {len(tokens[0])} tokens {beams}")
+        return [each for _, generated in parts for each in generated]

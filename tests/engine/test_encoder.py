@@ -159,7 +159,7 @@ def test_nothing_to_encode(encoder, forwards):
 @settings(max_examples=30)
 @given(st.integers(1, 120), st.permutations(range(len(TEXTS))))
 def test_neither_batches_nor_order_change_the_states(storeless, alone, budget, order):
-    storeless.token_budget = budget
+    storeless.budget.tokens = budget
     found = states_of(storeless, [TEXTS[i] for i in order])
     assert gap(found, [alone[i] for i in order]) < 1e-5
 
@@ -174,7 +174,7 @@ def test_out_of_memory_once(encoder, forwards, alone, caplog):
     forwards.fails = lambda calls: len(calls) == 1
     total = sum(map(len, (text.ids for text in encoder.tokenizer(TEXTS))))
     assert gap(states_of(encoder, TEXTS), alone) < 1e-5
-    assert encoder.token_budget == total // 2
+    assert encoder.budget.tokens == total // 2
     assert sorted(length for lengths in forwards.calls[1:] for length in lengths) == sorted(forwards.calls[0])
     assert [record.getMessage() for record in caplog.records] == [
         f"out of memory on cpu with {total} tokens in a batch; going on with {total // 2}"
@@ -190,7 +190,7 @@ def test_out_of_memory_over_a_number_of_tokens(tiny_bert, forwards, alone, caplo
     assert gap(states_of(encoder, TEXTS), alone) < 1e-5
     failed = [lengths for lengths in forwards.calls if sum(lengths) > 14]
     assert forwards.calls[:1] == failed
-    assert encoder.token_budget == sum(failed[0]) // 2
+    assert encoder.budget.tokens == sum(failed[0]) // 2
     assert len(caplog.records) == 1
     done = [length for lengths in forwards.calls if lengths not in failed for length in lengths]
     assert sorted(done) == sorted(map(len, alone))  # none was run twice
@@ -199,7 +199,7 @@ def test_out_of_memory_over_a_number_of_tokens(tiny_bert, forwards, alone, caplo
 def test_the_budget_is_halved_until_the_batch_fits(encoder, forwards, alone, caplog):
     forwards.fails = lambda calls: sum(calls[-1]) > 10
     assert gap(states_of(encoder, TEXTS), alone) < 1e-5
-    assert encoder.token_budget <= 10
+    assert encoder.budget.tokens <= 10
     assert len(caplog.records) == len({record.getMessage() for record in caplog.records}) > 1
 
 

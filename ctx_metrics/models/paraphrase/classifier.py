@@ -13,11 +13,11 @@ from tqdm import tqdm
 
 from ...engine.batching import token_batches
 from ...engine.checkpoint import folder_hashes
-from ...engine.device import TOKEN_BUDGETS, is_out_of_memory, resolve_device, resolve_dtype
+from ...engine.device import TokenBudget, resolve_device, resolve_dtype
 from ...engine.loaded import LoadedModels
 from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
-from ...errors import InputError, ModelError, ResourceError
+from ...errors import InputError, ModelError
 from ...notices import counted, notice
 from ..folder import encoder_of
 from ..hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
@@ -70,7 +70,7 @@ class ParaphraseClassifier:
     ):
         self.resolved = resolve_classifier(model or EMBEDDED)
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
-        self.token_budget = engine.batch_tokens or TOKEN_BUDGETS[self.device.type]
+        self.budget = TokenBudget(self.device, engine.batch_tokens)
         self.max_length, self.quiet = max_length, engine.quiet
         self._hashes = self._hashed()
         self._network: Network | None = None
@@ -116,7 +116,7 @@ class ParaphraseClassifier:
         if cut:
             were = counted(cut, "pair was", "pairs were")
             notice(f"paraphrase classifier {self.resolved.name}: {were} cut at {network.limit} tokens, of {len(pairs)}")
-        batches = token_batches([len(each["input_ids"]) for each in encodings], self.token_budget)
+        batches = token_batches([len(each["input_ids"]) for each in encodings], self.budget.tokens)
         with tqdm(
             total=len(pairs), desc="paraphrase", unit="pair", disable=True if self.quiet else None, leave=False
         ) as bar:
@@ -126,27 +126,16 @@ class ParaphraseClassifier:
                 bar.update(len(batch))
 
     def _batch(self, network: Network, encodings: list[dict]) -> list[float]:
-        """The probabilities of one batch; when memory runs out, the budget is halved from then on and the batch split."""
-        total = sum(len(each["input_ids"]) for each in encodings)
-        if len(encodings) > 1 and total > self.token_budget:  # the budget has shrunk since the batch was made
-            half = (len(encodings) + 1) // 2
-            return self._batch(network, encodings[:half]) + self._batch(network, encodings[half:])
-        try:
+        """The probabilities of one batch, which runs in several parts where memory runs out."""
+
+        def forward(part: Sequence[dict]) -> list[float]:
             with torch.inference_mode():
-                logits = network.model(**batch_of(network.tokenizer, encodings, self.device)).logits.float().cpu()
+                logits = network.model(**batch_of(network.tokenizer, part, self.device)).logits.float().cpu()
             return probabilities(logits, network.model.config).tolist()
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            if len(encodings) == 1:
-                raise ResourceError(
-                    f"device {self.device} has too little memory for one pair of {total} tokens; try --ctx-device cpu"
-                ) from error
-        if self.device.type == "cuda":  # outside the except block, so that the failed forward's tensors are free
-            torch.cuda.empty_cache()
-        self.token_budget = total // 2
-        notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.token_budget}")
-        return self._batch(network, encodings)
+
+        sizes = [len(each["input_ids"]) for each in encodings]
+        parts = self.budget.split(encodings, sizes, forward, "pair of {total} tokens; try --ctx-device cpu")
+        return [each for _, values in parts for each in values]
 
     def _loaded(self) -> Network:
         if self._network is None:
