@@ -57,9 +57,9 @@ def run(args: Namespace) -> int:
 def train(args: Namespace) -> None:
     """Train a classifier as the command line asks for; writes its folder, and prints how well it does."""
     from ...language import guard_english
+    from ...training.card import paraphrase_card
     from ...training.paraphrase.data import joined, read_labelled, split
-    from ...training.paraphrase.folder import CARD, card, write_model
-    from ...training.paraphrase.learn import learn
+    from ...training.paraphrase.learn import learn, write_model
     from ...training.state import STATE
     from ..common import output
 
@@ -93,10 +93,8 @@ def train(args: Namespace) -> None:
     }
     write_model(trained, recipe, out, args.encoder, notes)
     (out / STATE).unlink(missing_ok=True)
-    text = card(
-        trainings.name_of(args.out), trained, recipe, sources["train"], sources["development"], drawn, args.argv
-    )
-    write_whole(str(out / CARD), text)
+    text = paraphrase_card(trainings.name_of(args.out), trained, recipe, sources, drawn, args.argv)
+    write_whole(str(out / trainings.CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
     print(output.table([f"Development pairs ({len(development):,})", ""], rows))
     print(f"Best epoch: {trained.checks[trained.best].epoch} of {len(trained.checks)}, {len(training):,} pairs each")
