@@ -22,7 +22,7 @@ from tabulate import tabulate
 
 from ctx_metrics.judgements.judged import JudgedSet, is_human
 from ctx_metrics.judgements.readers import read_judged
-from ctx_metrics.meta.measures.correlation import kendall, pearson
+from ctx_metrics.meta.measures.correlation import group_coefficients, pearson
 from ctx_metrics.meta.measures.taus import tau
 from ctx_metrics.metrics.pseudo_reference import PRSentBLEU
 from ctx_metrics.pseudo_references.options import PseudoFilter
@@ -97,7 +97,7 @@ def pooled(human: np.ndarray, scores: np.ndarray) -> float:
 
 
 def by_item(human: np.ndarray, scores: np.ndarray) -> float:
-    return float(np.nanmean([kendall(human[:, i], scores[:, i]) for i in range(human.shape[1])]))
+    return float(np.nanmean(group_coefficients(human, scores, "kendall", "item")))
 
 
 def wmt19(folder: Path, darr: Path | None) -> "tuple[list[str], list[str]]":

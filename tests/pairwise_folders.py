@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from ctx_metrics.features import feature_signatures
+from ctx_metrics.features import feature_settings
 from ctx_metrics.features.specs import parse_features
 from ctx_metrics.models.folder import write_model
 from ctx_metrics.models.hub import file_sha256, resolve
@@ -59,8 +59,8 @@ def write_pairwise(
         "languages": None,
         "layers": [],
         "features": [
-            {"spec": feature.spec, "columns": len(feature.columns), "signature": signature}
-            for feature, signature in zip(parsed, feature_signatures(parsed))
+            {"spec": feature.spec, "columns": len(feature.columns), "signature": settings.signature}
+            for feature, settings in zip(parsed, feature_settings(parsed))
         ],
         "vectors": [
             {"spec": spec, "width": width, "dimensions": kept, "path": None, "sha256": None}

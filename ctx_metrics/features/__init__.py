@@ -105,29 +105,19 @@ class FeatureSettings(NamedTuple):
     reads_source: bool
 
 
-def feature_signatures(
-    features: Sequence[Feature],
-    source_lang: str | None = None,
-    target_lang: str | None = None,
-    engine: EngineOptions = EngineOptions(),
-) -> list[str]:
-    """The signatures alone of feature_settings.
-
-    A trained model keeps them, and can tell by them whether it would be given other numbers than it was trained on.
-
-    >>> feature_signatures(parse_features(["chrf:beta=3"]))
-    ['chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no']
-    """
-    return [each.signature for each in feature_settings(features, source_lang, target_lang, engine)]
-
-
 def feature_settings(
     features: Sequence[Feature],
     source_lang: str | None = None,
     target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> list[FeatureSettings]:
-    """What each feature's values depend on; raises what a metric raises that cannot be made."""
+    """What each feature's values depend on; raises what a metric raises that cannot be made.
+
+    A trained model keeps the signatures, and can tell by them whether it would be given other numbers than in training.
+
+    >>> feature_settings(parse_features(["chrf:beta=3"]))[0].signature
+    'chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no'
+    """
     context = Context(source_lang=source_lang, target_lang=target_lang, engine=engine)
     settings_of = []
     with _as_features():

@@ -13,7 +13,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from ctx_metrics import BERTR, COMET
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.features import Feature, feature_scores, feature_settings, feature_signatures, parse_features
+from ctx_metrics.features import Feature, feature_scores, feature_settings, parse_features
 from ctx_metrics.features.bleu_components import COMPONENTS, BLEUComponents
 from ctx_metrics.run.context import Capabilities
 from ctx_metrics.scoring.base import ContextMetric, SystemResult
@@ -365,6 +365,10 @@ def test_which_features_read_the_source():
 
 
 # ---- signatures ----
+
+
+def feature_signatures(*features_and_languages, **engine) -> list[str]:
+    return [each.signature for each in feature_settings(*features_and_languages, **engine)]
 
 
 def test_signatures_hold_settings_and_no_versions(recorder):

@@ -25,34 +25,13 @@ def pearson(human: np.ndarray, metric: np.ndarray) -> float:
     return float(group_coefficients(human, metric, "pearson", "none")[0])
 
 
-def spearman(human: np.ndarray, metric: np.ndarray) -> float:
-    """Spearman's rho, as pearson of the ranks (n,), equal scores sharing their mean rank.
-
-    Ranks below are (1, 2, 3) and (1, 2.5, 2.5), deviations (-1, 0, 1) and (-1, .5, .5): 1.5 / sqrt(2 * 1.5) = .866.
-
-    >>> round(spearman(np.array([1.0, 2, 30]), np.array([0.0, 3, 3])), 3)
-    0.866
-    """
-    return float(group_coefficients(human, metric, "spearman", "none")[0])
-
-
-def kendall(human: np.ndarray, metric: np.ndarray) -> float:
-    """Kendall's tau-b, as pearson of lists (n,): (C - D) / sqrt((pairs not tied by people) (pairs not tied by the metric)),
-    of C concordant and D discordant pairs (Kendall 1945).
-
-    Below 2 pairs are concordant, 1 is tied by the metric: 2 / sqrt(3 * 2) = .816.
-
-    >>> round(kendall(np.array([1.0, 2, 3]), np.array([0.0, 3, 3])), 3)
-    0.816
-    """
-    return float(group_coefficients(human, metric, "kendall", "none")[0])
-
-
 def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average: str) -> np.ndarray:
     """A coefficient of each group of outputs: float64 (G,), NaN for a group that has none. Their mean is the caller's.
 
     human, metric    float64 (S, N), systems by segments, NaN where an output is not judged or not scored
-    kind             pearson, spearman or kendall
+    kind             pearson; spearman, which is pearson of the ranks, equal scores sharing their mean rank; or kendall:
+                     tau-b, (C - D) / sqrt((pairs not tied by people) (pairs not tied by the metric)) of C concordant and D
+                     discordant pairs (Kendall 1945)
     average          none: one group of all outputs; item: one of each segment, over systems (G = N); system: one of each
                      system, over segments (G = S)
 
@@ -61,6 +40,8 @@ def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average
     >>> human, metric = np.array([[1.0, 2], [2, 2], [3, np.nan]]), np.array([[0.0, 1], [3, 2], [3, 3]])
     >>> group_coefficients(human, metric, "pearson", "item").round(3).tolist()
     [0.866, nan]
+    >>> group_coefficients(human[:, :1], metric[:, :1], "kendall", "none").round(3).tolist()  # 2 / sqrt(3 * 2)
+    [0.816]
     """
     if kind not in KINDS:
         raise InputError(f"correlation: {kind!r} is none of {', '.join(KINDS)}")

@@ -14,7 +14,7 @@ import torch
 
 from ...engine.options import EngineOptions
 from ...errors import InputError
-from ...features import feature_scores, feature_signatures
+from ...features import feature_scores, feature_settings
 from ...features.specs import Feature, parse_features
 from ...judgements.judged import JudgedSet
 from ...models import hub
@@ -108,8 +108,8 @@ def learn(
         "languages": None if languages is None else list(languages),
         "layers": [],
         "features": [
-            {"spec": feature.spec, "columns": len(feature.columns), "signature": signature}
-            for feature, signature in zip(features, feature_signatures(features, None, language, engine), strict=True)
+            {"spec": feature.spec, "columns": len(feature.columns), "signature": settings.signature}
+            for feature, settings in zip(features, feature_settings(features, None, language, engine), strict=True)
         ],
         "vectors": [
             {
@@ -207,9 +207,9 @@ class Reader:
     def _column(self, judged: JudgedSet, feature: Feature) -> np.ndarray:
         """One feature's columns. Those of a set that was parted in two are computed once."""
         languages = judged.source_lang, judged.target_lang
-        [signature] = feature_signatures([feature], *languages, self._engine)
+        [settings] = feature_settings([feature], *languages, self._engine)
         streams = [*judged.texts, None, *judged.references, None, judged.sources]
-        key = f"{signature} {self._engine.dtype} {VERSIONS}", texts_key(streams)
+        key = f"{settings.signature} {self._engine.dtype} {VERSIONS}", texts_key(streams)
         texts = judged.texts, judged.references, judged.sources
         if key not in self._known:
             compute = functools.partial(feature_scores, [feature], *texts, *languages, self._engine)
