@@ -14,8 +14,8 @@ pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")
 KINDS = {
     "pearson": (pearson, stats.pearsonr),
-    "spearman": (lambda *scores: group_coefficients(*scores, "spearman", "none")[0], stats.spearmanr),
-    "kendall": (lambda *scores: group_coefficients(*scores, "kendall", "none")[0], stats.kendalltau),
+    "spearman": (lambda *scores: float(group_coefficients(*scores, "spearman", "none")[0]), stats.spearmanr),
+    "kendall": (lambda *scores: float(group_coefficients(*scores, "kendall", "none")[0]), stats.kendalltau),
 }
 
 
