@@ -57,11 +57,11 @@ def fit(
     network = RegressorNetwork(
         len(feature_names(recipe.layers)),
         len(recipe.layers),
-        width,
-        recipe.alignment_hidden,
-        recipe.pooled_hidden,
-        recipe.alignment_dropout,
-        recipe.pooled_dropout,
+        width=width,
+        alignment_hidden=recipe.alignment_hidden,
+        pooled_hidden=recipe.pooled_hidden,
+        alignment_dropout=recipe.alignment_dropout,
+        pooled_dropout=recipe.pooled_dropout,
     )
     network.alignment.mean.copy_(features.mean(0))
     network.alignment.std.copy_(features.std(0) + 1e-6)

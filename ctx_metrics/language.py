@@ -48,6 +48,7 @@ def guard_english(
     metric: str,
     flag: str,
     asked: bool,
+    *,
     language: str | None,
     texts: Iterable[str | None],
     mend: str = "name another model, or the language pair with -l",

@@ -36,23 +36,23 @@ def test_only_a_sample_is_read():
 
 @pytest.mark.parametrize("language", ["en", "EN", "en_GB", "en-US", "eng"])
 def test_english_passes_in_silence(language, caplog):
-    guard_english("bertr", "--flag", False, language, [GERMAN] * 3)
+    guard_english("bertr", "--flag", False, language=language, texts=[GERMAN] * 3)
     assert not caplog.records
 
 
 def test_a_known_other_language_is_an_error_unasked_and_said_when_asked(caplog):
     with pytest.raises(InputError, match="bertr: .* the language is 'de'; name another with --flag"):
-        guard_english("bertr", "--flag", False, "de", [ENGLISH])
-    guard_english("bertr", "--flag", True, "de", [ENGLISH])
+        guard_english("bertr", "--flag", False, language="de", texts=[ENGLISH])
+    guard_english("bertr", "--flag", True, language="de", texts=[ENGLISH])
     assert caplog.messages == [
         "bertr: the model reads English only, and the language is 'de'; scored all the same, since --flag asks for it"
     ]
 
 
 def test_an_unknown_language_is_said_when_the_text_is_not_english(caplog):
-    guard_english("bertr", "--flag", False, None, [ENGLISH] * 3)
+    guard_english("bertr", "--flag", False, language=None, texts=[ENGLISH] * 3)
     assert not caplog.records
-    guard_english("bertr", "--flag", False, None, [GERMAN] * 3)
-    guard_english("bertr", "--flag", False, None, [GERMAN] * 3, "ask another")
+    guard_english("bertr", "--flag", False, language=None, texts=[GERMAN] * 3)
+    guard_english("bertr", "--flag", False, language=None, texts=[GERMAN] * 3, mend="ask another")
     looks = "the embedded models read English only, and the text does not look English; "
     assert caplog.messages == [looks + "name another model, or the language pair with -l", looks + "ask another"]

@@ -57,7 +57,7 @@ def small_chunks(monkeypatch):
 
 
 def filled(folder, encoder, *fills, **options):
-    cache = EmbeddingCache(folder, encoder, LAYERS, CKPT, **options)
+    cache = EmbeddingCache(folder, encoder, layers=LAYERS, ckpt=CKPT, **options)
     for texts in fills:
         cache.fill(texts)
     return cache

@@ -225,7 +225,7 @@ class EncoderTensors(LazyMapping[str, "torch.Tensor"]):
     def __getitem__(self, name: str) -> "torch.Tensor":
         tensors, raw, path = self._parts[name]
         # all rows of the words' table would come into memory for it; broken ones show in the scores of their words
-        return checked_tensor(tensors[raw], raw, path, self._shapes.get(name), finite=name != WORDS)
+        return checked_tensor(tensors[raw], raw, path=path, shape=self._shapes.get(name), finite=name != WORDS)
 
 
 def read_weights(folder: Path, config: dict) -> EncoderTensors:
@@ -248,6 +248,7 @@ def read_weights(folder: Path, config: dict) -> EncoderTensors:
 def checked_tensor(
     tensor: Any,
     name: str,
+    *,
     path: Path,
     shape: tuple[int, ...] | None = None,
     finite: bool = True,

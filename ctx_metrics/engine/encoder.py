@@ -146,7 +146,9 @@ class TextEncoder:
         needed = max(readout.last for readout in readouts)
         if self._network is None or len(self._network.layers) < needed:
             first_only = all(readout.first_only for readout in readouts if readout.last == needed)
-            network = PackedEncoder(self.config, self.checkpoint.weights(), self.device, self.dtype, needed, first_only)
+            network = PackedEncoder(
+                self.config, self.checkpoint.weights(), self.device, self.dtype, layers=needed, first_only=first_only
+            )
             self._check_current()
             self._network = network
         return self._network

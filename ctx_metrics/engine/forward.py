@@ -87,6 +87,7 @@ class PackedEncoder:
         tensors: Mapping[str, torch.Tensor],
         device: torch.device,
         dtype: torch.dtype,
+        *,
         layers: int,
         first_only: bool = False,
     ):

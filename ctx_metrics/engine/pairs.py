@@ -47,6 +47,7 @@ def map_pairs(
     pairs: Sequence[tuple[str, str]],
     mixes: Iterable[ReadoutKey],
     function: Callable[[Sequence[EncodedPair]], Sequence[Value]],
+    *,
     max_content: int | None = None,
     label: str = "encoding",
     unit: str = SEGMENT,
@@ -96,9 +97,7 @@ def _values(
     return function([(encoded[left.key], encoded[right.key]) for left, right in full])
 
 
-def one_by_one(
-    function: Callable[[EncodedText, EncodedText], Value],
-) -> Callable[[Sequence[EncodedPair]], list[Value]]:
+def one_by_one(function: Callable[[EncodedText, EncodedText], Value]) -> Callable[[Sequence[EncodedPair]], list[Value]]:
     """What map_pairs takes, from a function of one pair."""
     return lambda pairs: [function(left, right) for left, right in pairs]
 

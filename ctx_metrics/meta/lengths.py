@@ -29,10 +29,7 @@ class LengthCurves:
 
 
 def agreement_by_length(
-    sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[MetricScores | None]],
-    protocol: Protocol,
-    buckets: int = 4,
+    sets: Sequence[JudgedSet], scores: Mapping[str, Sequence[MetricScores | None]], protocol: Protocol, buckets: int = 4
 ) -> LengthCurves | None:
     """A protocol's agreement in buckets of document length that hold about as many segments each.
 

@@ -155,10 +155,7 @@ def text_weights(ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def greedy_match(
-    hypothesis: "torch.Tensor",
-    reference: "torch.Tensor",
-    hypothesis_weights: np.ndarray,
-    reference_weights: np.ndarray,
+    hypothesis: "torch.Tensor", reference: "torch.Tensor", hypothesis_weights: np.ndarray, reference_weights: np.ndarray
 ) -> tuple[float, float, float]:
     """Precision, recall and F1 of greedy matching (Zhang et al. 2020, section 3).
 

@@ -71,11 +71,13 @@ class DocCOMET(COMET):
 
     def _examples(self, corpus: Corpus, window: Window, inputs: str) -> list[Example]:
         start, separator = self._starts[window.start], f" {self.estimator.separator} "
-        return context_examples(corpus, window.start, start, self.options.context, separator, inputs)
+        return context_examples(
+            corpus, window.start, document_start=start, context=self.options.context, separator=separator, inputs=inputs
+        )
 
 
 def context_examples(
-    corpus: Corpus, segment: int, document_start: int, context: int, separator: str, inputs: str
+    corpus: Corpus, segment: int, *, document_start: int, context: int, separator: str, inputs: str
 ) -> list[Example]:
     """The example of one segment for each reference that it has, with up to `context` sentences before every text.
 

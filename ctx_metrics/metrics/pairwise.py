@@ -192,7 +192,7 @@ class Pairwise(ContextMetric):
         return opponents
 
     def _guard(self, texts: Sequence[str | None]) -> None:
-        guard_english("pairwise", "--pairwise-model", self.asked, self._context.target_lang, texts)
+        guard_english("pairwise", "--pairwise-model", self.asked, language=self._context.target_lang, texts=texts)
 
 
 class _Judge:
@@ -205,8 +205,8 @@ class _Judge:
         features = feature_scores(
             metric.features,
             [corpus.hypotheses for corpus in corpora],
-            first.references,
-            first.sources,
+            references=first.references,
+            sources=first.sources,
             target_lang=first.target_lang,
             engine=metric._context.engine,
         )

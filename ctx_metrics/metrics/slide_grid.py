@@ -11,10 +11,7 @@ from .slide import SLIDE
 
 
 def slide_grid(
-    metric: SLIDE,
-    systems: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str | None]],
-    largest: int,
+    metric: SLIDE, systems: Sequence[Sequence[str]], references: Sequence[Sequence[str | None]], largest: int
 ) -> dict[tuple[int, int], list[float]]:
     """Scores (x100) of every system for all windows w of 1 to `largest` sentences and strides 1 <= s <= w.
 
@@ -30,7 +27,7 @@ def slide_grid(
     ranges = sorted({(start, end) for of_setting in windows.values() for start, end, _ in of_setting})
     distinct = [Window(start, end, 1.0) for start, end in ranges]
     estimates_of = estimate_windows(
-        "slide", metric.estimator, corpora, [distinct] * len(corpora), metric.options.on_long
+        "slide", metric.estimator, corpora, [distinct] * len(corpora), on_long=metric.options.on_long
     )
     cut = sum(any(estimate.cut for estimate in estimates) for of_system in estimates_of for estimates in of_system)
     if cut:

@@ -125,9 +125,4 @@ class Estimator(ABC):
 
     def signature(self) -> dict:
         """The signature's part on the model: model, rev, ckpt, inputs, dtype, maxlen."""
-        return {
-            **self.model.signature(),
-            "inputs": self.inputs,
-            "dtype": self.dtype,
-            "maxlen": self.max_length,
-        }
+        return {**self.model.signature(), "inputs": self.inputs, "dtype": self.dtype, "maxlen": self.max_length}

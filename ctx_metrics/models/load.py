@@ -10,11 +10,7 @@ from .hub import EMBEDDED
 
 
 def load_estimator(
-    name: str | None,
-    options: EngineOptions,
-    inputs: str | None = None,
-    spans: bool = False,
-    context: bool = False,
+    name: str | None, options: EngineOptions, inputs: str | None = None, spans: bool = False, context: bool = False
 ) -> Estimator:
     """The estimator of a name: None or "embedded", the folder of any model that `ctx-metrics train` wrote, or a COMET
     checkpoint (folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub).

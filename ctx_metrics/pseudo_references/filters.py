@@ -82,7 +82,9 @@ class ReferenceFilter:
 
     def _guard_language(self, texts: list[str]) -> None:
         if flag := self.options.in_place_of_embedded:
-            guard_english("pseudo-references", flag, self.options.model is not None, self._target_lang, texts)
+            guard_english(
+                "pseudo-references", flag, self.options.model is not None, language=self._target_lang, texts=texts
+            )
 
 
 _filters: LoadedModels[ReferenceFilter] = LoadedModels()

@@ -200,7 +200,9 @@ class ContextMetric(Metric):
     def _guard_language(self, texts: Sequence[str | None] = ()) -> None:
         """Say, or refuse, that a model of English reads another language: that of the run, or else of the texts."""
         if self.english_only and bool(texts) != bool(self._context.target_lang):
-            guard_english(self.NAME.lower(), f"{self.flag}-model", self.asked, self._context.target_lang, texts)
+            guard_english(
+                self.NAME.lower(), f"{self.flag}-model", self.asked, language=self._context.target_lang, texts=texts
+            )
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Take all systems' hypotheses that will be scored against the constructor's references, in one pass."""
@@ -216,10 +218,7 @@ class ContextMetric(Metric):
         """Score all corpora (one a system; the same references, sources and ids in each) in one pass."""
 
     def corpus_score(
-        self,
-        hypotheses: Sequence[str],
-        references: Sequence[Sequence[str | None]] | None = None,
-        n_bootstrap: int = 1,
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None = None, n_bootstrap: int = 1
     ) -> Score:
         """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score.
 

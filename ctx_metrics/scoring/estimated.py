@@ -75,7 +75,9 @@ class EstimatorMetric(ContextMetric):
     def _score_windows(self, corpora: list[Corpus], windows: list[list[Window]]) -> list[SystemResult]:
         """All systems' results by their windows; against several references a window takes the best value, or their mean."""
         own, estimator = self.options, self.estimator
-        estimates_of = estimate_windows(self.NAME.lower(), estimator, corpora, windows, own.on_long, self._examples)
+        estimates_of = estimate_windows(
+            self.NAME.lower(), estimator, corpora, windows, on_long=own.on_long, examples_of=self._examples
+        )
         return [
             system_result(estimator, len(corpus), of_system, estimates, own.multiref)
             for corpus, of_system, estimates in zip(corpora, windows, estimates_of, strict=True)

@@ -130,7 +130,9 @@ class TokenMatchingMetric(ContextMetric):
             (self._as_read(corpora[system].hypotheses[i]), self._as_read(corpora[system].references[k][i] or ""))
             for system, i, k in places
         ]
-        results = map_pairs(self.encoder, pairs, self.mixes, matching, self.max_length, self.NAME.lower())
+        results = map_pairs(
+            self.encoder, pairs, self.mixes, matching, max_content=self.max_length, label=self.NAME.lower()
+        )
         shape = len(corpora), len(corpora[0])
         return results_of_pairs(places, results, shape, self.options.multiref, self.max_length)
 

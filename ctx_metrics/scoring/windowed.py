@@ -43,6 +43,7 @@ def estimate_windows(
     estimator: Estimator,
     corpora: Sequence[Corpus],
     windows: Sequence[Sequence[Window]],
+    *,
     on_long: str,
     examples_of: ExamplesOf = window_examples,
 ) -> list[list[Sequence[Estimate]]]:

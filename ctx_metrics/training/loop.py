@@ -134,11 +134,7 @@ class Loop:
     """
 
     def __init__(
-        self,
-        task: Task,
-        state_path: Path | None = None,
-        fingerprint: dict[str, Any] | None = None,
-        quiet: bool = False,
+        self, task: Task, state_path: Path | None = None, fingerprint: dict[str, Any] | None = None, quiet: bool = False
     ):
         self.task, self.quiet = task, quiet
         self.state_path, self.fingerprint = state_path, fingerprint or {}

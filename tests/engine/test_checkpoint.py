@@ -185,7 +185,7 @@ def test_missing_tensor(folder, tensors):
     save_file(tensors, folder / "model.safetensors")
     config, found = read_config(folder), EncoderFolder(folder).weights()
     with pytest.raises(ModelError, match="lacks the tensor 'encoder.layer.1.output.dense.bias'"):
-        PackedEncoder(config, found, torch.device("cpu"), torch.float32, 3)
+        PackedEncoder(config, found, torch.device("cpu"), torch.float32, layers=3)
     encoder = TextEncoder(folder)
     encoder.encode(encoder.tokenizer(["the cat"]), [(1,)])  # the first layer is whole
     with pytest.raises(ModelError, match="lacks the tensor"):

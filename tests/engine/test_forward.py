@@ -27,7 +27,7 @@ def pair(request):
     folder = request.getfixturevalue(request.param)
     config = read_config(folder)
     tensors = read_weights(folder, config)
-    network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, LAYERS)
+    network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, layers=LAYERS)
     model_class = getattr(transformers, FAMILIES[request.param])
     return network, model_class.from_pretrained(folder, add_pooling_layer=False).eval()
 
@@ -121,7 +121,7 @@ def test_the_last_layer_of_first_tokens_alone(pair, way, split, monkeypatch, req
         folder = request.getfixturevalue(request.node.callspec.params["pair"])
         config = read_config(folder)
         tensors = read_weights(folder, config)
-        network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, LAYERS, first_only=True)
+        network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, layers=LAYERS, first_only=True)
     use(way, network, monkeypatch)
     sequences = some_sequences([12, 12, 5, 5, 1])
     theirs = their_layers(model, sequences)[:, [0, 12, 24, 29, 34]]
@@ -184,7 +184,7 @@ def test_types_of_the_second_text(tiny_bert):
     from transformers import BertModel
 
     config = read_config(tiny_bert)
-    network = PackedEncoder(config, read_weights(tiny_bert, config), torch.device("cpu"), torch.float32, LAYERS)
+    network = PackedEncoder(config, read_weights(tiny_bert, config), torch.device("cpu"), torch.float32, layers=LAYERS)
     model = BertModel.from_pretrained(tiny_bert, add_pooling_layer=False).eval()
     sequences = some_sequences([6, 6, 4])
     ours = network(sequences, [(LAYERS,)], [4, None, 1])[LAYERS,]
@@ -200,7 +200,7 @@ def test_padding_tokens_have_no_place_of_their_own(tiny_xlmr):
     from transformers import XLMRobertaModel
 
     config = read_config(tiny_xlmr)
-    network = PackedEncoder(config, read_weights(tiny_xlmr, config), torch.device("cpu"), torch.float32, LAYERS)
+    network = PackedEncoder(config, read_weights(tiny_xlmr, config), torch.device("cpu"), torch.float32, layers=LAYERS)
     model = XLMRobertaModel.from_pretrained(tiny_xlmr, add_pooling_layer=False).eval()
     ids = [0, 8, 1, 9, 1, 1, 10, 2]
     with torch.no_grad():

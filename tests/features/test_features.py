@@ -184,7 +184,7 @@ def test_scores_are_sacrebleus_of_single_sentences(seed):
         "ter": TER(),
         "bleu:lowercase=yes": BLEU(lowercase=True, effective_order=True),
     }
-    found = feature_scores(parse_features([*made]), outputs, references)
+    found = feature_scores(parse_features([*made]), outputs, references=references)
     assert found.shape == (4, 25, 4) and found.dtype == np.float64
     scored = 0
     for i, of_system in enumerate(outputs):
@@ -200,7 +200,7 @@ def test_scores_are_sacrebleus_of_single_sentences(seed):
 
 def test_a_lone_short_sentence_has_its_effective_order():
     # without it, BLEU of two words is 0
-    assert feature_scores(parse_features(["bleu"]), [["It rains."]], [["It rains."]]).tolist() == [
+    assert feature_scores(parse_features(["bleu"]), [["It rains."]], references=[["It rains."]]).tolist() == [
         [[pytest.approx(100)]]
     ]
 
@@ -208,7 +208,7 @@ def test_a_lone_short_sentence_has_its_effective_order():
 def test_columns_stand_in_the_order_of_the_features(recorder):
     outputs, references = [["abc"]], [["abc d"]]
     features = parse_features(["recorder", "bleucomp", "chrf"])
-    [[found]] = feature_scores(features, outputs, references)
+    [[found]] = feature_scores(features, outputs, references=references)
     assert len(found) == 18 == sum(len(feature.columns) for feature in features)
     assert found[0] == pytest.approx(3) and found[13] == 1 and found[14] == 2  # lengths in words
     assert found[-1] == CHRF().sentence_score("abc", ["abc d"]).score
@@ -217,7 +217,7 @@ def test_columns_stand_in_the_order_of_the_features(recorder):
 def test_every_distinct_output_is_scored_once_segment_after_segment(recorder):
     outputs = [["a", "a", "b", None], ["a", "c", "b", "x"], ["d", "a", None, "y"]]
     references = [["r", "s", "t", None], ["r", None, "t", None]]
-    found = feature_scores(parse_features(["recorder"]), outputs, references, sources=["1", "2", "3", "4"])
+    found = feature_scores(parse_features(["recorder"]), outputs, references=references, sources=["1", "2", "3", "4"])
     # a and d of the first segment, a and c of the second (another reference), b of the third; none of the fourth
     [system] = recorder.last["systems"]
     assert list(system) == ["a", "d", "a", "c", "b"]
@@ -233,28 +233,28 @@ def test_every_distinct_output_is_scored_once_segment_after_segment(recorder):
 
 def test_the_source_makes_an_output_distinct(recorder):
     outputs, references = [["a", "a", "a"]], [["r", "r", "r"]]
-    feature_scores(parse_features(["recorder"]), outputs, references, sources=["1", "2", "2"])
+    feature_scores(parse_features(["recorder"]), outputs, references=references, sources=["1", "2", "2"])
     assert list(recorder.last["systems"][0]) == ["a", "a"] and recorder.last["sources"] == ["1", "2"]
-    feature_scores(parse_features(["recorder"]), outputs, references)
+    feature_scores(parse_features(["recorder"]), outputs, references=references)
     assert list(recorder.last["systems"][0]) == ["a"] and recorder.last["sources"] is None
 
 
 def test_what_constructors_name_of_the_context(recorder):
     engine = EngineOptions(device="cpu", quiet=True)
-    feature_scores(parse_features(["recorder"]), [["a"]], [["a"]], None, "de", "en", engine)
+    feature_scores(parse_features(["recorder"]), [["a"]], references=[["a"]], sources=None, source_lang="de", target_lang="en", engine=engine)
     assert recorder.last["languages"] == ("de", "en") and recorder.last["engine"] is engine
 
 
 def test_all_are_made_before_the_first_scores(recorder, monkeypatch):
     monkeypatch.setitem(sacrebleu_metrics.METRICS, "OTHER", type("Other", (Recorder,), {"NAME": "OTHER"}))
-    feature_scores(parse_features(["recorder", "other"]), [["a"]], [["b"]])
+    feature_scores(parse_features(["recorder", "other"]), [["a"]], references=[["b"]])
     assert recorder.events == ["made", "made", "scored", "scored"]
 
 
 def test_neural_scores_are_the_metrics_own():
     outputs = [["The cat sat down.", "We left."], ["A dog stood up.", None], ["We left.", "We left."]]
     references = [["The cat sat down.", "We went away."]]
-    found = feature_scores(parse_features(["bertr", "comet"]), outputs, references, target_lang="en")
+    found = feature_scores(parse_features(["bertr", "comet"]), outputs, references=references, target_lang="en")
     for i, k in ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1)):
         for column, cls in enumerate((BERTR, COMET)):
             alone = cls([[references[0][k]]], target_lang="en").corpus_score([outputs[i][k]], None).score
@@ -265,27 +265,27 @@ def test_neural_scores_are_the_metrics_own():
 def test_the_target_language_chooses_bleus_tokenizer():
     chinese = [["我们明天去北京。"]]
     references = [["我们后天去北京。"]]
-    by_language = feature_scores(parse_features(["bleu", "bleucomp"]), chinese, references, target_lang="zh")[0, 0]
+    by_language = feature_scores(parse_features(["bleu", "bleucomp"]), chinese, references=references, target_lang="zh")[0, 0]
     assert (
         by_language[0] == BLEU(trg_lang="zh", effective_order=True).sentence_score(chinese[0][0], references[0]).score
     )
     assert by_language[13] == 8  # characters are words
-    assert feature_scores(parse_features(["bleucomp"]), chinese, references)[0, 0, 12] == 1
+    assert feature_scores(parse_features(["bleucomp"]), chinese, references=references)[0, 0, 12] == 1
 
 
 def test_without_features_systems_or_scorable_outputs(recorder):
     features = parse_features(["recorder"])
-    assert feature_scores([], [["a"], ["b"]], [["c"]]).shape == (2, 1, 0)
-    assert feature_scores(features, [], [["c", "d"]]).shape == (0, 2, 1)
-    assert feature_scores(features, [[], []], [[]]).shape == (2, 0, 1)
+    assert feature_scores([], [["a"], ["b"]], references=[["c"]]).shape == (2, 1, 0)
+    assert feature_scores(features, [], references=[["c", "d"]]).shape == (0, 2, 1)
+    assert feature_scores(features, [[], []], references=[[]]).shape == (2, 0, 1)
     for outputs, references in (([[None]], [["r"]]), ([["a"]], [[None], [None]]), ([["a"]], [])):
-        found = feature_scores(features, outputs, references)
+        found = feature_scores(features, outputs, references=references)
         assert found.shape == (1, 1, 1) and np.isnan(found).all()
     assert recorder.events == []
 
 
 def test_what_a_metric_does_not_score_is_nan(recorder):
-    found = feature_scores(parse_features(["recorder"]), [["unscored", "ab"]], [["r", "s"]])
+    found = feature_scores(parse_features(["recorder"]), [["unscored", "ab"]], references=[["r", "s"]])
     assert np.isnan(found[0, :, 0]).tolist() == [True, False] and found[0, 1, 0] == pytest.approx(2)
 
 
@@ -295,31 +295,31 @@ def test_what_a_metric_does_not_score_is_nan(recorder):
 )
 def test_streams_of_different_lengths(systems, references, sources):
     with pytest.raises(InputError, match=r"^features: the texts differ in number: .*2"):
-        feature_scores(parse_features(["chrf"]), systems, references, sources)
+        feature_scores(parse_features(["chrf"]), systems, references=references, sources=sources)
 
 
 @pytest.mark.parametrize("spec", ["bleu:tokenize=klingon", "bleu:smooth_method=magic"])
 def test_an_option_that_the_metric_refuses(spec):
     with pytest.raises(InputError, match=f"^feature {spec}: the metric cannot be made with these options: ") as caught:
-        feature_scores(parse_features([spec]), [["a"]], [["a"]])
+        feature_scores(parse_features([spec]), [["a"]], references=[["a"]])
     assert "\n" not in str(caught.value)
 
 
 def test_an_option_with_which_the_metric_cannot_score(monkeypatch):
     with pytest.raises(InputError, match="^feature chrf:char_order=0: the metric cannot score with these options: Ind"):
-        feature_scores(parse_features(["chrf:char_order=0"]), [["a b", "c d"]], [["a", "c"]])
+        feature_scores(parse_features(["chrf:char_order=0"]), [["a b", "c d"]], references=[["a", "c"]])
 
     def broken(*texts):
         raise KeyError("of ours")
 
     monkeypatch.setattr("ctx_metrics.features.scores", broken)
     with pytest.raises(KeyError):  # without options it is no mistake of the user's
-        feature_scores(parse_features(["chrf"]), [["a"]], [["a"]])
+        feature_scores(parse_features(["chrf"]), [["a"]], references=[["a"]])
 
 
 def test_our_own_metrics_refuse_in_their_own_words():
     with pytest.raises(InputError, match="^bertr: .*multiref"):
-        feature_scores(parse_features(["bertr:multiref=least"]), [["a"]], [["a"]])
+        feature_scores(parse_features(["bertr:multiref=least"]), [["a"]], references=[["a"]])
 
 
 def test_references_that_rows_share_are_prepared_once(monkeypatch):
@@ -328,7 +328,7 @@ def test_references_that_rows_share_are_prepared_once(monkeypatch):
         CHRF, "_extract_reference_info", lambda self, refs: prepared.append(refs) or extract(self, refs)
     )
     outputs, references = [["a", "b", "c"], ["d", "e", "f"]], [["x y", "x y", "z"]]
-    found = feature_scores(parse_features(["chrf"]), outputs, references)
+    found = feature_scores(parse_features(["chrf"]), outputs, references=references)
     assert prepared == [["x y"], ["z"]]
     assert (found[..., 0] == [[0, 0, 0]] * 2).all()
 
@@ -340,7 +340,7 @@ def test_notices_do_not_name_places_among_the_distinct_outputs(caplog):
     outputs = [["It rains.", "We left."], ["It rains.", "it was the rain " * 200]]
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         for systems in (outputs, outputs[::-1]):  # the same notice, of the third distinct output and of the second
-            feature_scores(parse_features(["bertr", "bertscore"]), systems, [["It rains.", "We go."]])
+            feature_scores(parse_features(["bertr", "bertscore"]), systems, references=[["It rains.", "We go."]])
         notice("another (segment 3)")  # later ones are as they were
     assert caplog.messages == [
         "features: bertr, bertscore: 1 segment was cut to 510 tokens a text",
@@ -349,7 +349,7 @@ def test_notices_do_not_name_places_among_the_distinct_outputs(caplog):
 
 
 def test_empty_texts_are_not_said_of_each_feature(caplog):
-    feature_scores(parse_features(["bertr", "nist", "meteor"]), [["It rains.", ""]], [["", "We go."]])
+    feature_scores(parse_features(["bertr", "nist", "meteor"]), [["It rains.", ""]], references=[["", "We go."]])
     assert caplog.messages == []
 
 
@@ -398,9 +398,9 @@ def test_the_four_metrics_of_the_paper():
     """NIST's weights come from the whole set, so that one output's score does not hang on what else is scored."""
     features = parse_features(["4metrics"])
     outputs, references = some_texts(5)
-    found = feature_scores(features, outputs, references, target_lang="en")
+    found = feature_scores(features, outputs, references=references, target_lang="en")
     assert found.shape == (4, 25, 4)
-    alone = feature_scores(features, outputs[:1], references, target_lang="en")
+    alone = feature_scores(features, outputs[:1], references=references, target_lang="en")
     np.testing.assert_array_equal(alone[0], found[0])
     assert np.isfinite(found[~np.isnan(found[..., 0])]).all() and (np.nanmax(found, axis=(0, 1)) > 0).all()
     for signature, feature in zip(feature_signatures(features, target_lang="en"), features):
@@ -461,7 +461,7 @@ def test_components_worked_by_hand():
 
 def test_components_agree_with_counting():
     outputs, references = some_texts(11)
-    found = feature_scores(parse_features(["bleucomp:tokenize=none"]), outputs, references)
+    found = feature_scores(parse_features(["bleucomp:tokenize=none"]), outputs, references=references)
     for i, of_system in enumerate(outputs):
         for k, output in enumerate(of_system):
             against = [stream[k].split() for stream in references if stream[k] is not None]

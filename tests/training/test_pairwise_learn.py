@@ -74,7 +74,10 @@ def scores_of(specs, sets) -> tuple[np.ndarray, np.ndarray]:
     sides: tuple[list, list] = [], []
     for each in sets:
         languages = each.source_lang, each.target_lang
-        found = feature_scores(parse_features(specs), each.hypotheses, each.references, each.sources, *languages)
+        found = feature_scores(
+            parse_features(specs), each.hypotheses, references=each.references, sources=each.sources,
+            source_lang=languages[0], target_lang=languages[1],
+        )
         for segment, *systems in each.preferences.tolist():
             for side, system in zip(sides, systems):
                 side.append(found[system, segment])
@@ -340,7 +343,7 @@ def architecture(features=("chrf", "ter"), vectors=(), **more) -> Architecture:
 
 def learned(out, built=architecture(), recipe=RECIPE, training=None, **more):
     training = [judged(), judged("more", 9, 2)] if training is None else training
-    return learn(built, recipe, training, [DEVELOPMENT], out, **{"engine": EngineOptions(quiet=True), **more})
+    return learn(built, recipe, training, [DEVELOPMENT], out=out, **{"engine": EngineOptions(quiet=True), **more})
 
 
 @pytest.mark.parametrize(
@@ -498,7 +501,7 @@ def test_stopped_it_goes_on_bit_for_bit(tmp_path, monkeypatch, words):
             learned(tmp_path / "out", **{"built": built, "recipe": recipe, **changed})
         assert "\n" not in str(raised.value) and STATE in str(raised.value)
     with pytest.raises(InputError, match="development data"):
-        learn(built, recipe, [judged(), judged("more", 9, 2)], [judged("dev", 9, 3)], tmp_path / "out")
+        learn(built, recipe, [judged(), judged("more", 9, 2)], [judged("dev", 9, 3)], out=tmp_path / "out")
     again = learned(tmp_path / "out", built, recipe)
     assert again.checks == whole.checks and again.config == whole.config
     for name in ("config.json", "model.safetensors"):

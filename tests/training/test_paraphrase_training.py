@@ -104,8 +104,8 @@ def test_the_head_compares_the_means_of_both_sentences(tiny_bert):
 
 def test_tokenizers_that_mark_no_second_sentence_cannot_be_adapted(tiny_roberta):
     with pytest.raises(InputError, match=r"marks no second sentence \(token types\), which low-rank changes need"):
-        learn(str(tiny_roberta), SMALL, TRAIN, DEV, QUIET)
-    assert learn(str(tiny_roberta), replace(SMALL, rank=0, epochs=1), TRAIN, DEV, QUIET).best == 0
+        learn(str(tiny_roberta), SMALL, TRAIN, DEV, engine=QUIET)
+    assert learn(str(tiny_roberta), replace(SMALL, rank=0, epochs=1), TRAIN, DEV, engine=QUIET).best == 0
 
 
 def test_figures():
@@ -153,20 +153,20 @@ def test_files_of_pairs(tmp_path):
 
 @pytest.fixture(scope="module")
 def trained(tiny_bert):
-    return learn(str(tiny_bert), SMALL, TRAIN, DEV, QUIET)
+    return learn(str(tiny_bert), SMALL, TRAIN, DEV, engine=QUIET)
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_others(trained, tiny_bert):
-    one, two = learned(trained.network), learned(learn(str(tiny_bert), SMALL, TRAIN, DEV, QUIET).network)
+    one, two = learned(trained.network), learned(learn(str(tiny_bert), SMALL, TRAIN, DEV, engine=QUIET).network)
     assert all(torch.equal(one[name], two[name]) for name in one)
     for more in ({"seed": 2}, {"swap": False}, {"weight_decay": 0.5}, {"clip": 0.01}, {"batch": 16}):
-        other = learned(learn(str(tiny_bert), replace(SMALL, **more), TRAIN, DEV, QUIET).network)
+        other = learned(learn(str(tiny_bert), replace(SMALL, **more), TRAIN, DEV, engine=QUIET).network)
         assert any(not torch.equal(one[name], other[name]) for name in one), more
 
 
 @pytest.mark.parametrize("recipe", [SMALL, replace(SMALL, rank=0)])
 def test_what_is_written_gives_the_probabilities_that_the_training_saw(tmp_path, tiny_bert, recipe):
-    done = learn(str(tiny_bert), recipe, TRAIN, DEV, QUIET)
+    done = learn(str(tiny_bert), recipe, TRAIN, DEV, engine=QUIET)
     out = tmp_path / "out"
     out.mkdir()
     write_model(done, recipe, out, str(tiny_bert), {})
@@ -193,7 +193,7 @@ def test_it_learns_what_can_be_learned(tiny_bert):
     pairs = [(f"the {words[k % 6]} {words[k // 6 % 6]}", "a tree") for k in range(72)]
     data = LabelledPairs(pairs, np.array([int(k % 6 < 3) for k in range(72)]))  # the first noun tells
     recipe = replace(SMALL, epochs=20, learning_rate=5e-3, swap=False)
-    done = learn(str(tiny_bert), recipe, data, data.part(range(0, 72, 5)), QUIET)
+    done = learn(str(tiny_bert), recipe, data, data.part(range(0, 72, 5)), engine=QUIET)
     assert done.development["accuracy"] == done.development["auc"] == 1 and done.checks[-1].loss < 0.2
 
 
@@ -212,7 +212,7 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_training(tiny_bert, monkey
     labels = np.array([0, 1] * 5)
     development = LabelledPairs([("a", "b")] * 10, labels)
     monkeypatch.setattr(ParaphraseTask, "values", values)
-    done = learn(str(tiny_bert), recipe, TRAIN, development, QUIET)
+    done = learn(str(tiny_bert), recipe, TRAIN, development, engine=QUIET)
     # epochs 3 and 4 are no better than the second, which is the first of equals
     assert [check.accuracy for check in done.checks] == [0.5, 0.7, 0.7, 0.6] and done.best == 1
     kept = learned(done.network)
@@ -233,12 +233,12 @@ def test_pairs_are_turned_round_in_about_half_of_all_cases(tiny_bert, monkeypatc
     tokenizer = load_tokenizer(tiny_bert)
     forward = {tuple(tokenizer(*pair)["input_ids"]) for pair in TRAIN.pairs}
     backward = {tuple(tokenizer(*pair[::-1])["input_ids"]) for pair in TRAIN.pairs}
-    learn(str(tiny_bert), replace(SMALL, epochs=1), TRAIN, DEV, QUIET)
+    learn(str(tiny_bert), replace(SMALL, epochs=1), TRAIN, DEV, engine=QUIET)
     first = seen[: len(TRAIN)]
     turned = sum(ids in backward for ids in first)
     assert set(first) <= forward | backward and 16 < turned < 48
     seen.clear()
-    learn(str(tiny_bert), replace(SMALL, epochs=1, swap=False), TRAIN, DEV, QUIET)
+    learn(str(tiny_bert), replace(SMALL, epochs=1, swap=False), TRAIN, DEV, engine=QUIET)
     assert set(seen[: len(TRAIN)]) == forward
 
 
@@ -253,7 +253,7 @@ def test_the_rate_rises_and_falls_and_vectors_have_no_decay(tiny_bert, monkeypat
 
     decays = set()
     monkeypatch.setattr(torch.optim.AdamW, "step", noted)
-    learn(str(tiny_bert), replace(SMALL, epochs=5, learning_rate=1.0e-3), TRAIN, DEV, QUIET)
+    learn(str(tiny_bert), replace(SMALL, epochs=5, learning_rate=1.0e-3), TRAIN, DEV, engine=QUIET)
     # 5 epochs of 8 steps: up in the first 4 steps, then down over 36
     assert len(rates) == 40 and all(one == two for one, two in rates)
     assert [one for one, _ in rates[:6]] == pytest.approx([0.25e-3, 0.5e-3, 0.75e-3, 1e-3, 1e-3, 1e-3 * 35 / 36])
@@ -262,14 +262,14 @@ def test_the_rate_rises_and_falls_and_vectors_have_no_decay(tiny_bert, monkeypat
 
 def test_settings_that_cannot_be(tiny_bert, caplog):
     with pytest.raises(InputError, match="--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32"):
-        learn(str(tiny_bert), SMALL, TRAIN, DEV, EngineOptions(dtype="fp16", quiet=True))
+        learn(str(tiny_bert), SMALL, TRAIN, DEV, engine=EngineOptions(dtype="fp16", quiet=True))
     with pytest.raises(ModelError, match="no model folder './gone'"):
-        learn("./gone", SMALL, TRAIN, DEV, QUIET)
+        learn("./gone", SMALL, TRAIN, DEV, engine=QUIET)
     with pytest.raises(InputError, match=r"the loss of step \d+ is (nan|inf); lower the learning rate"):
-        learn(str(tiny_bert), replace(SMALL, learning_rate=1e30, epochs=9), TRAIN, DEV, QUIET)
+        learn(str(tiny_bert), replace(SMALL, learning_rate=1e30, epochs=9), TRAIN, DEV, engine=QUIET)
     long = LabelledPairs([("cat " * 9, "dog " * 9), *PAIRS], np.array([1, 0, 1, 0, 1, 0, 1]))
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
-        learn(str(tiny_bert), replace(SMALL, max_length=15, epochs=1), long, DEV, QUIET)
+        learn(str(tiny_bert), replace(SMALL, max_length=15, epochs=1), long, DEV, engine=QUIET)
     assert [r.getMessage() for r in caplog.records if r.name == "ctx_metrics"] == [
         "2 pairs were cut at 15 tokens, of 7 to learn from"
     ]
@@ -285,7 +285,7 @@ def test_bf16_trains_in_bf16_and_reads_in_fp32(tiny_bert, trained, monkeypatch):
         return found
 
     monkeypatch.setattr(nn.functional, "linear", noted)
-    done = learn(str(tiny_bert), replace(SMALL, epochs=1), TRAIN, DEV, EngineOptions(quiet=True, dtype="bf16"))
+    done = learn(str(tiny_bert), replace(SMALL, epochs=1), TRAIN, DEV, engine=EngineOptions(quiet=True, dtype="bf16"))
     assert seen == {(True, torch.bfloat16), (False, torch.float32)}
     assert all(parameter.dtype == torch.float32 for parameter in done.network.parameters())
 

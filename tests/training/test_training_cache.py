@@ -223,7 +223,7 @@ def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeyp
     train, dev = some_texts(300, 1, longest=3), ["red light on the old tree", "slow bird song"]
     wanted = filled(None, bound_encoder, train, dev).states(train + dev)
     for kept_before in (0, 1):
-        cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+        cache = EmbeddingCache(tmp_path / "c", bound_encoder, layers=LAYERS, ckpt=CKPT)
         assert len(chunks(tmp_path / "c")) == kept_before
         cache.limit = 4000  # the first plan takes more, a chunk at most 14 * 192
         cache.fill(train)
@@ -240,7 +240,7 @@ def test_the_bound_counts_every_byte(tmp_path, encoder):
 
     filled(tmp_path / "all", encoder, ["a cat"])
     for room, is_kept in ((0, True), (-1, False)):
-        cache = EmbeddingCache(tmp_path / str(room), encoder, LAYERS, CKPT)
+        cache = EmbeddingCache(tmp_path / str(room), encoder, layers=LAYERS, ckpt=CKPT)
         cache.limit = size(tmp_path / "all") + room
         cache.fill(["a cat"])
         assert (size(tmp_path / str(room)) == size(tmp_path / "all")) == is_kept

@@ -63,7 +63,7 @@ def test_interrupted_and_filled_again_in_one_process(tmp_path, small_chunks, bou
     wanted = filled(None, bound_encoder, texts).states(texts)
     chunks = len(bound_encoder.batches)
     bound_encoder.batches.clear()
-    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, layers=LAYERS, ckpt=CKPT)
 
     def interrupt():
         if len(bound_encoder.batches) == 3:
@@ -90,7 +90,7 @@ def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_e
             raise Killed
 
     bound_encoder.before_batch = interrupt
-    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, layers=LAYERS, ckpt=CKPT)
     with pytest.raises(Killed):
         cache.fill(texts)
     cache.close()
@@ -101,7 +101,7 @@ def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_e
 
 def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):
     with pytest.raises(InputError) as caught:
-        EmbeddingCache(folder, encoder, layers, ckpt, max_content)
+        EmbeddingCache(folder, encoder, layers=layers, ckpt=ckpt, max_content=max_content)
     message = str(caught.value)
     assert "\n" not in message and str(folder) in message and "--cache" in message
     return message
@@ -268,7 +268,7 @@ def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):
 def test_disk_full(tmp_path, small_chunks, bound_encoder, monkeypatch):
     texts = some_texts(60)
     wanted = filled(None, bound_encoder, texts).states(texts)
-    cache = EmbeddingCache(tmp_path / "c", bound_encoder, LAYERS, CKPT)
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, layers=LAYERS, ckpt=CKPT)
     written = []
 
     def full(*paths, replace=os.replace):

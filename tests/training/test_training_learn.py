@@ -44,7 +44,7 @@ def small(kind, encoder, **more) -> Architecture:
 def test_what_is_loaded_gives_the_values_that_training_saw(tmp_path, tiny_bert, data, kind):
     training, development = data
     trained = learn(
-        small(kind, tiny_bert), RECIPE, training, development, tmp_path / "m", engine=QUIET, notes={"x": [1]}
+        small(kind, tiny_bert), RECIPE, training, development, out=tmp_path / "m", engine=QUIET, notes={"x": [1]}
     )
     config = trained.config
     assert config == json.loads((tmp_path / "m" / "config.json").read_text())
@@ -64,7 +64,7 @@ def test_what_is_loaded_gives_the_values_that_training_saw(tmp_path, tiny_bert, 
 
 def test_comet_learns_and_loads(tmp_path, tiny_bert, data):
     training, development = data
-    trained = learn(small("comet", tiny_bert), COMET, training, development, tmp_path, engine=QUIET, languages=["en"])
+    trained = learn(small("comet", tiny_bert), COMET, training, development, out=tmp_path, engine=QUIET, languages=["en"])
     assert trained.config["model_type"] == "ctx-alignment-regressor" and trained.config["layers"] == [1, 2, 3]
     assert len(trained.checks) == 6
     estimator = AlignmentRegressor(tmp_path, QUIET)
@@ -78,7 +78,7 @@ def test_comet_learns_and_loads(tmp_path, tiny_bert, data):
 
 def test_the_same_again_is_the_same_and_another_seed_is_not(tmp_path, tiny_bert, data):
     def weights(name, **settings):
-        learn(small("bilstm", tiny_bert), Recipe(**{**vars(RECIPE), **settings}), *data, tmp_path / name, engine=QUIET)
+        learn(small("bilstm", tiny_bert), Recipe(**{**vars(RECIPE), **settings}), *data, out=tmp_path / name, engine=QUIET)
         return load_file(tmp_path / name / "model.safetensors")
 
     one, again, other = weights("a"), weights("b"), weights("c", seed=2)
@@ -87,22 +87,22 @@ def test_the_same_again_is_the_same_and_another_seed_is_not(tmp_path, tiny_bert,
 
 
 def test_a_cache_serves_one_training_after_another(tmp_path, tiny_bert, data, monkeypatch):
-    learn(small("bilstm", tiny_bert), RECIPE, *data, tmp_path / "a", tmp_path / "cache", engine=QUIET)
+    learn(small("bilstm", tiny_bert), RECIPE, *data, out=tmp_path / "a", cache=tmp_path / "cache", engine=QUIET)
     monkeypatch.setattr(EmbeddingCache, "_encoded", lambda *_: pytest.fail("it is encoded again"))
-    learn(small("esim", tiny_bert), RECIPE, *data, tmp_path / "b", tmp_path / "cache", engine=QUIET)
+    learn(small("esim", tiny_bert), RECIPE, *data, out=tmp_path / "b", cache=tmp_path / "cache", engine=QUIET)
 
 
 def test_a_failed_training_gives_the_cache_back(tmp_path, tiny_bert, data, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyError) as kept:
         patched.setattr(Loop, "train", lambda self: {}["stop"])
-        learn(small("bilstm", tiny_bert), RECIPE, *data, tmp_path / "a", tmp_path / "cache", engine=QUIET)
-    learn(small("bilstm", tiny_bert), RECIPE, *data, tmp_path / "a", tmp_path / "cache", engine=QUIET)
+        learn(small("bilstm", tiny_bert), RECIPE, *data, out=tmp_path / "a", cache=tmp_path / "cache", engine=QUIET)
+    learn(small("bilstm", tiny_bert), RECIPE, *data, out=tmp_path / "a", cache=tmp_path / "cache", engine=QUIET)
     assert kept.traceback  # which keeps what was in use, so that it is no garbage collector that gave it back
 
 
 @pytest.mark.parametrize("kind", ["esim", "comet"])
 def test_first_weights_from_another_model(tmp_path, tiny_bert, data, kind, monkeypatch):
-    learn(small(kind, tiny_bert), RECIPE, *data, tmp_path / "a", engine=QUIET)
+    learn(small(kind, tiny_bert), RECIPE, *data, out=tmp_path / "a", engine=QUIET)
     first = {}
 
     def keep(self):
@@ -113,7 +113,7 @@ def test_first_weights_from_another_model(tmp_path, tiny_bert, data, kind, monke
     monkeypatch.setattr(Loop, "train", keep)
     fewer = some_rows(data[0], 15, 1)
     trained = learn(
-        small(kind, tiny_bert, dropout=0.2), RECIPE, fewer, data[1], tmp_path / "b", init=tmp_path / "a", engine=QUIET
+        small(kind, tiny_bert, dropout=0.2), RECIPE, fewer, data[1], out=tmp_path / "b", init=tmp_path / "a", engine=QUIET
     )
     given = load_file(tmp_path / "a" / "model.safetensors")
     assert all(torch.equal(first[name], given[name]) for name in given)
@@ -121,7 +121,7 @@ def test_first_weights_from_another_model(tmp_path, tiny_bert, data, kind, monke
 
 
 def test_first_weights_must_fit(tmp_path, tiny_bert, tiny_roberta, data):
-    learn(small("esim", tiny_bert), RECIPE, *data, tmp_path / "a", engine=QUIET)
+    learn(small("esim", tiny_bert), RECIPE, *data, out=tmp_path / "a", engine=QUIET)
     for other, what in (
         (small("bilstm", tiny_bert), "has model_type ctx-esim, and this training ctx-bilstm"),
         (small("esim", tiny_bert, layers=[1, 2]), "has layers .*, and this training .1, 2."),
@@ -129,10 +129,10 @@ def test_first_weights_must_fit(tmp_path, tiny_bert, tiny_roberta, data):
         (small("esim", tiny_roberta), "has encoder_ckpt .*, and this training "),
     ):
         with pytest.raises(InputError, match=what):
-            learn(other, RECIPE, *data, tmp_path / "b", init=tmp_path / "a", engine=QUIET)
+            learn(other, RECIPE, *data, out=tmp_path / "b", init=tmp_path / "a", engine=QUIET)
     (tmp_path / "c").mkdir()
     with pytest.raises(ModelError, match="no readable config.json"):
-        learn(small("esim", tiny_bert), RECIPE, *data, tmp_path / "b", init=tmp_path / "c", engine=QUIET)
+        learn(small("esim", tiny_bert), RECIPE, *data, out=tmp_path / "b", init=tmp_path / "c", engine=QUIET)
     assert not (tmp_path / "b").exists()
 
 
@@ -146,7 +146,7 @@ def test_a_state_of_another_training_is_refused_before_anything_is_encoded(tmp_p
             raise InputError("stop")
 
         patched.setattr(Loop, "_save", save_and_stop)
-        learn(small("esim", tiny_bert), RECIPE, training, development, tmp_path, engine=QUIET)
+        learn(small("esim", tiny_bert), RECIPE, training, development, out=tmp_path, engine=QUIET)
     assert [path.name for path in tmp_path.iterdir()] == [STATE]
     monkeypatch.setattr(learn_module, "EmbeddingCache", lambda *_: pytest.fail("it is encoded"))
     other = read_training_set([str(write_judgements(tmp_path / "other.tsv", 20, 7))])
@@ -160,7 +160,7 @@ def test_a_state_of_another_training_is_refused_before_anything_is_encoded(tmp_p
         ),
     ):
         with pytest.raises(InputError, match=f"that was stopped, with other {what}; "):
-            learn(*arguments, tmp_path, engine=QUIET)
+            learn(*arguments, out=tmp_path, engine=QUIET)
 
 
 def test_the_digest_is_of_every_text_and_number(data):
@@ -174,11 +174,11 @@ def test_the_digest_is_of_every_text_and_number(data):
 
 def test_settings_that_do_not_fit(tmp_path, tiny_bert, data):
     with pytest.raises(InputError, match="layer 4: the encoder has the layers 0 to 3"):
-        learn(small("esim", tiny_bert, layers=[1, 4]), RECIPE, *data, tmp_path / "a", engine=QUIET)
+        learn(small("esim", tiny_bert, layers=[1, 4]), RECIPE, *data, out=tmp_path / "a", engine=QUIET)
     with pytest.raises(InputError, match=r"comet reads mt\+ref"):
-        learn(small("comet", tiny_bert, inputs="mt+src"), COMET, *data, tmp_path / "a", engine=QUIET)
+        learn(small("comet", tiny_bert, inputs="mt+src"), COMET, *data, out=tmp_path / "a", engine=QUIET)
     with pytest.raises(ModelError, match="no model folder"):
-        learn(small("esim", tmp_path / "no"), RECIPE, *data, tmp_path / "a", engine=QUIET)
+        learn(small("esim", tmp_path / "no"), RECIPE, *data, out=tmp_path / "a", engine=QUIET)
     assert not (tmp_path / "a").exists()
 
 
@@ -189,11 +189,11 @@ def test_a_text_without_tokens_is_refused(tmp_path, tiny_bert, data, kind):
     with pytest.raises(
         InputError, match=r"1 training text has no tokens for this encoder, such as '\\u200b'; leave out"
     ):
-        learn(small(kind, tiny_bert), RECIPE, training, development, tmp_path, engine=QUIET)
+        learn(small(kind, tiny_bert), RECIPE, training, development, out=tmp_path, engine=QUIET)
 
 
 def test_long_texts_are_cut_and_counted_once(tmp_path, tiny_bert, data, caplog):
-    learn(small("esim", tiny_bert, max_length=4), RECIPE, *data, tmp_path, engine=QUIET)
+    learn(small("esim", tiny_bert, max_length=4), RECIPE, *data, out=tmp_path, engine=QUIET)
     texts = {text for each in data for text in (*each.hypotheses, *each.partners)}
     longer = sum(len(text.split()) > 4 for text in texts)  # every word is one piece here
     assert f"{longer} texts were cut to 4 tokens" in caplog.text and 0 < longer < len(texts)
@@ -204,7 +204,7 @@ def test_a_teacher_s_scores_are_learned_in_place_of_people_s(tmp_path):
     paths = [str(write_judgements(tmp_path / name, 8, seed)) for seed, name in enumerate(("a.cs-en.tsv", "b.tsv"))]
     training = read_training_set([paths[0], paths[1] + ":0.5"])
     known = {"a.cs-en": ("cs", "en"), "b": (None, None)}
-    found, signature = taught(training, MetricSettings("chrf", CHRF, {"word_order": 2}), known, engine=QUIET)
+    found, signature = taught(training, MetricSettings("chrf", CHRF, {"word_order": 2}), languages=known, engine=QUIET)
     chrf = CHRF(word_order=2)
     pairs = list(zip(training.hypotheses, training.partners))
     scores = np.array([chrf.sentence_score(output, [reference]).score for output, reference in pairs])
@@ -213,7 +213,7 @@ def test_a_teacher_s_scores_are_learned_in_place_of_people_s(tmp_path):
     assert signature.startswith("nrefs:1|case:mixed") and "nw:2" in signature
     assert found.weights.tolist() == training.weights.tolist() and found.groups == training.groups
     # TER is less where it is better
-    backwards, _ = taught(training, MetricSettings("ter", TER), known, engine=QUIET)
+    backwards, _ = taught(training, MetricSettings("ter", TER), languages=known, engine=QUIET)
     assert np.corrcoef(backwards.targets, found.targets)[0, 1] > 0.5
 
 
@@ -222,27 +222,27 @@ def test_a_teacher_that_says_one_thing_only(tmp_path):
     path.write_text("mt\tref\tscore\n" + "".join(f"{word}\t{word}\t{k}\n" for k, word in enumerate(("cat", "dog"))))
     training = read_training_set([str(path)])
     with pytest.raises(InputError, match="teacher chrf: scores all rows alike, which teaches nothing"):
-        taught(training, MetricSettings("chrf", CHRF), {"same": (None, None)}, engine=QUIET)
+        taught(training, MetricSettings("chrf", CHRF), languages={"same": (None, None)}, engine=QUIET)
 
 
 def test_a_teacher_s_scores_are_kept_and_read_again(tmp_path, monkeypatch, caplog):
     training = read_training_set([str(write_judgements(tmp_path / "a.tsv", 8, 1))])
     teacher, known, kept = MetricSettings("chrf", CHRF), {"a": (None, None)}, tmp_path / "kept.npz"
-    first, signature = taught(training, teacher, known, engine=QUIET, kept=kept)
-    plain, _ = taught(training, teacher, known, engine=QUIET)
+    first, signature = taught(training, teacher, languages=known, engine=QUIET, kept=kept)
+    plain, _ = taught(training, teacher, languages=known, engine=QUIET)
     monkeypatch.setattr("ctx_metrics.training.quality.teacher.score_set", lambda *_: pytest.fail("it is scored again"))
-    again, same = taught(training, teacher, known, engine=QUIET, kept=kept)
+    again, same = taught(training, teacher, languages=known, engine=QUIET, kept=kept)
     assert first.targets.tolist() == plain.targets.tolist() == again.targets.tolist() and same == signature
     assert f"the teacher's scores are read from {kept}" in caplog.text
     for other in (MetricSettings("chrf", CHRF, {"word_order": 2}), MetricSettings("ter", TER)):
         with pytest.raises(InputError, match="holds the scores of other texts, or of another teacher; name another"):
-            taught(training, other, known, engine=QUIET, kept=kept)
+            taught(training, other, languages=known, engine=QUIET, kept=kept)
     whole = kept.read_bytes()
     at = whole.index(b"scores.npy") + 200  # one bit of a score
     for content in (b"no scores", whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]):
         kept.write_bytes(content)
         with pytest.raises(InputError, match="holds no teacher's scores; name another file with --teacher-scores"):
-            taught(training, teacher, known, engine=QUIET, kept=kept)
+            taught(training, teacher, languages=known, engine=QUIET, kept=kept)
 
 
 def test_texts_without_scores_can_be_taught(tmp_path):
@@ -252,7 +252,7 @@ def test_texts_without_scores_can_be_taught(tmp_path):
         read_training_set([str(path)])
     training = read_training_set([str(path)], scored=False)
     assert training.targets.tolist() == [0, 0]
-    found, _ = taught(training, MetricSettings("chrf", CHRF), {"texts": (None, None)}, engine=QUIET)
+    found, _ = taught(training, MetricSettings("chrf", CHRF), languages={"texts": (None, None)}, engine=QUIET)
     assert found.targets == pytest.approx([1, -1]) or found.targets == pytest.approx([-1, 1])
 
 
@@ -263,7 +263,7 @@ def test_a_hinge_without_pairs_is_refused(tmp_path, tiny_bert):
     training, development = read_training_set([str(path)]), read_development([str(path)])
     with pytest.raises(InputError, match="hinge: no segment has two outputs with different scores to compare"):
         learn(
-            small("esim", tiny_bert), replace(RECIPE, loss="hinge"), training, development, tmp_path / "o", engine=QUIET
+            small("esim", tiny_bert), replace(RECIPE, loss="hinge"), training, development, out=tmp_path / "o", engine=QUIET
         )
 
 

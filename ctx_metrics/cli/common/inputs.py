@@ -13,15 +13,7 @@ from ...pseudo_references.options import PseudoFilter
 from ...roundtrip.options import BackTranslation, check_roundtrips
 from ...run.context import Context
 from ...run.flags import engine_options
-from ...run.streams import (
-    Segments,
-    check_lengths,
-    file_segments,
-    named,
-    names_fault,
-    system_names,
-    test_set_lines,
-)
+from ...run.streams import Segments, check_lengths, file_segments, named, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape
 from ...settings import from_flags
 

@@ -75,6 +75,7 @@ def begin(out: Path, restart: bool) -> None:
 def finish(
     out: str,
     checks: Sequence[Any],
+    *,
     card: str,
     draw: "Callable[[], Figure] | None",
     lines: Sequence[str],
@@ -163,9 +164,9 @@ def guard(command: str, asked: bool, languages: Iterable[str | None], texts: Ite
     from ...language import guard_english
 
     for language in sorted({each for each in languages if each}):
-        guard_english(command, "--encoder", asked, language, ())
+        guard_english(command, "--encoder", asked, language=language, texts=())
     for each in texts:
-        guard_english("", "", asked, None, each)
+        guard_english("", "", asked, language=None, texts=each)
 
 
 def source(path: str, counts: Mapping[str, int], weight: float | None = None) -> "Source":

@@ -60,7 +60,7 @@ def run(args: Namespace) -> int:
     classifier = ParaphraseClassifier(args.model, engine_options(args), args.max_length or MAX_LENGTH)
     if args.model == "embedded":
         texts = (text for pair in pairs for text in pair)
-        guard_english("paraphrase score", "--model", False, None, texts, OTHER.format("--model"))
+        guard_english("paraphrase score", "--model", False, language=None, texts=texts, mend=OTHER.format("--model"))
     if args.max_length and classifier.limit < args.max_length:
         notice(f"--max-length {args.max_length}: the model reads {classifier.limit} tokens at most, which are kept")
     chances = classifier.probabilities(pairs)

@@ -77,10 +77,10 @@ def train(args: Namespace) -> None:
         notice(f"{shared} of the development pairs are in the training data too: their figures flatter the model")
     if args.encoder == "embedded":
         texts = (pair[0] for pair in training.pairs)
-        guard_english("paraphrase train", "--encoder", True, None, texts, OTHER.format("--encoder"))
+        guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
     remove_leftovers(out)
     trainings.begin(out, args.restart)
-    trained = learn(args.encoder, recipe, training, development, engine_options(args), out / STATE)
+    trained = learn(args.encoder, recipe, training, development, engine=engine_options(args), state=out / STATE)
     counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
     sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
     if not drawn:
@@ -93,7 +93,9 @@ def train(args: Namespace) -> None:
     }
     write_model(trained, recipe, out, args.encoder, notes)
     (out / STATE).unlink(missing_ok=True)
-    text = paraphrase_card(trainings.name_of(args.out), trained, recipe, sources, drawn, args.argv)
+    text = paraphrase_card(
+        trainings.name_of(args.out), trained, recipe=recipe, sources=sources, drawn=drawn, argv=args.argv
+    )
     write_whole(str(out / trainings.CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
     print(output.table([f"Development pairs ({len(development):,})", ""], rows))

@@ -49,7 +49,14 @@ def train(args: Namespace) -> None:
     trainings.begin(out, args.restart)
     with _taken_back([features, out, *out.parents]):
         trained = learn(
-            architecture, recipe, *sides, out, Path(args.cache or features), languages, engine, {"data": notes}
+            architecture,
+            recipe,
+            *sides,
+            out=out,
+            cache=Path(args.cache or features),
+            languages=languages,
+            engine=engine,
+            notes={"data": notes},
         )
     best = trained.checks[trained.best]
     taus = {"pairwise": best.tau, **trained.feature_taus}
@@ -65,8 +72,10 @@ def train(args: Namespace) -> None:
     ]
     name = trainings.name_of(args.out)
     draw = (lambda: pairwise_curve(trained.checks, trained.best, name)) if plot else None
-    text = pairwise_card(name, architecture, recipe, trained, data.sources, data.drawn, args.argv)
-    trainings.finish(args.out, trained.checks, text, draw, lines, use("pairwise", args.out))
+    text = pairwise_card(
+        name, architecture, recipe=recipe, trained=trained, sources=data.sources, drawn=data.drawn, argv=args.argv
+    )
+    trainings.finish(args.out, trained.checks, card=text, draw=draw, lines=lines, uses=use("pairwise", args.out))
     say_poor(best.tau, trained.feature_taus)
     say_unfinished(trained.checks, recipe.epochs)
 

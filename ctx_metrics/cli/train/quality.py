@@ -39,7 +39,13 @@ def train(args: Namespace) -> None:
     recipe, architecture = recipe_of(args), from_flags(Architecture, args)
     data, inputs, rooted = trainings.data_options(args), architecture.inputs, not args.no_mqm_root
     training = read_training_set(
-        args.train, inputs, args.normalise, args.average, rooted, data, scored=not args.teacher
+        args.train,
+        inputs,
+        normalise=args.normalise,
+        average=args.average,
+        mqm_root=rooted,
+        options=data,
+        scored=not args.teacher,
     )
     development = read_development(args.dev, args.dev_metric, inputs, args.dev_threshold or 0.0, data)
     say_shared(training, development)
@@ -74,7 +80,19 @@ def train(args: Namespace) -> None:
     trainings.begin(out, args.restart)
     target = args.languages or trainings.target_languages(architecture.encoder, known)
     cache, init = Path(args.cache or out / trainings.EMBEDDINGS), _first_weights(args)
-    trained = learn(architecture, recipe, training, development, out, cache, args.cache_mb, init, engine, target, notes)
+    trained = learn(
+        architecture,
+        recipe,
+        training,
+        development,
+        out=out,
+        cache=cache,
+        cache_mb=args.cache_mb,
+        init=init,
+        engine=engine,
+        languages=target,
+        notes=notes,
+    )
     best, told = trained.checks[trained.best], trained.config["development"]
     rows = [[name, f"{score:.4f}"] for name, score in told["sets"].items()]
     lines = [
@@ -87,7 +105,7 @@ def train(args: Namespace) -> None:
     name = trainings.name_of(args.out)
     draw = (lambda: learning_curve(trained.checks, trained.best, told["metric"], name)) if plot else None
     text = card(name, args.kind, trained, sources, args.argv)
-    trainings.finish(args.out, trained.checks, text, draw, lines, use(args.kind, args.out, inputs))
+    trainings.finish(args.out, trained.checks, card=text, draw=draw, lines=lines, uses=use(args.kind, args.out, inputs))
     if best.score <= 0:
         notice("the best check agrees with people no better than chance: this model has learned nothing of use")
 
@@ -135,4 +153,4 @@ def _taught(
 ) -> tuple[TrainingSet, str]:
     settings = MetricSettings(args.teacher, args.table[args.teacher.upper()], own_settings(args.teacher, args))
     kept = Path(args.teacher_scores) if args.teacher_scores else None
-    return taught(training, settings, known, inputs, engine, kept)
+    return taught(training, settings, languages=known, inputs=inputs, engine=engine, kept=kept)

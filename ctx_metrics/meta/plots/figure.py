@@ -136,6 +136,7 @@ def draw_rows(
 def draw_cells(
     axes: Axes,
     cells: np.ndarray,
+    *,
     colours: Any,
     ends: tuple[float, float],
     texts: Mapping[tuple[int, int], tuple[str, bool, bool]],

@@ -42,7 +42,7 @@ def window_heatmap(
         place: (fixed(grid[place], 3), (grid[place] - low) / (high - low) < 0.45, grid[place] == best[1])
         for place in zip(*np.tril_indices(largest), strict=True)
     }
-    image = draw_cells(axes, grid, "cividis", (low, high), texts, "center")
+    image = draw_cells(axes, grid, colours="cividis", ends=(low, high), texts=texts, va="center")
     axes.add_patch(Rectangle((-0.5, -0.5), 1, 1, fill=False, edgecolor=VERMILION, linewidth=1.6, clip_on=False))
     sizes = [str(size) for size in range(1, largest + 1)]
     axes.set_xticks(range(largest), sizes)

@@ -75,7 +75,7 @@ def _draw_cells(axes: Axes, ranking: Ranking, order: Sequence[int]):
         value, i, j = percent[row, column], order[row], order[column]
         bold = ranking.better(i, j) or ranking.better(j, i)
         texts[row, column] = f"{value:.{decimals}f}", bool(abs(value - 50) > DARK * span), bold
-    image = draw_cells(axes, percent, colours, (50 - span, 50 + span), texts, "center_baseline")
+    image = draw_cells(axes, percent, colours=colours, ends=(50 - span, 50 + span), texts=texts, va="center_baseline")
     axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False)
     return image
 

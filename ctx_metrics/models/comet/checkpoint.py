@@ -80,7 +80,7 @@ class CometCheckpoint:
         check_size(self.config, self.folder, [file])
         _check_tensors(tensors, self.hyperparameters, self.config, file)
         head = [name for name in tensors if not name.startswith("encoder.") and not _IDLE.fullmatch(name)]
-        self.head = {name: checked_tensor(tensors[name], name, file).float() for name in head}
+        self.head = {name: checked_tensor(tensors[name], name, path=file).float() for name in head}
 
     def resolved(self) -> ResolvedModel:
         """The model with its hash, for the signature: of the file as unbabel-comet knows it, also when converted."""

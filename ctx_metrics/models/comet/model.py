@@ -238,7 +238,9 @@ class UnifiedEstimator(CometEstimator):
             logits = [[read[self.labels] for read in of_example] for of_example in states]
             hypotheses = [example.hypothesis for example in examples]
             labels = self.hyperparameters.error_labels
-            spans = decode_spans(hypotheses, logits, sequences, labels, self.encoder.tokenizer, self.max_content)
+            spans = decode_spans(
+                hypotheses, logits, sequences, labels, tokenizer=self.encoder.tokenizer, max_content=self.max_content
+            )
         return [self._estimate(of_example, marked) for of_example, marked in zip(values, spans, strict=True)]
 
     def _estimate(self, values: list[float], spans: list[ErrorSpan] | None) -> Estimate:

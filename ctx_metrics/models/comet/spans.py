@@ -19,6 +19,7 @@ def decode_spans(
     logits: Sequence[Sequence[torch.Tensor]],
     sequences: Sequence[Sequence[TokenIds]],
     labels: Sequence[str],
+    *,
     tokenizer: TextTokenizer,
     max_content: int,
 ) -> list[list[ErrorSpan]]:

@@ -112,7 +112,9 @@ class LearnedEstimator(Estimator):
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = SEGMENT) -> list[Estimate]:
         pairs = [(text, partner) for text, partner in (example.texts(self.inputs) for example in examples)]
-        results = map_pairs(self.encoder, pairs, [self.readout], self._values, self.max_length, label, unit)
+        results = map_pairs(
+            self.encoder, pairs, [self.readout], self._values, max_content=self.max_length, label=label, unit=unit
+        )
         return [Estimate(self.empty_value if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
 
     @property

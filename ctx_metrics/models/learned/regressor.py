@@ -69,11 +69,7 @@ class PooledBranch(nn.Module):
         super().__init__()
         self.mix = nn.Parameter(torch.zeros(layers))
         self.mlp = nn.Sequential(
-            nn.Dropout(dropout),
-            nn.Linear(4 * width, hidden),
-            nn.Tanh(),
-            nn.Dropout(dropout),
-            last_layer(hidden),
+            nn.Dropout(dropout), nn.Linear(4 * width, hidden), nn.Tanh(), nn.Dropout(dropout), last_layer(hidden)
         )
         self.bias = nn.Parameter(torch.ones(()))
 
@@ -92,6 +88,7 @@ class RegressorNetwork(nn.Module):
         self,
         features: int,
         layers: int,
+        *,
         width: int,
         alignment_hidden: int,
         pooled_hidden: int,

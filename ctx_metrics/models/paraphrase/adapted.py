@@ -18,12 +18,7 @@ from .pair import PairClassifier, new_pair_classifier
 
 KIND = "ctx-metrics-paraphrase"
 # Fields of config.json that loading reads, and their types.
-FIELDS: dict[str, Any] = {
-    "encoder": str,
-    "encoder_ckpt": str,
-    "rank": int,
-    "weights_sha256": str,
-}
+FIELDS: dict[str, Any] = {"encoder": str, "encoder_ckpt": str, "rank": int, "weights_sha256": str}
 
 
 class LowRankLinear(nn.Module):
@@ -134,7 +129,7 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
             raise ModelError(
                 f"{folder / WEIGHTS} does not fit its config.json ({name}: {shapes}); copy the folder again"
             )
-        checked_tensor(tensors[name], name, folder / WEIGHTS, mend="train the model again")
+        checked_tensor(tensors[name], name, path=folder / WEIGHTS, mend="train the model again")
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=False)
     merge(model)
     return model.eval(), encoder.folder

@@ -62,12 +62,7 @@ class ParaphraseClassifier:
     model, ResourceError for a device that is not there, and InputError for a max_length that leaves a sentence no token.
     """
 
-    def __init__(
-        self,
-        model: str | None = None,
-        engine: EngineOptions = EngineOptions(),
-        max_length: int = MAX_LENGTH,
-    ):
+    def __init__(self, model: str | None = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH):
         self.resolved = resolve_classifier(model or EMBEDDED)
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
         self.budget = TokenBudget(self.device, engine.batch_tokens)

@@ -99,7 +99,9 @@ class PackedSentenceEncoder(SentenceEncoder):
         self.pooling = "+".join([layout.pooling, *(module.kind.lower() for module in layout.head)])
 
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
-        return map_pairs(self.encoder, pairs, [self.readout], self._cosines, self.max_tokens - 2, label)
+        return map_pairs(
+            self.encoder, pairs, [self.readout], self._cosines, max_content=self.max_tokens - 2, label=label
+        )
 
     @torch.inference_mode()
     def _cosines(self, pairs: Sequence[EncodedPair]) -> list[float]:
@@ -119,7 +121,9 @@ class Dense:
             tensors.update(load_file(path))
         if "linear.weight" not in tensors:
             raise ModelError(f"{module.folder} holds no weights of a dense layer; fetch the model again")
-        found = {name: checked_tensor(tensors[name], name, module.folder).float() for name in _DENSE if name in tensors}
+        found = {
+            name: checked_tensor(tensors[name], name, path=module.folder).float() for name in _DENSE if name in tensors
+        }
         self.weight, self.bias = found["linear.weight"], found.get("linear.bias")
         self.activation = ACTIVATIONS[json_object(module.folder / "config.json")["activation_function"]]
 

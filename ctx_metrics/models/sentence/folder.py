@@ -29,10 +29,7 @@ _USUAL: dict[str, list[Any]] = {
     "module_output_name": ["token_embeddings"],
     "modality_config": [_PLAIN_TEXT],
 }
-ACTIVATIONS = {
-    "torch.nn.modules.activation.Tanh": "tanh",
-    "torch.nn.modules.linear.Identity": "identity",
-}
+ACTIVATIONS = {"torch.nn.modules.activation.Tanh": "tanh", "torch.nn.modules.linear.Identity": "identity"}
 
 
 class NotPacked(Exception):

@@ -54,6 +54,7 @@ class EmbeddingCache:
         self,
         folder: Path | None,
         encoder: TextEncoder,
+        *,
         layers: Sequence[int],
         ckpt: str,
         max_content: int | None = None,

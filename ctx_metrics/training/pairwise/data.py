@@ -31,11 +31,7 @@ class PairSets(NamedTuple):
     counts: dict[str, dict[str, int]]
 
 
-def read_pair_sets(
-    paths: Sequence[str],
-    options: DataOptions = ALL,
-    threshold: float | None = None,
-) -> PairSets:
+def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: float | None = None) -> PairSets:
     """Pairs of a better and a worse output from every layout that judgements.readers.read_judged knows. What is left out of
     each path is said in one line.
 

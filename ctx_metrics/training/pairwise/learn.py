@@ -68,6 +68,7 @@ def learn(
     recipe: PairwiseRecipe,
     training: Sequence[JudgedSet],
     development: Sequence[JudgedSet],
+    *,
     out: Path,
     cache: Path | None = None,
     languages: Sequence[str] | None = None,

@@ -53,6 +53,7 @@ def learn(
     recipe: ParaphraseRecipe,
     training: LabelledPairs,
     development: LabelledPairs,
+    *,
     engine: EngineOptions = EngineOptions(),
     state: Path | None = None,
 ) -> TrainedClassifier:

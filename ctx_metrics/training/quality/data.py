@@ -78,11 +78,7 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
     ]
 
 
-def read_judgements(
-    paths: Sequence[str],
-    options: DataOptions = ALL,
-    scored: bool = True,
-) -> list[JudgementSet]:
+def read_judgements(paths: Sequence[str], options: DataOptions = ALL, scored: bool = True) -> list[JudgementSet]:
     """The judgements of files and folders, in every layout that judgements.readers.read_judged knows, but for rankings; a
     row for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
     reference or a text are still there.

@@ -37,6 +37,7 @@ class FeatureInputs:
         self,
         encoder: TextEncoder,
         hypotheses: Sequence[str],
+        *,
         partners: Sequence[str],
         layers: Sequence[int],
         max_content: int,
@@ -44,7 +45,7 @@ class FeatureInputs:
     ):
         mixes, features = [(layer,) for layer in layers], one_by_one(PairFeatures(layers))
         pairs = list(zip(hypotheses, partners, strict=True))
-        results = map_pairs(encoder, pairs, mixes, features, max_content, label)
+        results = map_pairs(encoder, pairs, mixes, features, max_content=max_content, label=label)
         # none is without tokens
         self.inputs = [result.value for result in results if isinstance(result.value, tuple)]
         sides = [

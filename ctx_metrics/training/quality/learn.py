@@ -43,6 +43,7 @@ def learn(
     recipe: Recipe,
     training: TrainingSet,
     development: DevelopmentSet,
+    *,
     out: Path,
     cache: Path | None = None,
     cache_mb: int = 8192,
@@ -95,7 +96,14 @@ def learn(
     with ExitStack() as closed:
         if architecture.kind == "comet":
             features = [
-                FeatureInputs(encoder, each.hypotheses, each.partners, layers, max_length, f"{what} texts")
+                FeatureInputs(
+                    encoder,
+                    each.hypotheses,
+                    partners=each.partners,
+                    layers=layers,
+                    max_content=max_length,
+                    label=f"{what} texts",
+                )
                 for each, what in ((training, "training"), (development, "development"))
             ]
             if init is None and isinstance(network, RegressorNetwork):
@@ -103,7 +111,9 @@ def learn(
             sets: Sequence[PairInputs] = features
             cut = sum(each.cut for each in features)
         else:
-            embeddings = EmbeddingCache(cache, encoder, layers, model.ckpt, max_length, cache_mb)
+            embeddings = EmbeddingCache(
+                cache, encoder, layers=layers, ckpt=model.ckpt, max_content=max_length, limit_mb=cache_mb
+            )
             closed.enter_context(closing(embeddings))
             texts = [text for each in (training, development) for text in (*each.hypotheses, *each.partners)]
             embeddings.fill(texts)
@@ -117,12 +127,7 @@ def learn(
         scores = development.scores(task.values(sets[1]))
     best = checks[loop.progress.best]
     config["training"] = {**asdict(recipe), "rows": len(training), "init": None if init is None else init.name}
-    config["development"] = {
-        "metric": development.metric,
-        "score": best.score,
-        "step": best.step,
-        "sets": scores,
-    }
+    config["development"] = {"metric": development.metric, "score": best.score, "step": best.step, "sets": scores}
     config.update(notes or {})
     return Trained(finish(out, config, network.state_dict()), checks, loop.progress.best)
 

@@ -24,6 +24,7 @@ DECIMALS = 4  # on the scale 0-100; beyond them the order of a GPU's sums may te
 def taught(
     training: TrainingSet,
     teacher: MetricSettings,
+    *,
     languages: Mapping[str, tuple[str | None, str | None]],
     inputs: str = "mt+ref",
     engine: EngineOptions = EngineOptions(),
@@ -72,11 +73,7 @@ def _rows(training: TrainingSet) -> dict[str, list[int]]:
 
 
 def _judged(
-    name: str,
-    training: TrainingSet,
-    rows: list[int],
-    languages: tuple[str | None, str | None],
-    inputs: str,
+    name: str, training: TrainingSet, rows: list[int], languages: tuple[str | None, str | None], inputs: str
 ) -> JudgedSet:
     hypotheses, partners = ([texts[row] for row in rows] for texts in (training.hypotheses, training.partners))
     references, sources = ([partners], None) if inputs == "mt+ref" else ([], partners)
