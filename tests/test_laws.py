@@ -108,15 +108,15 @@ def test_order(name):
         assert max(abs(values[k] - base[i]) for k, i in enumerate(order)) <= 1e-5
 
 
-def test_batch(name):
+@pytest.mark.parametrize("tokens", some([1, 300], [1]))
+def test_batch(name, tokens):
     """No value depends on the batch's size, nor on what else is scored."""
     law(name, "batch")
     b, references, doc_ids = SYSTEMS["b"][FEW], [REFERENCES[FEW]], DOC_IDS[FEW]
     base = segment_values(make(name, doc_ids=doc_ids), b, references)
-    for tokens in (1, 300):
-        metric = make(name, doc_ids=doc_ids, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
-        values = segment_values(metric, b, references)
-        assert max(abs(a - b) for a, b in zip(values, base, strict=True)) <= 1e-5
+    metric = make(name, doc_ids=doc_ids, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
+    values = segment_values(metric, b, references)
+    assert max(abs(a - b) for a, b in zip(values, base, strict=True)) <= 1e-5
     together = make(name, references, doc_ids, systems=[system[FEW] for system in SYSTEMS.values()])
     rows = together._extract_corpus_statistics(b, None)
     assert max(abs(row[0] / row[1] - b) for row, b in zip(rows, base)) <= 1e-5
@@ -260,18 +260,21 @@ def test_references(name):
     """Of several references the best counts; None marks a missing one; a segment without any is left out."""
     law(name, "references")
     settings = {"window": 1} if name == "slide" else {}
-    one = segment_values(make(name, **settings), SYSTEMS["b"], [REFERENCES])
-    other = segment_values(make(name, **settings), SYSTEMS["b"], [SYSTEMS["a"]])
-    both = segment_values(make(name, **settings), SYSTEMS["b"], [REFERENCES, SYSTEMS["a"]])
+    a, b, references = SYSTEMS["a"][FEW], SYSTEMS["b"][FEW], REFERENCES[FEW]
+    one = segment_values(make(name, **settings), b, [references])
+    other = segment_values(make(name, **settings), b, [a])
+    both = segment_values(make(name, **settings), b, [references, a])
     assert both == pytest.approx([max(pair) for pair in zip(one, other)], abs=1e-6)
-    mean = segment_values(make(name, multiref="mean", **settings), SYSTEMS["b"], [REFERENCES, SYSTEMS["a"]])
+    mean = segment_values(make(name, multiref="mean", **settings), b, [references, a])
     assert mean == pytest.approx([sum(pair) / 2 for pair in zip(one, other)], abs=1e-6)
-    some = [text if i % 2 else None for i, text in enumerate(SYSTEMS["a"])]
+    some = [text if i % 2 else None for i, text in enumerate(a)]
     mixed = make(name, **settings)
-    values = segment_values(mixed, SYSTEMS["b"], [REFERENCES, some])
-    assert values == pytest.approx([max(a, b) if i % 2 else a for i, (a, b) in enumerate(zip(one, other))], abs=1e-6)
+    values = segment_values(mixed, b, [references, some])
+    assert values == pytest.approx(
+        [max(pair) if i % 2 else pair[0] for i, pair in enumerate(zip(one, other))], abs=1e-6
+    )
     assert "nrefs:var" in str(mixed.get_signature())
-    score = make(name, **settings).corpus_score(SYSTEMS["b"], [[None, *REFERENCES[1:]]])
+    score = make(name, **settings).corpus_score(b, [[None, *references[1:]]])
     assert score.score == pytest.approx(100 * sum(one[1:]) / len(one[1:]), abs=1e-4)
     assert "unreferenced = 1" in score.format()
 
@@ -295,6 +298,7 @@ def test_meaning_counts(name):
     )
 
 
+@pytest.mark.parametrize("name", some(LAWS, ["slide", "esim"]), indirect=True)  # bertr: tests/plugin/test_command.py
 def test_command(name, forked_sacrebleu, tmp_path):
     """--sentence-level agrees with the corpus rows; standard input agrees with -i."""
     law(name, "command")
