@@ -82,6 +82,11 @@ def name(request) -> str:
     return request.param
 
 
+def by_default(*names: str):
+    """Let the default run take a costly law for these metrics alone."""
+    return pytest.mark.parametrize("name", some(LAWS, names), indirect=True)
+
+
 def law(name: str, title: str) -> None:
     if title in LAWS[name][1]:
         pytest.skip(LAWS[name][1][title])
@@ -221,6 +226,7 @@ def test_bootstrap(name):
     assert "±" in score.format()
 
 
+@by_default("slide", "esim")
 @pytest.mark.parametrize("kind", some(["bs", "ar"], ["bs"]))
 def test_paired(name, kind):
     """Two worker processes give what one gives, and B differs from C."""
@@ -236,6 +242,7 @@ def test_paired(name, kind):
         assert results[0][1][1] < 0.05
 
 
+@by_default("slide", "esim")
 def test_pickling(name):
     law(name, "pickling")
     metric = make(name, [REFERENCES], DOC_IDS)
@@ -247,6 +254,7 @@ def test_pickling(name):
     assert again.corpus_score(SYSTEMS["b"], None).score == metric.corpus_score(SYSTEMS["b"], None).score
 
 
+@by_default("bertr", "esim")
 def test_two_runs_are_equal(name):
     law(name, "repeatable")
     runs = []
@@ -279,6 +287,7 @@ def test_references(name):
     assert "unreferenced = 1" in score.format()
 
 
+@by_default("slide", "esim")
 def test_meaning_counts(name):
     """A changed name and scrambled words change the score, and lower it on average."""
     law(name, "sensitivity")
@@ -298,7 +307,7 @@ def test_meaning_counts(name):
     )
 
 
-@pytest.mark.parametrize("name", some(LAWS, ["slide", "esim"]), indirect=True)  # bertr: tests/plugin/test_command.py
+@by_default("slide", "esim")  # bertr: tests/plugin/test_command.py
 def test_command(name, forked_sacrebleu, tmp_path):
     """--sentence-level agrees with the corpus rows; standard input agrees with -i."""
     law(name, "command")
