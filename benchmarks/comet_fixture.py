@@ -34,10 +34,7 @@ def train_tokenizer(texts: list[str], folder: Path) -> int:
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     tokenizer.decoder = decoders.Metaspace()
     trainer = trainers.UnigramTrainer(
-        vocab_size=VOCABULARY,
-        special_tokens=["<s>", "<pad>", "</s>", "<unk>"],
-        unk_token="<unk>",
-        show_progress=False,
+        vocab_size=VOCABULARY, special_tokens=["<s>", "<pad>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.add_special_tokens(["<mask>"])

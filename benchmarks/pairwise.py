@@ -74,10 +74,7 @@ TABLES = {
         Row("BLEUCOMP+both", ("bleucomp",), BOTH, against="BLEUCOMP (logistic)"),
         Row("BLEU+both", ("bleu",), BOTH, against="bleu"),
     ],
-    "4": [
-        Row("single layer", FOUR, BOTH, 0),
-        Row("three groups of 4 units", FOUR, BOTH, against="single layer"),
-    ],
+    "4": [Row("single layer", FOUR, BOTH, 0), Row("three groups of 4 units", FOUR, BOTH, against="single layer")],
     "5": [
         Row("logistic", FOUR, BOTH),
         Row("Kendall", FOUR, BOTH, recipe=replace(PAPER, cost="kendall"), against="logistic"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import toy_translation
 from _pytest.doctest import DoctestModule
 from plugin_conftest import forked, forked_sacrebleu  # noqa: F401  fixtures
 
@@ -169,6 +170,12 @@ def tiny_rembert(tmp_path_factory, tiny_bert) -> Path:
         vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=70, input_embedding_size=20, **SIZES
     )
     return _save(tmp_path_factory.mktemp("tiny") / "rembert", RemBertModel, config, tokenizer, {"model_max_length": 70})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def trained_once_by_all_workers(tmp_path_factory):
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        toy_translation.shared_trainings(tmp_path_factory.getbasetemp().parent)
 
 
 @pytest.fixture(scope="session")

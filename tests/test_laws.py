@@ -90,6 +90,11 @@ def name(request) -> str:
     return request.param
 
 
+def by_default(*names: str):
+    """Let the default run take a costly law for these metrics alone."""
+    return pytest.mark.parametrize("name", some(LAWS, names), indirect=True)
+
+
 def law(name: str, title: str) -> None:
     if title in LAWS[name][1]:
         pytest.skip(LAWS[name][1][title])
@@ -116,15 +121,15 @@ def test_order(name):
         assert max(abs(values[k] - base[i]) for k, i in enumerate(order)) <= 1e-5
 
 
-def test_batch(name):
+@pytest.mark.parametrize("tokens", some([1, 300], [1]))
+def test_batch(name, tokens):
     """No value depends on the batch's size, nor on what else is scored."""
     law(name, "batch")
     b, references, doc_ids = SYSTEMS["b"][FEW], [REFERENCES[FEW]], DOC_IDS[FEW]
     base = segment_values(make(name, doc_ids=doc_ids), b, references)
-    for tokens in (1, 300):
-        metric = make(name, doc_ids=doc_ids, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
-        values = segment_values(metric, b, references)
-        assert max(abs(a - b) for a, b in zip(values, base, strict=True)) <= 1e-5
+    metric = make(name, doc_ids=doc_ids, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
+    values = segment_values(metric, b, references)
+    assert max(abs(a - b) for a, b in zip(values, base, strict=True)) <= 1e-5
     together = make(name, references, doc_ids, systems=[system[FEW] for system in SYSTEMS.values()])
     rows = together._extract_corpus_statistics(b, None)
     assert max(abs(row[0] / row[1] - b) for row, b in zip(rows, base)) <= 1e-5
@@ -229,6 +234,7 @@ def test_bootstrap(name):
     assert "±" in score.format()
 
 
+@by_default("slide", "esim")
 @pytest.mark.parametrize("kind", some(["bs", "ar"], ["bs"]))
 def test_paired(name, kind):
     """Two worker processes give what one gives, and B differs from C."""
@@ -244,6 +250,7 @@ def test_paired(name, kind):
         assert results[0][1][1] < 0.05
 
 
+@by_default("slide", "esim")
 def test_pickling(name):
     law(name, "pickling")
     metric = make(name, [REFERENCES], DOC_IDS)
@@ -255,6 +262,7 @@ def test_pickling(name):
     assert again.corpus_score(SYSTEMS["b"], None).score == metric.corpus_score(SYSTEMS["b"], None).score
 
 
+@by_default("bertr", "esim")
 def test_two_runs_are_equal(name):
     law(name, "repeatable")
     runs = []
@@ -268,22 +276,26 @@ def test_references(name):
     """Of several references the best counts; None marks a missing one; a segment without any is left out."""
     law(name, "references")
     settings = {"window": 1} if name == "slide" else {}
-    one = segment_values(make(name, **settings), SYSTEMS["b"], [REFERENCES])
-    other = segment_values(make(name, **settings), SYSTEMS["b"], [SYSTEMS["a"]])
-    both = segment_values(make(name, **settings), SYSTEMS["b"], [REFERENCES, SYSTEMS["a"]])
+    a, b, references = SYSTEMS["a"][FEW], SYSTEMS["b"][FEW], REFERENCES[FEW]
+    one = segment_values(make(name, **settings), b, [references])
+    other = segment_values(make(name, **settings), b, [a])
+    both = segment_values(make(name, **settings), b, [references, a])
     assert both == pytest.approx([max(pair) for pair in zip(one, other)], abs=1e-6)
-    mean = segment_values(make(name, multiref="mean", **settings), SYSTEMS["b"], [REFERENCES, SYSTEMS["a"]])
+    mean = segment_values(make(name, multiref="mean", **settings), b, [references, a])
     assert mean == pytest.approx([sum(pair) / 2 for pair in zip(one, other)], abs=1e-6)
-    some = [text if i % 2 else None for i, text in enumerate(SYSTEMS["a"])]
+    some = [text if i % 2 else None for i, text in enumerate(a)]
     mixed = make(name, **settings)
-    values = segment_values(mixed, SYSTEMS["b"], [REFERENCES, some])
-    assert values == pytest.approx([max(a, b) if i % 2 else a for i, (a, b) in enumerate(zip(one, other))], abs=1e-6)
+    values = segment_values(mixed, b, [references, some])
+    assert values == pytest.approx(
+        [max(pair) if i % 2 else pair[0] for i, pair in enumerate(zip(one, other))], abs=1e-6
+    )
     assert "nrefs:var" in str(mixed.get_signature())
-    score = make(name, **settings).corpus_score(SYSTEMS["b"], [[None, *REFERENCES[1:]]])
+    score = make(name, **settings).corpus_score(b, [[None, *references[1:]]])
     assert score.score == pytest.approx(100 * sum(one[1:]) / len(one[1:]), abs=1e-4)
     assert "unreferenced = 1" in score.format()
 
 
+@by_default("slide", "esim")
 def test_meaning_counts(name):
     """A changed name and scrambled words change the score, and lower it on average."""
     law(name, "sensitivity")
@@ -303,6 +315,7 @@ def test_meaning_counts(name):
     )
 
 
+@by_default("slide", "esim")  # bertr: tests/plugin/test_command.py
 def test_command(name, forked_sacrebleu, tmp_path):
     """--sentence-level agrees with the corpus rows; standard input agrees with -i."""
     law(name, "command")

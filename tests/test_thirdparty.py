@@ -17,9 +17,7 @@ from plugin_conftest import (
     lines_of,
     picks_from_xml,
 )
-from plugin_conftest import (
-    fresh_sacrebleu as sacrebleu,
-)
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 from selection import some
 
 WORDS = {name: [len(line.split()) for line in lines_of(name)] for name in (A, B, C, REF, SOURCE)}

@@ -3,6 +3,7 @@ language codes of M2M-100, NLLB and mBART."""
 
 import io
 import json
+import os
 import random
 import tempfile
 from functools import cache
@@ -12,6 +13,12 @@ from typing import NamedTuple
 WORDS = "the cat dog sat ran on under mat tree and old red".split()
 LONGEST = 6  # words of a line that the trained model has seen
 _folders = []  # which go with the process
+_shared = []  # the file of the trained model that another worker may have made
+
+
+def shared_trainings(folder: Path) -> None:
+    """Keep what is trained in a folder that all workers of a run have."""
+    _shared[:] = [folder / "trained-marian.pt"]
 
 
 class Toy(NamedTuple):
@@ -34,13 +41,28 @@ def lines(number: int, seed: int = 0) -> list[str]:
 
 @cache
 def trained_marian() -> Toy:
-    """A MarianMT model from "de" into "en" that replaces each word of WORDS by another, in place. Made once a process."""
+    """A MarianMT model from "de" into "en" that replaces each word of WORDS by another, in place.
+
+    Made once a process, and by the workers of a run that comes through shared_trainings() once in all.
+    """
+    import torch
+
     folder = _new_folder()
     vocabulary = _write_marian_tokenizer(folder)
+    if _shared and _shared[0].exists():
+        kept = torch.load(_shared[0])
+        model = _marian(vocabulary)
+        model.load_state_dict(kept["weights"])
+        model.save_pretrained(folder)
+        return Toy(folder, {word: WORDS[k] for word, k in zip(WORDS, kept["order"])})
     for seed in range(5):
         model, order, right = _trained(vocabulary, seed)
         if right:
             model.save_pretrained(folder)
+            if _shared:
+                part = _shared[0].with_suffix(f".{os.getpid()}")
+                torch.save({"weights": model.state_dict(), "order": order}, part)
+                part.replace(_shared[0])
             return Toy(folder, {word: WORDS[k] for word, k in zip(WORDS, order)})
     raise AssertionError("no seed gave a model that has learned its task")
 

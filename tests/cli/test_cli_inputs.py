@@ -4,19 +4,7 @@ import os
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import (
-    DOCIDS,
-    EXAMPLES,
-    NAME_A,
-    NAME_B,
-    REF,
-    SOURCE,
-    A,
-    B,
-    C,
-    add_test_set,
-    lines_of,
-)
+from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, REF, SOURCE, A, B, C, add_test_set, lines_of
 from plugin_conftest import fresh_python as python
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 
@@ -132,12 +120,7 @@ def test_column_names():
 @pytest.fixture
 def bad(tmp_path) -> dict[str, str]:
     """Bad files by name; {NAME} in an argument stands for the path."""
-    contents = {
-        "short": b"one\ntwo\n",
-        "empty": b"",
-        "latin": b"caf\xe9\n",
-        "ids": b"a\nb\na\n" + b"c\n" * 56,
-    }
+    contents = {"short": b"one\ntwo\n", "empty": b"", "latin": b"caf\xe9\n", "ids": b"a\nb\na\n" + b"c\n" * 56}
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     return {f"{{{path.name}}}": str(path) for path in tmp_path.iterdir()}

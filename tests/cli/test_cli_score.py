@@ -26,6 +26,16 @@ def checkpoints(tmp_path_factory):
     return {name: str(build(RECIPES[name], folder / name)) for name in ("kiwi", "xcomet")}
 
 
+@pytest.fixture
+def few(tmp_path, monkeypatch, ctx) -> slice:
+    """The examples' first two documents are in the working folder; the lines that they are."""
+    lines = slice(22)
+    for name in (A, B, C, REF, SOURCE, DOCIDS):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines_of(name)[lines]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return lines
+
+
 def scores(rows: list[dict], level: str, metric: str, system: str) -> list[float]:
     return [
         float(row["score"])
@@ -95,7 +105,7 @@ def test_the_flags_of_stock_metrics(ctx):
     assert "--tokenize" not in ctx("score", "--help").out
 
 
-def test_our_scores_are_the_metrics_own(ctx):
+def test_our_scores_are_the_metrics_own(ctx, few):
     done = ctx(
         "score",
         *THREE,
@@ -117,9 +127,9 @@ def test_our_scores_are_the_metrics_own(ctx):
         "-q",
     )
     assert (done.code, done.err) == (0, "")
-    rows, systems = done.rows(), [lines_of(name) for name in (A, B, C)]
-    of_comet = COMET([lines_of(REF)], systems, target_lang="en")
-    of_slide = SLIDE([lines_of(REF)], systems, doc_ids=IDS, target_lang="en")
+    rows, systems, ids = done.rows(), [lines_of(name)[few] for name in (A, B, C)], IDS[few]
+    of_comet = COMET([lines_of(REF)[few]], systems, target_lang="en")
+    of_slide = SLIDE([lines_of(REF)[few]], systems, doc_ids=ids, target_lang="en")
     for name, metric in (("comet", of_comet), ("slide", of_slide)):
         for system, hypotheses in zip((A, B, C), systems):
             assert scores(rows, "system", name, system) == pytest.approx(
@@ -128,15 +138,15 @@ def test_our_scores_are_the_metrics_own(ctx):
             segments = [score.score for score in metric.segment_scores(hypotheses)]
             assert scores(rows, "segment", name, system) == pytest.approx(segments, abs=1e-4)
             documents = scores(rows, "document", name, system)
-            assert len(documents) == 7
+            assert len(documents) == 2
             if name == "comet":  # a document's score is the mean of its segments'
                 means = [
-                    sum(s for s, each in zip(segments, IDS) if each == document) / IDS.count(document)
-                    for document in dict.fromkeys(IDS)
+                    sum(s for s, each in zip(segments, ids) if each == document) / ids.count(document)
+                    for document in dict.fromkeys(ids)
                 ]
                 assert documents == pytest.approx(means, abs=1e-4)
             # and the corpus score is the mean of the documents', weighted by their sentences
-            weighted = sum(s * IDS.count(d) for s, d in zip(documents, dict.fromkeys(IDS))) / len(IDS)
+            weighted = sum(s * ids.count(d) for s, d in zip(documents, dict.fromkeys(ids))) / len(ids)
             assert scores(rows, "system", name, system) == [pytest.approx(weighted, abs=1e-4)]
 
 
@@ -248,13 +258,14 @@ def test_bertr_needs_a_reference(ctx):
     assert (done.code, done.out, done.err) == (1, "", "ctx-metrics: error: bertr: needs a reference: give -r FILE\n")
 
 
-def test_parts_and_error_spans_of_segments(ctx, checkpoints):
+def test_parts_and_error_spans_of_segments(ctx, few, checkpoints):
     argv = ["-t", A, "-s", SOURCE, "-r", REF, "--docids", DOCIDS, "--model", checkpoints["xcomet"], "--format", "jsonl"]
-    segments = ctx("score", *argv).objects()[:59]
-    metric = COMET([lines_of(REF)], [lines_of(A)], sources=lines_of(SOURCE), model=checkpoints["xcomet"])
+    reference, system, source = (lines_of(name)[few] for name in (REF, A, SOURCE))
+    segments = ctx("score", *argv).objects()[:22]
+    metric = COMET([reference], [system], sources=source, model=checkpoints["xcomet"])
     [result] = metric.system_results()
     marked = 0
-    for segment, window, text in zip(segments, result.windows, lines_of(A)):
+    for segment, window, text in zip(segments, result.windows, system, strict=True):
         assert segment["parts"] == pytest.approx(
             {part: 100 * value for part, value in window.estimate.parts.items()}, abs=1e-3
         )
@@ -266,27 +277,24 @@ def test_parts_and_error_spans_of_segments(ctx, checkpoints):
             marked += 1
     assert marked > 100
     windows = ctx("score", *argv, "-m", "slide").objects()
-    alone = [
-        13,
-        59,
-    ]  # the last windows of two documents hold one sentence; the parts of the others are of no one segment
-    assert [each["segment"] for each in windows if "parts" in each] == alone
+    # the last window of the first document holds one sentence; the parts of the others are of no one segment
+    assert [each["segment"] for each in windows if "parts" in each] == [13]
     overlapping = ctx("score", *argv, "-m", "slide", "--slide-window", "2", "--slide-stride", "1").objects()
     assert not any("parts" in each for each in overlapping)
 
 
 @pytest.mark.parametrize("partial", some(["weight", "drop"], ["drop"]))
-def test_the_grid_is_the_runs_one_by_one(ctx, partial):
+def test_the_grid_is_the_runs_one_by_one(ctx, few, partial):
     argv = ["score", "-t", A, B, "-r", REF, "-l", "de-en", "--docids", DOCIDS, "--slide-partial", partial]
     done = ctx(*argv, "--slide-grid", "3", "--format", "tsv", "-q")
     assert (done.code, done.err) == (0, ""), done.err
     assert done.out.startswith("system\twindow\tstride\tscore\n")
     grid = {(row["system"], int(row["window"]), int(row["stride"])): float(row["score"]) for row in done.rows()}
     assert list(grid) == [(name, w, s) for name in (NAME_A, NAME_B) for w in (1, 2, 3) for s in range(1, w + 1)]
-    systems = [lines_of(A), lines_of(B)]
+    reference, *systems = (lines_of(name)[few] for name in (REF, A, B))
     for window, stride in [(1, 1), (2, 1), (3, 2), (3, 3)]:
         metric = SLIDE(
-            [lines_of(REF)], systems, doc_ids=IDS, target_lang="en", window=window, stride=stride, partial=partial
+            [reference], systems, doc_ids=IDS[few], target_lang="en", window=window, stride=stride, partial=partial
         )
         for name, system in zip(NAMES, systems):
             assert grid[name, window, stride] == pytest.approx(metric.corpus_score(system, None).score, abs=2e-4)

@@ -241,7 +241,15 @@ def test_the_source_makes_an_output_distinct(recorder):
 
 def test_what_constructors_name_of_the_context(recorder):
     engine = EngineOptions(device="cpu", quiet=True)
-    feature_scores(parse_features(["recorder"]), [["a"]], references=[["a"]], sources=None, source_lang="de", target_lang="en", engine=engine)
+    feature_scores(
+        parse_features(["recorder"]),
+        [["a"]],
+        references=[["a"]],
+        sources=None,
+        source_lang="de",
+        target_lang="en",
+        engine=engine,
+    )
     assert recorder.last["languages"] == ("de", "en") and recorder.last["engine"] is engine
 
 
@@ -265,7 +273,9 @@ def test_neural_scores_are_the_metrics_own():
 def test_the_target_language_chooses_bleus_tokenizer():
     chinese = [["我们明天去北京。"]]
     references = [["我们后天去北京。"]]
-    by_language = feature_scores(parse_features(["bleu", "bleucomp"]), chinese, references=references, target_lang="zh")[0, 0]
+    by_language = feature_scores(
+        parse_features(["bleu", "bleucomp"]), chinese, references=references, target_lang="zh"
+    )[0, 0]
     assert (
         by_language[0] == BLEU(trg_lang="zh", effective_order=True).sentence_score(chinese[0][0], references[0]).score
     )

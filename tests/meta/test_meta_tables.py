@@ -163,10 +163,7 @@ def test_json_has_everything():
         "overall_is": "pooled",
         "test": "paired bootstrap",
         "sizes": {"wmt22.zh-en": 91, "wmt22.en-de": 78},
-        "p_values": [
-            {"better": "A_1&", "worse": "slide", "p": 0.012},
-            {"better": "slide", "worse": "BLEU", "p": None},
-        ],
+        "p_values": [{"better": "A_1&", "worse": "slide", "p": 0.012}, {"better": "slide", "worse": "BLEU", "p": None}],
     }
     assert metrics[1:] == [
         {

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.measures import ties
 from ctx_metrics.meta.measures.dominance import first_within, prefix_counts
-from ctx_metrics.meta.measures.ties import (
-    PairCounts,
-    calibrate,
-    group_accuracies,
-    pair_counts,
-    pair_credits,
-)
+from ctx_metrics.meta.measures.ties import PairCounts, calibrate, group_accuracies, pair_counts, pair_credits
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")

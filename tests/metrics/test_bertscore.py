@@ -97,11 +97,7 @@ def roberta_with_slow_tokenizer(folder, copy):
 @pytest.fixture(scope="session")
 def checkpoints(tiny_bert, tiny_xlmr, tiny_roberta, tmp_path_factory):
     copy = tmp_path_factory.mktemp("bertscore") / "roberta"
-    return {
-        "bert": tiny_bert,
-        "xlmr": tiny_xlmr,
-        "roberta": roberta_with_slow_tokenizer(tiny_roberta, copy),
-    }
+    return {"bert": tiny_bert, "xlmr": tiny_xlmr, "roberta": roberta_with_slow_tokenizer(tiny_roberta, copy)}
 
 
 @pytest.mark.parametrize("idf", ["none", "plus-one"])

@@ -70,11 +70,12 @@ def values(metric, hypotheses, references) -> list[float]:
     return [value / weight for value, weight in metric._extract_corpus_statistics(hypotheses, references)]
 
 
-def test_order_batch_and_company(make):
+@pytest.mark.parametrize("budgets", some([(1,), (300, 1)], [(1,)]), ids=len)
+def test_order_batch_and_company(make, budgets):
     """Documents in any order, any budget and other systems beside it leave each segment's value as it is."""
     base = values(make(), SYSTEMS["b"], [REFERENCES])
     assert max(base) - min(base) > 0.02
-    for seed, tokens in enumerate((1, 300)):
+    for seed, tokens in enumerate(budgets):
         documents = sorted(set(DOC_IDS))
         random.Random(seed).shuffle(documents)
         order = [i for document in documents for i in range(len(DOC_IDS)) if DOC_IDS[i] == document]

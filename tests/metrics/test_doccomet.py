@@ -24,7 +24,9 @@ CORPUS = Corpus(["h1", "h2", "h3", "h4"], [["r1", "r2", None, "r4"]], ["s1", "s2
     ],
 )
 def test_context_of_models_that_read_references(segment, start, context, example):
-    assert context_examples(CORPUS, segment, document_start=start, context=context, separator=" | ", inputs="mt+src+ref") == [Example(*example)]
+    assert context_examples(
+        CORPUS, segment, document_start=start, context=context, separator=" | ", inputs="mt+src+ref"
+    ) == [Example(*example)]
 
 
 def test_context_without_references_is_the_hypothesis_own():

@@ -7,8 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from nltk.stem import SnowballStemmer
-from nltk.translate.meteor_score import meteor_score
 
 from ctx_metrics import METEOR, InputError, read_lines
 from ctx_metrics.metrics.meteor import NO_SYNONYMS, SNOWBALL, meteor, stem_of, stemmer_for
@@ -78,6 +76,8 @@ def test_agrees_with_a_plain_implementation(stemmer):
 
 
 def test_agrees_with_nltk_on_the_examples():
+    from nltk.translate.meteor_score import meteor_score  # takes a second
+
     references, others = (read_lines(str(EXAMPLES / name)) for name in ("ref.en.txt", "system_c.en.txt"))
     for letter in "ab":
         hypotheses = read_lines(str(EXAMPLES / f"system_{letter}.en.txt"))
@@ -110,6 +110,8 @@ def test_stems_by_language(language, texts):
 
 
 def test_all_languages_of_snowball_are_there():
+    from nltk.stem import SnowballStemmer  # takes a second
+
     assert {*SNOWBALL.values(), "english", "porter"} == set(SnowballStemmer.languages)
     for code, name in SNOWBALL.items():
         assert stemmer_for("auto", code) == f"snowball-{name}"
@@ -128,6 +130,8 @@ def test_a_language_without_a_stemmer_is_said(caplog):
 
 def test_a_stem_does_not_depend_on_the_words_before():
     """nltk's Arabic stemmer remembers what it found in the last word."""
+    from nltk.stem import SnowballStemmer  # takes a second
+
     generator = random.Random(1)
     letters = "ابتثجحخدذرزسشصضطظعغفقكلمنهويىءآأإةؤئًٌٍَُِّْ"
     words = ["".join(generator.choices(letters, k=generator.randint(1, 9))) for _ in range(2000)]

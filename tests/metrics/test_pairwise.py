@@ -10,6 +10,7 @@ import pytest
 from pairwise_folders import change, write_pairwise
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
+from selection import some
 
 from ctx_metrics import InputError, Pairwise, read_lines
 from ctx_metrics.engine.options import EngineOptions
@@ -87,12 +88,17 @@ def test_scores_are_the_means_of_the_wins(whole):
 
 
 def test_order_and_batch(whole):
-    base = values(make(whole), SYSTEMS[1])
+    references, *systems = (each[:22] for each in (REFERENCES, *SYSTEMS))
+
+    def made(references, systems, **settings):
+        return Pairwise([references], systems, target_lang="en", model=whole, **settings)
+
+    base = values(made(references, systems), systems[1])
     for tokens in (1, 300):
-        other = make(whole, SYSTEMS[::-1], engine=EngineOptions(batch_tokens=tokens, store_mb=1))
-        assert np.allclose(values(other, SYSTEMS[1]), base, atol=1e-5)
-    turned = Pairwise([REFERENCES[::-1]], [s[::-1] for s in SYSTEMS], target_lang="en", model=whole)
-    assert np.allclose(values(turned, SYSTEMS[1][::-1])[::-1], base, atol=1e-5)
+        other = made(references, systems[::-1], engine=EngineOptions(batch_tokens=tokens, store_mb=1))
+        assert np.allclose(values(other, systems[1]), base, atol=1e-5)
+    turned = made(references[::-1], [s[::-1] for s in systems])
+    assert np.allclose(values(turned, systems[1][::-1])[::-1], base, atol=1e-5)
 
 
 def test_one_system_scored_alone_has_the_others_for_opponents(whole):
@@ -306,7 +312,7 @@ def test_a_source_that_no_feature_reads(tmp_path):
     assert "sources" not in Pairwise(model=str(folder)).capabilities.reads
 
 
-@pytest.mark.parametrize("format", ["json", "text", "latex"])
+@pytest.mark.parametrize("format", some(["json", "text", "latex"], ["json"]))
 def test_in_the_command(whole, format, forked_sacrebleu):
     files = [f"system_{letter}.en.txt" for letter in "abc"]
     metrics = ["-m", "bleu", "chrf", "pairwise", "--pairwise-model", whole]

@@ -249,10 +249,7 @@ def test_large_files_lie_once_in_the_cache(runs, repositories):
             "gated",
             "own/gated is gated: accept its terms at https://huggingface.co/own/gated and log in with: hf auth login",
         ),
-        (
-            "missing",
-            "no model 'own/nothing' on the hub, or it is private and you are not logged in; check the name",
-        ),
+        ("missing", "no model 'own/nothing' on the hub, or it is private and you are not logged in; check the name"),
         ("no such revision", "own/comet has no revision 'v9' on the hub"),
         ("text", "own/text is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
         ("unfinished", "own/unfinished is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),

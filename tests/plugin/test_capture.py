@@ -4,21 +4,8 @@ import gzip
 import json
 
 import pytest
-from plugin_conftest import (
-    DOCIDS,
-    EXAMPLES,
-    REF,
-    SOURCE,
-    A,
-    B,
-    add_test_set,
-    add_toylen,
-    lines_of,
-    picks_from_xml,
-)
-from plugin_conftest import (
-    fresh_sacrebleu as sacrebleu,
-)
+from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, add_test_set, add_toylen, lines_of, picks_from_xml
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 DOC_IDS = lines_of(DOCIDS)
 ORIGLANGS = ["de" if doc_id.startswith(("news", "talk")) else "en" for doc_id in DOC_IDS]

@@ -43,7 +43,9 @@ def made(checks=CHECKS, architecture=ARCHITECTURE, development=DEVELOPMENT, draw
     trained = Trained({**CONFIG, **changes}, list(checks), best, TAUS)
     recipe = PairwiseRecipe(patience=None, seed=4)
     sources = {"train": TRAINING, "development": development}
-    return pairwise_card("my-model", architecture, recipe=recipe, trained=trained, sources=sources, drawn=drawn, argv=argv)
+    return pairwise_card(
+        "my-model", architecture, recipe=recipe, trained=trained, sources=sources, drawn=drawn, argv=argv
+    )
 
 
 def test_what_the_card_says():

@@ -75,8 +75,12 @@ def scores_of(specs, sets) -> tuple[np.ndarray, np.ndarray]:
     for each in sets:
         languages = each.source_lang, each.target_lang
         found = feature_scores(
-            parse_features(specs), each.hypotheses, references=each.references, sources=each.sources,
-            source_lang=languages[0], target_lang=languages[1],
+            parse_features(specs),
+            each.hypotheses,
+            references=each.references,
+            sources=each.sources,
+            source_lang=languages[0],
+            target_lang=languages[1],
         )
         for segment, *systems in each.preferences.tolist():
             for side, system in zip(sides, systems):

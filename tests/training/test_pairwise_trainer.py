@@ -74,9 +74,9 @@ def scripted(monkeypatch, *taus):
     [
         (Shape(6, 2), SMALL),
         (Shape(6, 2, tied=True, antisymmetric=True), SMALL),
-        (Shape(6, 2, hidden=0), SMALL),
+        pytest.param(Shape(6, 2, hidden=0), SMALL, marks=pytest.mark.full),
         (Shape(6, 2), replace(SMALL, cost="kendall", beta=0.01, gamma=1.0)),
-        (Shape(6, 2), replace(SMALL, cost="logistic+kendall")),
+        pytest.param(Shape(6, 2), replace(SMALL, cost="logistic+kendall"), marks=pytest.mark.full),
         (Shape(6, 2), replace(SMALL, optimiser="adamw", weight_decay=0.01)),
     ],
     ids=str,

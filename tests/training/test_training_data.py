@@ -189,12 +189,7 @@ def test_each_row_is_left_out_for_its_first_lack():
     ]
     kept, left = usable(rows, "mt+ref")
     assert [each.hypothesis for each in kept] == ["good", "good"]
-    assert left == {
-        "of human systems": 1,
-        "without a score": 1,
-        "without a reference": 2,
-        "without an output": 1,
-    }
+    assert left == {"of human systems": 1, "without a score": 1, "without a reference": 2, "without an output": 1}
     assert say_left_out(left) == (
         "left out 1 row of human systems, 1 without a score, 2 without a reference, 1 without an output"
     )

@@ -64,7 +64,9 @@ def test_what_is_loaded_gives_the_values_that_training_saw(tmp_path, tiny_bert, 
 
 def test_comet_learns_and_loads(tmp_path, tiny_bert, data):
     training, development = data
-    trained = learn(small("comet", tiny_bert), COMET, training, development, out=tmp_path, engine=QUIET, languages=["en"])
+    trained = learn(
+        small("comet", tiny_bert), COMET, training, development, out=tmp_path, engine=QUIET, languages=["en"]
+    )
     assert trained.config["model_type"] == "ctx-alignment-regressor" and trained.config["layers"] == [1, 2, 3]
     assert len(trained.checks) == 6
     estimator = AlignmentRegressor(tmp_path, QUIET)
@@ -78,7 +80,9 @@ def test_comet_learns_and_loads(tmp_path, tiny_bert, data):
 
 def test_the_same_again_is_the_same_and_another_seed_is_not(tmp_path, tiny_bert, data):
     def weights(name, **settings):
-        learn(small("bilstm", tiny_bert), Recipe(**{**vars(RECIPE), **settings}), *data, out=tmp_path / name, engine=QUIET)
+        learn(
+            small("bilstm", tiny_bert), Recipe(**{**vars(RECIPE), **settings}), *data, out=tmp_path / name, engine=QUIET
+        )
         return load_file(tmp_path / name / "model.safetensors")
 
     one, again, other = weights("a"), weights("b"), weights("c", seed=2)
@@ -113,7 +117,13 @@ def test_first_weights_from_another_model(tmp_path, tiny_bert, data, kind, monke
     monkeypatch.setattr(Loop, "train", keep)
     fewer = some_rows(data[0], 15, 1)
     trained = learn(
-        small(kind, tiny_bert, dropout=0.2), RECIPE, fewer, data[1], out=tmp_path / "b", init=tmp_path / "a", engine=QUIET
+        small(kind, tiny_bert, dropout=0.2),
+        RECIPE,
+        fewer,
+        data[1],
+        out=tmp_path / "b",
+        init=tmp_path / "a",
+        engine=QUIET,
     )
     given = load_file(tmp_path / "a" / "model.safetensors")
     assert all(torch.equal(first[name], given[name]) for name in given)
@@ -263,7 +273,12 @@ def test_a_hinge_without_pairs_is_refused(tmp_path, tiny_bert):
     training, development = read_training_set([str(path)]), read_development([str(path)])
     with pytest.raises(InputError, match="hinge: no segment has two outputs with different scores to compare"):
         learn(
-            small("esim", tiny_bert), replace(RECIPE, loss="hinge"), training, development, out=tmp_path / "o", engine=QUIET
+            small("esim", tiny_bert),
+            replace(RECIPE, loss="hinge"),
+            training,
+            development,
+            out=tmp_path / "o",
+            engine=QUIET,
         )
 
 
