@@ -113,7 +113,7 @@ class SystemCorrelation(Protocol):
     def __init__(self, kind: str, outliers: bool = True):
         self.name = f"sys-{kind}" + ("" if outliers else "-no-outliers")
         self.title = f"system-level {CORRELATIONS[kind]}" + ("" if outliers else " without outliers")
-        self._correlate, self._outliers = getattr(correlation, kind), outliers
+        self._kind, self._outliers = kind, outliers
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         human = self._human(judged)
@@ -123,6 +123,9 @@ class SystemCorrelation(Protocol):
 
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
         return self._correlate(self._human(judged)[drawn], scores[drawn])
+
+    def _correlate(self, human: np.ndarray, scores: np.ndarray) -> float:
+        return float(correlation.group_coefficients(human, scores, self._kind, "none")[0])
 
     def _human(self, judged: JudgedSet) -> np.ndarray:
         human = judged.human_systems

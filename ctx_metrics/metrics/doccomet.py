@@ -82,7 +82,7 @@ def context_examples(
     """The example of one segment for each reference that it has, with up to `context` sentences before every text.
 
     >>> corpus = Corpus(["h1", "h2"], [["r1", "r2"]], ["s1", "s2"])
-    >>> context_examples(corpus, 1, 0, 2, " </s> ", "mt+src+ref")
+    >>> context_examples(corpus, 1, document_start=0, context=2, separator=" </s> ", inputs="mt+src+ref")
     [Example(hypothesis='r1 </s> h2', reference='r1 </s> r2', source='s1 </s> s2')]
     """
     before = range(max(document_start, segment - context), segment)
