@@ -94,6 +94,7 @@ def test_each_network_trains(train, tmp_path, folder, kind):
     assert used[0] == f"sacrebleu REF -i HYP -m {kind} --{kind}-model {out}" and len(used) == 1 + (kind == "comet")
 
 
+@pytest.mark.full
 def test_all_score_in_one_run_of_sacrebleu(train, tmp_path, forked_sacrebleu):
     for kind in KINDS:
         assert train(kind, out=tmp_path / kind).code == 0

@@ -285,6 +285,7 @@ def test_missing_matplotlib_is_one_line(monkeypatch):
         assert str(caught.value) == 'figures need matplotlib: pip install "ctx-metrics[plot]"'
 
 
+@pytest.mark.full
 def test_neither_pyplot_nor_settings_are_touched(tmp_path):
     code = f"""
 import sys

@@ -293,6 +293,14 @@ RUNS = {
     "comet": [REF, "-i", A, "-m", "comet", "--comet-model", "{esim}"],
 }
 FAILING = {"no source", "long", "wrong kind", "no model"}
+REST = {
+    "confidence",
+    "negative",
+    "negative text",
+    "negative paired",
+    "english",
+    "slide",
+}  # run for tests marked full alone
 SETUP = """
 import ctx_metrics.metrics.slide, ctx_metrics.metrics.bertr, ctx_metrics.metrics.learned, ctx_metrics.models.learned.estimator
 from ctx_metrics.engine.forward import PackedEncoder
@@ -309,13 +317,15 @@ BODY = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); 
 
 
 @pytest.fixture(scope="module")
-def runs(folders, tiny_bert, tmp_path_factory) -> dict:
+def runs(request, folders, tiny_bert, tmp_path_factory) -> dict:
+    full = any(item.get_closest_marker("full") for item in request.session.items)
     root = tmp_path_factory.mktemp("runs")
     (root / GAP).write_text("\n" * len(lines_of(A)[:-9]) + "".join(f"{line}\n" for line in lines_of(A)[-9:]))
     places = {**folders, "encoder": str(tiny_bert), "gap": str(root / GAP)}
     jobs = {
         name: {"args": [word.format(**places) for word in words], "env": {"FOLDER": str(EXAMPLES)}}
         for name, words in RUNS.items()
+        if full or name not in REST
     }
     results = run_forked(root, SETUP, BODY, jobs)
     for number, done in enumerate(results.values()):
@@ -332,7 +342,7 @@ def expected(kind, folders, system=A, **settings) -> float:
     return CLASSES[kind](model=folders[kind], **settings).corpus_score(lines_of(system), [lines_of(REF)]).score
 
 
-@pytest.mark.parametrize("name", sorted(set(RUNS) - FAILING))
+@pytest.mark.parametrize("name", some(sorted(set(RUNS) - FAILING), set(RUNS) - FAILING - REST))
 def test_it_runs(runs, name):
     done = runs[name]
     assert done.returncode == 0, done.stderr
@@ -376,6 +386,7 @@ def test_paired_tests(runs, folders):
             assert f"{row[name]['score']:.1f}" in runs["paired text"].stdout
 
 
+@pytest.mark.full
 def test_confidence(runs):
     found = strict(runs["confidence"].stdout)
     assert abs(found["confidence_mean"] - found["score"]) < found["confidence_var"] and found["bs"] == "60"
@@ -412,6 +423,7 @@ def test_the_source_in_the_command(runs, folders):
     assert done.stderr == f"sacreBLEU: error: {says}\n"
 
 
+@pytest.mark.full
 def test_comet_and_slide_read_the_same_model(runs):
     score = strict(runs["esim"].stdout)["score"]
     assert strict(runs["slide"].stdout)["score"] == strict(runs["comet"].stdout)["score"] == score
@@ -435,6 +447,10 @@ def test_what_a_user_can_mend_is_one_line(runs, name, says):
 def test_notices_of_the_command(runs):
     assert "bilstm: 59 segments were cut to 3 tokens a text (segment 1, 2, 3, 4, 5, ...)" in runs["cut"].stderr
     assert strict(runs["cut"].stdout)["verbose_score"] == "(truncated = 59)"
+
+
+@pytest.mark.full
+def test_another_language_than_the_models(runs):
     says = "bilstm: the model reads English only, and the language is 'de'; scored all the same"
     assert says in runs["english"].stderr
     assert math.isfinite(strict(runs["english"].stdout)["score"])

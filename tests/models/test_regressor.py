@@ -176,6 +176,7 @@ def test_shipped_model_is_small_and_described():
     assert network.alignment.mean.shape == (len(feature_names((3, 4, 6))),)
 
 
+@pytest.mark.full
 def test_loading_does_without_torchs_compiler():
     """Its import takes longer than all of the rest."""
     code = "import sys; from ctx_metrics import COMET, Pairwise; COMET(), Pairwise(); print('torch._dynamo' in sys.modules)"

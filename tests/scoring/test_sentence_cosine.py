@@ -101,6 +101,7 @@ def test_agrees_with_sentence_transformers_on_the_example_files():
         assert found == pytest.approx(library_cosines(system, references), abs=1e-5)
 
 
+@pytest.mark.full
 def test_agrees_with_sentence_transformers_on_odd_texts():
     texts = [text for text in ODD if text.strip()]
     pairs = [(left, right) for left in texts for right in texts[:3]]
