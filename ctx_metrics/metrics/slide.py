@@ -10,7 +10,7 @@ from ..errors import InputError
 from ..notices import counted, notice, place, told
 from ..run.context import Stream
 from ..scoring.base import SystemResult
-from ..scoring.windowed import read_texts, window_examples
+from ..scoring.windowed import read_texts, system_results, window_examples
 from ..settings import setting
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
 from .comet import COMET, COMETSettings
@@ -97,9 +97,11 @@ class SLIDE(COMET):
                 f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
                 "dropped; take a smaller --slide-window, or another --slide-partial than drop"
             )
-        results = self._score_windows(corpora, windows)
-        for each in zip(corpora, windows, counts, results, strict=True):
-            self._count_windows(*each)
+        blanks = [blank_lines(*each, self.estimator.inputs) for each in zip(corpora, windows, strict=True)]
+        documents = corpora[0].documents()
+        results = system_results(self.NAME.lower(), self.estimator, corpora, windows, **self._reading)
+        for each in zip(windows, counts, blanks, results, strict=True):
+            self._count_windows(documents, *each)
         return results
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
@@ -116,13 +118,18 @@ class SLIDE(COMET):
         return token_windows(counts, self.tokens, self.stride, self.estimator.special_tokens)
 
     def _count_windows(
-        self, corpus: Corpus, windows: Sequence[Window], counts: Sequence[int], result: SystemResult
+        self,
+        documents: Sequence[tuple[int, int]],
+        windows: Sequence[Window],
+        counts: Sequence[int],
+        blank: Sequence[int],
+        result: SystemResult,
     ) -> None:
         """Add to a result how many windows there are, what they cover, and what is odd about them."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
-            for start, end in corpus.documents():
+            for start, end in documents:
                 kept = sentence_windows(end - start, self.window, self.stride, "drop")
                 dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
         coverage = f"{100 * (1 - len(uncovered) / len(result.rows)):.1f}%"
@@ -136,7 +143,6 @@ class SLIDE(COMET):
             )
         special, inputs = self.estimator.special_tokens, self.estimator.inputs
         over = [i for i, tokens in enumerate(counts) if tokens + special > (self.tokens or math.inf)]
-        blank = blank_lines(corpus, windows, inputs)
         kinds = {
             "over": (over, f"[window of one sentence exceeds|windows of one sentence exceed] {self.tokens} tokens"),
             "blank": (blank, f"[sentence has|sentences have] an empty {read_texts(inputs)} inside a window"),

@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any, ClassVar
@@ -197,8 +197,9 @@ class ContextMetric(Metric):
         """Whether the user named the model."""
         return getattr(self.options, "model", None) is not None
 
-    def _guard_language(self, texts: Sequence[str | None] = ()) -> None:
-        """Say, or refuse, that a model of English reads another language: that of the run, or else of the texts."""
+    def _guard_language(self, read: Callable[[], Sequence[str | None]] = list) -> None:
+        """Say, or refuse, that a model of English reads another language: that of the run, or else of the texts read."""
+        texts = read()
         if self.english_only and bool(texts) != bool(self._context.target_lang):
             guard_english(
                 self.NAME.lower(), f"{self.flag}-model", self.asked, language=self._context.target_lang, texts=texts
@@ -278,7 +279,7 @@ class ContextMetric(Metric):
         context = self._context
         beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
         corpora = [Corpus(hypotheses, references, *beside) for hypotheses in systems]
-        self._guard_language([*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
+        self._guard_language(lambda: [*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
         return corpora
 
     def _announced(self, results: list[SystemResult], names: list[str]) -> None:

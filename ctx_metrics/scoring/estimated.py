@@ -3,17 +3,17 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..corpus import Corpus
 from ..run.context import Capabilities
 from ..settings import setting
 from ..windows import Window
 from .base import ContextMetric, SystemResult, multiref_setting
-from .windowed import check_sources, estimate_windows, system_result, window_examples
+from .windowed import ExamplesOf, check_sources, system_results, window_examples
 
 if TYPE_CHECKING:
-    from ..models.estimator import Estimator, Example
+    from ..models.estimator import Estimator
 
 
 @dataclass(frozen=True)
@@ -70,19 +70,13 @@ class EstimatorMetric(ContextMetric):
         return {**super().__getstate__(), "_estimator": None}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        return self._score_windows(corpora, [[Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]] * len(corpora))
+        windows = [[Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]] * len(corpora)
+        return system_results(self.NAME.lower(), self.estimator, corpora, windows, **self._reading)
 
-    def _score_windows(self, corpora: list[Corpus], windows: list[list[Window]]) -> list[SystemResult]:
-        """All systems' results by their windows; against several references a window takes the best value, or their mean."""
-        own, estimator = self.options, self.estimator
-        estimates_of = estimate_windows(
-            self.NAME.lower(), estimator, corpora, windows, on_long=own.on_long, examples_of=self._examples
-        )
-        return [
-            system_result(estimator, len(corpus), of_system, estimates, own.multiref)
-            for corpus, of_system, estimates in zip(corpora, windows, estimates_of, strict=True)
-        ]
+    @property
+    def _reading(self) -> dict[str, Any]:
+        """How windows are read: what system_results takes beside them."""
+        return {"on_long": self.options.on_long, "multiref": self.options.multiref, "examples_of": self._examples}
 
-    def _examples(self, corpus: Corpus, window: Window, inputs: str) -> "list[Example]":
-        """What the model reads of a window, an example for each reference that it has whole."""
-        return window_examples(corpus, window, inputs)
+    # what the model reads of a window, an example for each reference that it has whole
+    _examples: ExamplesOf = staticmethod(window_examples)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, islice
+from typing import Any
 
 from ..corpus import Corpus
 from ..errors import InputError
@@ -123,6 +124,24 @@ def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
     others = [choice for choice in estimator.choices if name not in choice]
     without = f", or --{metric}-inputs {others[0]} to do without" if others else ""
     return f"{metric}: the model reads {estimator.inputs} and needs the {TEXTS[name]}s: give {flag}{without}"
+
+
+def system_results(
+    metric: str,
+    estimator: Estimator,
+    corpora: Sequence[Corpus],
+    windows: Sequence[Sequence[Window]],
+    *,
+    multiref: str,
+    **reading: Any,
+) -> list[SystemResult]:
+    """All systems' results by their windows, `reading` as estimate_windows takes it; against several references a window
+    takes the best value, or their mean."""
+    estimates_of = estimate_windows(metric, estimator, corpora, windows, **reading)
+    return [
+        system_result(estimator, len(corpus), of_system, estimates, multiref)
+        for corpus, of_system, estimates in zip(corpora, windows, estimates_of, strict=True)
+    ]
 
 
 def system_result(

@@ -63,7 +63,6 @@ def card(name: str, kind: str, trained: "Trained", sources: Mapping[str, Sequenc
 def pairwise_card(
     name: str,
     architecture: "Architecture",
-    *,
     recipe: "PairwiseRecipe",
     trained: "TrainedPairwise",
     sources: Mapping[str, Sequence[Source]],
@@ -89,7 +88,6 @@ def pairwise_card(
 def paraphrase_card(
     name: str,
     trained: "TrainedClassifier",
-    *,
     recipe: "ParaphraseRecipe",
     sources: Mapping[str, Sequence[Source]],
     drawn: str,

@@ -54,6 +54,7 @@ def read_inputs(args: Namespace) -> Inputs:
     if "doc" not in streams and "document" in args.levels:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
     more = {"backtranslator": args.rtt_bt_name, "pseudo_filter": from_flags(PseudoFilter, args)}
+    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
     return inputs_of(args, streams, args.names or names, **more)
 
 
@@ -69,10 +70,8 @@ def inputs_of(args: Namespace, streams: Streams, names: list[str], **more: Any) 
     """The inputs of streams (by role: mt, ref, src, doc and others), of flags, and of what `more` a Context holds; says what
     looks odd in the texts.
 
-    Raises InputError for streams of different lengths, for a document id that returns, and for another number of names than
-    of systems.
+    Raises InputError for a document id that returns, and for another number of names than of systems.
     """
-    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
     if getattr(args, "unescape", False):
         roles = [role for role in streams if role != "doc"]
         texts = iter(unescape([stream for role in roles for stream in streams[role]]))

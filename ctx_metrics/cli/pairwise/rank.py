@@ -15,7 +15,7 @@ from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
 from ...notices import notice
 from ...run.context import build, capabilities
 from ...run.flags import add_engine_arguments
-from ...run.streams import names_fault, system_names
+from ...run.streams import check_lengths, names_fault, system_names
 from ...settings import setting
 from ...writing import check_writable
 from ..common import flags, output
@@ -100,6 +100,7 @@ def run(args: Namespace) -> int:
     read_files(streams, args)
     names = args.names or system_names(args.translations)
     read_files(streams, args, mt=args.translations)
+    check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
     read = inputs_of(args, streams, names)
     metric = build(Pairwise, read.context, {"model": args.model})
     assert isinstance(metric, Pairwise)

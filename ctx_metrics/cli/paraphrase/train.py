@@ -93,9 +93,7 @@ def train(args: Namespace) -> None:
     }
     write_model(trained, recipe, out, args.encoder, notes)
     (out / STATE).unlink(missing_ok=True)
-    text = paraphrase_card(
-        trainings.name_of(args.out), trained, recipe=recipe, sources=sources, drawn=drawn, argv=args.argv
-    )
+    text = paraphrase_card(trainings.name_of(args.out), trained, recipe, sources, drawn, args.argv)
     write_whole(str(out / trainings.CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
     print(output.table([f"Development pairs ({len(development):,})", ""], rows))

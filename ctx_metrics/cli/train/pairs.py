@@ -72,9 +72,7 @@ def train(args: Namespace) -> None:
     ]
     name = trainings.name_of(args.out)
     draw = (lambda: pairwise_curve(trained.checks, trained.best, name)) if plot else None
-    text = pairwise_card(
-        name, architecture, recipe=recipe, trained=trained, sources=data.sources, drawn=data.drawn, argv=args.argv
-    )
+    text = pairwise_card(name, architecture, recipe, trained, data.sources, data.drawn, args.argv)
     trainings.finish(args.out, trained.checks, card=text, draw=draw, lines=lines, uses=use("pairwise", args.out))
     say_poor(best.tau, trained.feature_taus)
     say_unfinished(trained.checks, recipe.epochs)

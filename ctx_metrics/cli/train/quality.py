@@ -39,13 +39,7 @@ def train(args: Namespace) -> None:
     recipe, architecture = recipe_of(args), from_flags(Architecture, args)
     data, inputs, rooted = trainings.data_options(args), architecture.inputs, not args.no_mqm_root
     training = read_training_set(
-        args.train,
-        inputs,
-        normalise=args.normalise,
-        average=args.average,
-        mqm_root=rooted,
-        options=data,
-        scored=not args.teacher,
+        args.train, inputs, args.normalise, args.average, rooted, data, scored=not args.teacher
     )
     development = read_development(args.dev, args.dev_metric, inputs, args.dev_threshold or 0.0, data)
     say_shared(training, development)

@@ -130,7 +130,7 @@ def p_not_better(replicates_better: np.ndarray, replicates_other: np.ndarray) ->
     number = np.count_nonzero(~(np.isnan(replicates_better) | np.isnan(replicates_other)))
     # replicates that are equal but for rounding are a tie; a NaN is not <= anything
     not_greater = np.count_nonzero(replicates_better <= replicates_other + 1e-12)
-    return (not_greater + 1) / (number + 1) if number else float("nan")
+    return float((not_greater + 1) / (number + 1)) if number else float("nan")
 
 
 def _draws(units: int, resamples: int, seed: int | list[int], size: int) -> Iterator[np.ndarray]:

@@ -45,7 +45,6 @@ class TrainingSet:
 def read_training_set(
     paths: Sequence[str],
     inputs: str = "mt+ref",
-    *,
     normalise: str = "annotator",
     average: bool = False,
     mqm_root: bool = True,
