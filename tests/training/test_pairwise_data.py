@@ -24,19 +24,6 @@ def read_pairs(*args, **options):
     return read_pair_sets(*args, DataOptions(**options), threshold).sets
 
 
-@pytest.fixture
-def put(tmp_path):
-    """A function that writes a file and returns its path; cells are parted by |, lines are arguments."""
-
-    def write(name, *lines):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(line.replace("|", "\t") + "\n" for line in lines))
-        return str(path)
-
-    return write
-
-
 def texts_of(sets: list[JudgedSet]) -> list[tuple]:
     """(better, worse, reference) of every pair."""
     return [

@@ -23,19 +23,6 @@ from ctx_metrics.training.quality.data import (
 NAN = float("nan")
 
 
-@pytest.fixture
-def put(tmp_path):
-    """A function that writes a file and returns its path; cells are parted by |, lines are arguments."""
-
-    def write(name, *lines):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(line.replace("|", "\t") + "\n" for line in lines))
-        return str(path)
-
-    return write
-
-
 def row(hypothesis="m", reference="r", score=0.0, system="A", **more):
     return Judgement(hypothesis, reference, score, "toy", system, None, **more)
 

@@ -11,19 +11,6 @@ from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality.development import read_development
 
 
-@pytest.fixture
-def put(tmp_path):
-    """A function that writes a file and returns its path; cells are parted by |, lines are arguments."""
-
-    def write(name, *lines):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(line.replace("|", "\t") + "\n" for line in lines))
-        return str(path)
-
-    return write
-
-
 def test_the_mean_of_pearson_over_data_sets(put):
     first = put("p.tsv", "mt|ref|score", "a|r|1", "b|r|2", "c|r|3")
     second = put("q.tsv", "mt|ref|score", "d|r|1", "b|r|9", "a|q|5", "a|q|5")

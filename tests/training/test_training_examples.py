@@ -10,20 +10,6 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality.examples import FLAT, read_training_set, standardised
 
-
-@pytest.fixture
-def put(tmp_path):
-    """A function that writes a file and returns its path; cells are parted by |, lines are arguments."""
-
-    def write(name, *lines):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(line.replace("|", "\t") + "\n" for line in lines))
-        return str(path)
-
-    return write
-
-
 RATED = (
     "system|seg|src|mt|ref|score|rater",
     "A|1|s1|a1|r1|10|x",
