@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..flag_types import positive
+from ..flag_types import Positive
 from ..settings import setting
 
 
@@ -18,8 +18,6 @@ class EngineOptions:
     PREFIX: ClassVar = "--ctx-"
     device: str = setting("auto, cpu, mps, cuda or cuda:N.", "auto", metavar="DEVICE")
     dtype: str = setting("Arithmetic of the encoder; it is in the signature.", "fp32", choices=["fp32", "bf16", "fp16"])
-    batch_tokens: int | None = setting(
-        "Tokens of one forward; no score depends on it. (Default: by device)", type=positive, metavar="N"
-    )
-    store_mb: int = setting("Memory for what metrics and systems share, in MiB.", 384, type=positive, metavar="N")
+    batch_tokens: Positive | None = setting("Tokens of one forward; no score depends on it. (Default: by device)")
+    store_mb: Positive = setting("Memory for what metrics and systems share, in MiB.", 384)
     quiet: bool = False

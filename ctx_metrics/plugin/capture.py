@@ -1,6 +1,5 @@
 """What one run of the sacrebleu command knows, handed to the metrics as constructor arguments."""
 
-import os
 from argparse import Namespace
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges, read_lines
 from ..errors import CtxMetricsError, InputError
+from ..flag_types import Directory, File
 from ..notices import OncePerRun, counted, logger, notice
 from ..pseudo_references.options import PseudoFilter
 from ..roundtrip.options import BackTranslation, check_roundtrips
@@ -31,24 +31,20 @@ class RunSettings:
         "segment",
         choices=["segment", "document"],
     )
-    ctx_seg_scores: str | None = setting(
+    ctx_seg_scores: Directory | None = setting(
         "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
-        "named and laid out as mt-metrics-eval reads them.",
-        type=os.path.expanduser,
-        metavar="DIR",
+        "named and laid out as mt-metrics-eval reads them."
     )
     ctx_names: Sequence[str] | None = setting(
         "The systems' names in these files, in the systems' order. (Default: the names of their files)",
-        nargs="+",
+        action="store",
         metavar="NAME",
     )
     ctx_no_text_checks: bool = setting(
         "Do not look for HTML entities, shifted lines and byte-order marks in the texts.", False
     )
-    slide_output: str | None = setting(
-        "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.",
-        type=os.path.expanduser,
-        metavar="FILE.tsv",
+    slide_output: File | None = setting(
+        "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
     )
 
 

@@ -1,10 +1,10 @@
 """How pseudo-references are chosen, as one value that every pr* metric takes, and its flags. It does not import torch."""
 
-import os.path
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import InputError
+from ..flag_types import File, Model, Number
 from ..settings import setting
 
 FILTERS = ("bert", "mas", "none")
@@ -39,22 +39,17 @@ class PseudoFilter:
         flag="filter",
         choices=FILTERS,
     )
-    threshold: float | None = setting(
+    threshold: Number | None = setting(
         f"Keep a pseudo-reference whose score is above X. (Default: bert {PROBABILITY}; mas {MAS_OF_VECTORS} with "
-        f"--pseudo-vectors, else {MAS_OF_EMBEDDED})",
-        type=float,
-        metavar="X",
+        f"--pseudo-vectors, else {MAS_OF_EMBEDDED})"
     )
-    model: str | None = setting(
+    model: Model | None = setting(
         "Classifier of bert, which reads (pseudo-reference, reference): embedded, a folder, or a hub "
-        "name[@revision]. (Default: embedded, English only)",
-        metavar="MODEL",
+        "name[@revision]. (Default: embedded, English only)"
     )
-    vectors: str | None = setting(
+    vectors: File | None = setting(
         "Word vectors of mas: a GloVe or word2vec text file, also .gz or .xz. (Default: the embedded encoder's token "
-        "embeddings, English only)",
-        type=os.path.expanduser,
-        metavar="FILE",
+        "embeddings, English only)"
     )
     guard: float | None = setting(
         "A pseudo-reference system with more than this share of lines (nearly) equal to the system under test is "

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..errors import InputError
-from ..flag_types import positive
+from ..flag_types import Positive
 from ..notices import counted
 from ..run.flags import ContextFiles
 from ..settings import Group, add_flags, setting
@@ -77,27 +77,20 @@ class BackTranslation:
     target_code: str | None = setting(
         "The model's own code of the source language. (Default: found by -l)", flag="bt-to", metavar="CODE"
     )
-    beams: int | None = setting(
-        "Beams of the model's search; 1 is greedy. (Default: the model's own)", type=positive, metavar="N"
-    )
-    max_length: int | None = setting(
-        "Most tokens of a translation. (Default: the model's own)", type=positive, metavar="N"
-    )
+    beams: Positive | None = setting("Beams of the model's search; 1 is greedy. (Default: the model's own)")
+    max_length: Positive | None = setting("Most tokens of a translation. (Default: the model's own)")
     cache: str | None = setting(
         "Where translations are kept for the next run; none keeps nothing. (Default: ctx-metrics/roundtrip in the "
         "user's cache)",
         metavar="FOLDER",
     )
-    batch_lines: int | None = setting(
+    batch_lines: Positive | None = setting(
         "Lines that a command gets each time it is started; more for one that takes long to start, 1 for one that "
-        f"looks at neighbouring lines. (Default: {BATCH_LINES})",
-        type=positive,
-        metavar="N",
+        f"looks at neighbouring lines. (Default: {BATCH_LINES})"
     )
-    timeout: int | None = setting(
+    timeout: Positive | None = setting(
         "What a command may take for these lines before it is ended. "
         f"(Default: {LINE_SECONDS} a line, {START_SECONDS} at least)",
-        type=positive,
         metavar="SECONDS",
     )
 

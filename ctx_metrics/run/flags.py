@@ -1,14 +1,14 @@
 """Flags that several commands take: those of metrics, and of the engine."""
 
 import argparse
-import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
+from ..flag_types import File, Files
 from ..pseudo_references.options import PseudoFilter
 from ..settings import add_flags, from_flags, setting
 from .context import capabilities
@@ -49,25 +49,16 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
 class ContextFiles:
     """The files that a run's context is read from, with one line a segment."""
 
-    source: str | None = setting(
-        "Source segments, one a line. (Default with -t: the test set's)", type=os.path.expanduser, metavar="FILE"
+    source: File | None = setting("Source segments, one a line. (Default with -t: the test set's)")
+    docids: File | None = setting(
+        "Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)"
     )
-    docids: str | None = setting(
-        "Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)",
-        type=os.path.expanduser,
-        metavar="FILE",
-    )
-    roundtrip: Sequence[str] | None = setting(
+    roundtrip: Files | None = setting(
         "Each system's output translated back into the source language, a file a system in the order of the systems.",
-        nargs="+",
-        type=os.path.expanduser,
-        metavar="FILE",
+        action="store",
     )
-    pseudo_refs: Sequence[str] | None = setting(
-        "Pseudo-references: other systems' translations of the same source, one file a system.",
-        nargs="+",
-        type=os.path.expanduser,
-        metavar="FILE",
+    pseudo_refs: Files | None = setting(
+        "Pseudo-references: other systems' translations of the same source, one file a system.", action="store"
     )
 
 
