@@ -144,9 +144,8 @@ def known_languages(datasets: Sequence[str], pairs: Sequence[str] | None) -> Lan
     one = language_pair(pairs[0]) if pairs is not None and len(pairs) == 1 else (None, None)
     languages = {}
     for name in dict.fromkeys(datasets):
-        of_name = language_pair(
-            name.rpartition(" (")[0] or name
-        )  # of two data sets of one name, the second has its path
+        # of two data sets of one name, the second has its path behind it
+        of_name = language_pair(name.rpartition(" (")[0] or name)
         languages[name] = of_name if of_name[0] else one
     return languages
 
