@@ -6,11 +6,13 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import ModelError
 from .lazy import LazyMapping
 from .opening import file_hashes, opening, read_json, same_hashes, shown
+from .quantised import FILE as QUANTISED_FILE
+from .quantised import WORDS, PackedRows, is_quantised, read_quantised
 
 if TYPE_CHECKING:  # imported where it is needed: the hub, and so --help, reads this module's names alone
     import torch
@@ -25,7 +27,7 @@ SIDE_FILES = tuple(
     "merges.txt sentencepiece.bpe.model sentencepiece.model".split()
 )
 _FROM_ZERO = ("bert", "rembert")  # where positions are counted from 0, whatever the padding id
-WORDS = "embeddings.word_embeddings.weight"
+Tensors = Mapping[str, Union["torch.Tensor", PackedRows]]
 _SIZES = (
     "hidden_size num_hidden_layers num_attention_heads intermediate_size max_position_embeddings vocab_size".split()
 )
@@ -46,14 +48,15 @@ class EncoderFolder:
     def __init__(self, folder: Path):
         self.folder = folder
         self.config = read_config(folder)
-        check_size(self.config, folder, weight_files(folder))
+        if not is_quantised(folder):  # whose bytes hold two numbers each
+            check_size(self.config, folder, weight_files(folder))
         self._hashes = folder_hashes(folder)
 
     def is_current(self) -> bool:
         """Whether the folder holds what it held when this was made, by the hashes of its files."""
         return same_hashes(self._hashes, lambda: folder_hashes(self.folder))
 
-    def weights(self) -> "EncoderTensors":
+    def weights(self) -> "Tensors":
         """The encoder's tensors by their bare names ("encoder.layer.0...")."""
         return read_weights(self.folder, self.config)
 
@@ -64,6 +67,8 @@ def read_config(folder: Path) -> dict:
     Raises ModelError for a folder without one, or of another kind.
     """
     _refuse_comet(folder)
+    if is_quantised(folder):
+        return read_quantised(folder).config
     with opening(folder, "holds no readable config.json, so it is no Hugging Face encoder"):
         config = dict(read_json(folder / "config.json"))
     return checked_config(config, folder)
@@ -193,6 +198,8 @@ def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
 def weight_files(folder: Path) -> list[Path]:
     """The files that hold a checkpoint's weights, one or several shards; safetensors are preferred."""
     _refuse_comet(folder)
+    if is_quantised(folder):
+        return [folder / QUANTISED_FILE]
     path = next((folder / name for name in WEIGHTS if (folder / name).exists()), None)
     if path is None:
         raise ModelError(f"{folder} holds no weights: none of {', '.join(WEIGHTS)}")
@@ -228,11 +235,13 @@ class EncoderTensors(LazyMapping[str, "torch.Tensor"]):
         return checked_tensor(tensors[raw], raw, path=path, shape=self._shapes.get(name), finite=name != WORDS)
 
 
-def read_weights(folder: Path, config: dict) -> EncoderTensors:
+def read_weights(folder: Path, config: dict) -> "Tensors":
     """The tensors of the encoder of a folder by their bare names ("encoder.layer.0..."), heads left out.
 
     safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
     """
+    if is_quantised(folder):
+        return read_quantised(folder).tensors()
     prefix, places = FAMILIES[config["model_type"]], {}
     for path in weight_files(folder):
         tensors = load_file(path)

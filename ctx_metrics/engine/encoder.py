@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from ..errors import ModelError
 from .batching import token_batches
-from .checkpoint import EncoderFolder, EncoderTensors, first_position
+from .checkpoint import EncoderFolder, Tensors, first_position
 from .device import TokenBudget, check_arithmetic, resolve_device, resolve_dtype
 from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .loaded import Loaded, LoadedModels
@@ -27,7 +27,7 @@ class Checkpoint(Loaded, Protocol):
     folder: Path
     config: dict[str, Any]
 
-    def weights(self) -> EncoderTensors:
+    def weights(self) -> Tensors:
         """The encoder's tensors by their bare names ("encoder.layer.0...")."""
 
 

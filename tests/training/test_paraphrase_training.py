@@ -14,7 +14,8 @@ from torch import nn
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.models.paraphrase.adapted import LowRankLinear, learned, merge, new_classifier
+from ctx_metrics.models.low_rank import LowRankLinear, learned, merge
+from ctx_metrics.models.paraphrase.adapted import new_classifier
 from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.models.paraphrase.pair import new_pair_classifier
 from ctx_metrics.models.paraphrase.sequence_classifier import load_tokenizer

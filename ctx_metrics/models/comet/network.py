@@ -1,0 +1,118 @@
+"""A quality model of UniTE's shape as it is trained: low-rank changes of an encoder, and a head (Wan et al. 2022).
+
+The encoder reads an output together with its source, its reference or both in one sequence,
+
+    <s> mt </s></s> src </s></s> ref </s>
+
+and the head maps what is pooled of the last layer to a value: W2 tanh(W1 h + b1) + b2.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from ...engine.checkpoint import EncoderFolder
+from ...engine.quantised import PackedRows
+from ...errors import InputError
+from ..low_rank import adapt
+
+POOLINGS = ("avg", "cls")
+DROPOUT = 0.1
+WORDS = "embeddings.word_embeddings.weight"
+
+
+class UnifiedNetwork(nn.Module):
+    """An encoder with low-rank changes of its linear layers, and a feed-forward head over its last layer.
+
+    encoder    of transformers, which gives last_hidden_state;  hidden    width within the head
+    pooling    "avg" over a sequence's tokens, or "cls", its first one
+    """
+
+    def __init__(self, encoder: nn.Module, width: int, hidden: int, pooling: str):
+        super().__init__()
+        self.encoder, self.pooling = encoder, pooling
+        layers = [nn.Linear(width, hidden), nn.Tanh(), nn.Dropout(DROPOUT), nn.Linear(hidden, 1)]
+        self.estimator = nn.ModuleDict({"ff": nn.Sequential(*layers)})
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+        """Values fp32 [n] of padded sequences [n, tokens]: token ids and types, int64, and the mask, 1.0 at tokens."""
+        states = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state.float()
+        if self.pooling == "cls":
+            pooled = states[:, 0]
+        else:
+            pooled = torch.einsum("nt,ntw->nw", mask, states) / mask.sum(1, keepdim=True)
+        return self.estimator["ff"](pooled)[:, 0]
+
+    def outputs(self, *inputs: torch.Tensor) -> tuple[torch.Tensor]:
+        """What training learns from."""
+        return (self(*inputs),)
+
+
+class PackedEmbedding(nn.Module):
+    """A table of words whose rows are unpacked when they are read; it is not trained."""
+
+    def __init__(self, rows: PackedRows):
+        super().__init__()
+        self.rows = rows
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Rows fp32 [..., width] of ids, int64 [...]."""
+        return self.rows[ids.cpu()].to(ids.device)
+
+
+def new_network(folder: Path, rank: int, hidden: int, pooling: str) -> UnifiedNetwork:
+    """A network over an encoder's folder that begins with its weights; raises InputError for what cannot be adapted."""
+    checkpoint = EncoderFolder(folder)
+    width = checkpoint.config["hidden_size"]
+    if rank > width:
+        raise InputError(f"rank {rank} is more than the encoder's width, {width}; choose a lower one")
+    network = UnifiedNetwork(_encoder(checkpoint), width, hidden, pooling)
+    adapt(network.encoder, rank)
+    network.encoder.get_submodule("embeddings").requires_grad_(False)
+    return network
+
+
+def _encoder(checkpoint: EncoderFolder) -> nn.Module:
+    """The encoder as transformers has it, without dropout: its changes are few, and read little more than once."""
+    from transformers import AutoConfig, AutoModel
+
+    settings = {**checkpoint.config, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    config = AutoConfig.for_model(settings.pop("model_type"), **settings)
+    tensors = checkpoint.weights()
+    with torch.device("meta"):  # the weights are put in its place, so that no memory is taken twice
+        encoder = AutoModel.from_config(config, add_pooling_layer=False)
+    packed = tensors[WORDS] if isinstance(tensors[WORDS], PackedRows) else None
+    if isinstance(packed, PackedRows):
+        encoder.get_submodule("embeddings").word_embeddings = PackedEmbedding(packed)
+    own = {name: tensor for name in tensors if isinstance(tensor := tensors[name], torch.Tensor)}
+    encoder.load_state_dict(OrderedDict((name, tensor.float().clone()) for name, tensor in own.items()), assign=True)
+    for name, buffer in list(encoder.named_buffers()):
+        if buffer.is_meta:  # places and types, which no checkpoint need hold
+            module = encoder.get_submodule(name.rpartition(".")[0])
+            zeros = torch.zeros(buffer.shape, dtype=buffer.dtype)
+            module.register_buffer(
+                name.rpartition(".")[2], zeros + torch.arange(buffer.shape[-1]) * ("position" in name)
+            )
+    return encoder
+
+
+def padded(sequences: Sequence[np.ndarray], seconds: Sequence[int | None], pad: int) -> tuple[torch.Tensor, ...]:
+    """What the network reads of token id sequences, int [tokens] each; from `second` on, tokens are of type 1.
+
+    >>> ids, mask, types = padded([np.array([0, 7, 2]), np.array([0, 2])], [2, None], pad=1)
+    >>> ids.tolist(), mask.tolist(), types.tolist()
+    ([[0, 7, 2], [0, 2, 1]], [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], [[0, 0, 1], [0, 0, 0]])
+    """
+    longest = max(map(len, sequences))
+    ids = torch.full((len(sequences), longest), pad, dtype=torch.long)
+    mask, types = torch.zeros(ids.shape), torch.zeros(ids.shape, dtype=torch.long)
+    for row, (sequence, second) in enumerate(zip(sequences, seconds, strict=True)):
+        ids[row, : len(sequence)] = torch.from_numpy(sequence.astype(np.int64))
+        mask[row, : len(sequence)] = 1
+        if second is not None:
+            types[row, second : len(sequence)] = 1
+    return ids, mask, types
