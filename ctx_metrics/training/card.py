@@ -56,7 +56,8 @@ def card(name: str, kind: str, trained: "Trained", sources: Mapping[str, Sequenc
     of_development = trained.config["development"]
     known = map(language_pair, of_development["sets"])
     pairs = sorted({f"{source}-{target}" for source, target in known if source})
-    facts = {"kind": kind, "title": TITLES[kind], "metric": METRICS[of_development["metric"]], "pairs": pairs}
+    title = "unified quality model" if trained.config["model_type"] == "ctx-unified" else TITLES[kind]
+    facts = {"kind": kind, "title": title, "metric": METRICS[of_development["metric"]], "pairs": pairs}
     return _rendered("quality", trained, command(argv), name=name, sources=sources, **facts)
 
 
@@ -110,7 +111,8 @@ def _rendered(template: str, trained: Any, command: str, **facts: Any) -> str:
     if config.get("encoder") is not None:
         own = os.path.basename(config["encoder"].rstrip("/")) or config["encoder"]
         weights = f"{config['encoder_ckpt']}..."
-        encoder = [("encoder", f"{own}, not trained"), ("encoder's weights (sha256)", weights)]
+        kept = "with the changes in the file" if config.get("model_type") == "ctx-unified" else "not trained"
+        encoder = [("encoder", f"{own}, {kept}"), ("encoder's weights (sha256)", weights)]
     tools = {
         "row": row,
         "table": table,
@@ -148,7 +150,9 @@ def use(kind: str, folder: str, inputs: str = "mt+ref") -> list[str]:
             f"ctx-metrics pairwise rank REF -i SYSTEM1 SYSTEM2 --model {folder}",
         ]
     if kind == "comet":
-        return [f"sacrebleu REF -i HYP -m {name} --{name}-model {folder}" for name in ("comet", "slide")]
+        sources = "" if inputs == "mt+ref" else " --source SOURCE"
+        reference = "SOURCE" if inputs == "mt+src" else "REF"
+        return [f"sacrebleu {reference} -i HYP{sources} -m {m} --{m}-model {folder}" for m in ("comet", "slide")]
     if inputs == "mt+src":
         return [f"ctx-metrics score -s SOURCE -t HYP -m {kind} --{kind}-model {folder}"]
     return [f"sacrebleu REF -i HYP -m {kind} --{kind}-model {folder}"]

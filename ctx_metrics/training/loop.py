@@ -20,6 +20,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
+from ..engine.memory import keep_freed_memory
 from ..errors import InputError
 from .state import TrainingState, load_moments, moments, read_state, write_state
 
@@ -153,6 +154,8 @@ class Loop:
         if self.state_path is not None and self.state_path.exists():
             self._restore(self.state_path)
         task, progress, epochs = self.task, self.progress, self.task.recipe.epochs
+        if not task.quick:
+            keep_freed_memory()
         task.prepare()
         extent: dict[str, Any] = {"total": self.steps, "initial": progress.step, "unit": "step"}
         if task.quick:

@@ -361,7 +361,14 @@ def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
     [
         (["comet", "--projection", "3"], "--projection is not for comet, which has no projection"),
         (["comet", "--max-length", "3"], "--max-length is not for comet"),
-        (["comet", "--inputs", "mt+src"], "comet reads mt+ref"),
+        (
+            ["comet", "--inputs", "mt+src", "--layers", "3"],
+            "--layers is not for comet, which reads the last one with --inputs",
+        ),
+        (["comet", "--rank", "3"], "--rank is not for comet, which changes its encoder with --inputs alone"),
+        (["esim", "--rank", "3"], "--rank is not for esim, which leaves its encoder as it is"),
+        (["esim", "--inputs", "mt+src+ref"], "esim reads mt+ref or mt+src; train comet on both"),
+        (["comet", "--inputs", "mt+src", "--window", "1"], "--window 1: a window has at least 2 sentences"),
         (["esim", "--dev-threshold", "3"], "--dev-threshold is for --dev-metric darr"),
         (["esim", "--margin", "3"], "--margin is for --loss hinge and mse+hinge"),
         (["esim", "--layers", "1,,2"], "'1,,2' is no list of layers"),
@@ -394,8 +401,10 @@ def test_help(ctx):
     text = ctx("train", "--help").out
     for flag in ("--train", "--teacher", "--check-rows", "--cache-mb", "--ctx-device"):
         assert flag in text
-    assert re.search(r"--epochs N\s+Most epochs\. \(Default: 75; comet: 6\)", text)
-    assert re.search(r"--patience N\s[^-]*none: never. \(Default: 4;\s+comet:\s+none\)", text)
+    assert re.search(r"--epochs N\s+Most epochs\. \(Default: 75; comet: 6;\s+comet\s+--inputs:\s+1\)", text)
+    assert re.search(
+        r"--patience N\s[^-]*none: never. \(Default: 4;\s+comet:\s+none;\s+comet\s+--inputs:\s+none\)", text
+    )
     assert (
         "--comet-model MODEL" not in text and "--comet-model MODEL" in ctx("train", "--teacher", "comet", "--help").out
     )

@@ -15,7 +15,7 @@ from ...run.flags import add_engine_arguments, add_metric_arguments
 from ...run.registry import metric_table
 from ...settings import Part, add_all, from_flags, setting
 from ...training.options import DataOptions
-from ...training.quality.recipe import COMET, KINDS, PAPER, Architecture, Recipe
+from ...training.quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture, Recipe
 from ..common import flags
 from ..common.metrics import SACREBLEU, add_sacrebleu_arguments, metric_names
 from ..common.trainings import Running, cache, check_pairs, run_resumable
@@ -56,6 +56,16 @@ NOT_OF_COMET = {
     "pooling": "which pools in its own way",
     "max_length": "which reads all that its encoder does",
     "cache": "which keeps no states of tokens",
+    "rank": "which changes its encoder with --inputs alone",
+}
+NOT_OF_NETWORKS = {"rank": "which leaves its encoder as it is"}
+NOT_OF_UNIFIED = {
+    **{name: why for name, why in NOT_OF_COMET.items() if name in ("projection", "pooling", "cache")},
+    "layers": "which reads the last one with --inputs",
+    "hidden": "which has no BiLSTM",
+    "dropout": "whose rate is fixed with --inputs",
+    "init": "which begins with its encoder with --inputs",
+    "teacher": "which learns from people with --inputs",
 }
 
 
@@ -94,6 +104,9 @@ class Data:
         False,
     )
     no_mqm_root: bool = setting("Learn penalties such as MQM's as they are; else as minus their root.", False)
+    window: Positive | None = setting(
+        "Learn also from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
+    )
     rows: Positive | None = setting("Learn from N of the rows, drawn by --seed. (Default: all)")
     no_text_checks: bool = flags.text_checks()
     teacher: Annotated[str, str.lower, "METRIC"] | None = setting(
@@ -137,7 +150,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
         DataOptions,
         (Architecture, {"": Architecture("")}),
         Model,
-        (Recipe, {"": PAPER, "comet": COMET}),
+        (Recipe, {"": PAPER, "comet": COMET, "comet --inputs": UNIFIED}),
         Cached,
         flags.quiet(),
         ("engine of the encoder", add_engine_arguments),
@@ -171,12 +184,15 @@ def run(args: Namespace) -> int:
 def check(args: Namespace) -> None:
     """Exit with 2, as argparse does, where flags contradict each other."""
     error = args.parser.error
-    if args.kind == "comet":
-        for name, why in NOT_OF_COMET.items():
-            if getattr(args, name, None) is not None:
-                error(f"--{name.replace('_', '-')} is not for comet, {why}")
-        if getattr(args, "inputs", "") == "mt+src":
-            error("comet reads mt+ref; train bilstm, bilstmatt or esim on mt+src")
+    unified = args.kind == "comet" and "inputs" in args
+    refused = NOT_OF_UNIFIED if unified else NOT_OF_COMET if args.kind == "comet" else NOT_OF_NETWORKS
+    for name, why in refused.items():
+        if getattr(args, name, None) is not None:
+            error(f"--{name.replace('_', '-')} is not for {args.kind}, {why}")
+    if getattr(args, "inputs", "") == "mt+src+ref" and args.kind != "comet":
+        error(f"{args.kind} reads mt+ref or mt+src; train comet on both")
+    if args.window == 1:
+        error("--window 1: a window has at least 2 sentences")
     if args.dev_threshold is not None and args.dev_metric != "darr":
         error("--dev-threshold is for --dev-metric darr")
     if args.teacher_scores and not args.teacher:
@@ -192,4 +208,5 @@ def check(args: Namespace) -> None:
 
 def recipe_of(args: Namespace) -> Recipe:
     """The network's usual recipe, with what the command line says in its place."""
-    return from_flags(Recipe, args, usual=COMET if args.kind == "comet" else PAPER)
+    usual = PAPER if args.kind != "comet" else UNIFIED if "inputs" in args else COMET
+    return from_flags(Recipe, args, usual=usual)

@@ -22,6 +22,8 @@ from ...training.quality.examples import TrainingSet, read_training_set
 from ...training.quality.learn import learn
 from ...training.quality.recipe import Architecture
 from ...training.quality.teacher import taught
+from ...training.quality.unified import learn_unified
+from ...training.quality.windows import with_windows
 from ...writing import check_writable
 from ..common import trainings
 from ..common.metrics import own_settings
@@ -37,7 +39,7 @@ def train(args: Namespace) -> None:
     out, plot = Path(args.out), trainings.can_plot(args)
     engine = engine_options(args)
     recipe, architecture = recipe_of(args), from_flags(Architecture, args)
-    data, inputs, rooted = trainings.data_options(args), architecture.inputs, not args.no_mqm_root
+    data, inputs, rooted = trainings.data_options(args), architecture.reads, not args.no_mqm_root
     training = read_training_set(
         args.train, inputs, args.normalise, args.average, rooted, data, scored=not args.teacher
     )
@@ -45,7 +47,7 @@ def train(args: Namespace) -> None:
     say_shared(training, development)
     known = trainings.known_languages([*training.datasets, *(part.name for part in development.parts)], args.pairs)
     if architecture.encoder == "embedded":
-        sides = {"mt+ref": [1], "mt+src": [0, 1]}[inputs]
+        sides = [0, 1] if "src" in inputs else [1]
         unknown = [
             [text for text, dataset in zip(texts, training.datasets, strict=True) if dataset == name]
             for name, pair in known.items()
@@ -54,6 +56,8 @@ def train(args: Namespace) -> None:
         ]
         languages = [pair[side] for pair in known.values() for side in sides]
         trainings.guard(f"train {args.kind}", "encoder" in args, languages, unknown)
+    if args.window is not None:
+        training = with_windows(training, args.window, recipe.seed)
     if args.rows is not None:
         training = some_rows(training, args.rows, recipe.seed)
     teacher = ""
@@ -74,19 +78,12 @@ def train(args: Namespace) -> None:
     trainings.begin(out, args.restart)
     target = args.languages or trainings.target_languages(architecture.encoder, known)
     cache, init = Path(args.cache or out / trainings.EMBEDDINGS), _first_weights(args)
-    trained = learn(
-        architecture,
-        recipe,
-        training,
-        development,
-        out=out,
-        cache=cache,
-        cache_mb=args.cache_mb,
-        init=init,
-        engine=engine,
-        languages=target,
-        notes=notes,
-    )
+    common: dict[str, Any] = {"out": out, "engine": engine, "languages": target, "notes": notes}
+    if architecture.unified:
+        trained = learn_unified(architecture, recipe, training, development, window=args.window, **common)
+    else:
+        kept: dict[str, Any] = {"cache": cache, "cache_mb": args.cache_mb, "init": init}
+        trained = learn(architecture, recipe, training, development, **common, **kept)
     best, told = trained.checks[trained.best], trained.config["development"]
     rows = [[name, f"{score:.4f}"] for name, score in told["sets"].items()]
     lines = [
@@ -110,7 +107,7 @@ def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
         notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are taken")
         return training
     chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
-    names = ("hypotheses", "partners", "groups", "datasets")
+    names = ("hypotheses", "references", "sources", "groups", "places")
     lists: dict[str, Any] = {name: [getattr(training, name)[row] for row in chosen] for name in names}
     return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **lists)
 

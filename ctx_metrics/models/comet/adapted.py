@@ -15,15 +15,14 @@ from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_fi
 from ...engine.lazy import LazyMapping
 from ...engine.opening import file_hashes, same_hashes
 from ...errors import ModelError
-from ..estimator import EMBEDDED_FOLDER
+from ..estimator import EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config, write_model
 from ..hub import ResolvedModel
 from ..low_rank import learned
+from .checkpoint import ADAPTED_KIND
 from .hyperparameters import SEPARATORS, Hyperparameters
-from .network import POOLINGS, UnifiedNetwork
+from .network import UnifiedNetwork
 
-KIND = "ctx-unified"
-EMBEDDED_UNIFIED = EMBEDDED_FOLDER.parent / "unified"
 INPUTS = ("mt+src", "mt+ref", "mt+src+ref")
 # Fields of config.json that loading reads, and their types.
 FIELDS: dict[str, Any] = {
@@ -33,7 +32,6 @@ FIELDS: dict[str, Any] = {
     "languages": (list, type(None)),
     "rank": int,
     "inputs": str,
-    "pooling": str,
     "weights_sha256": str,
 }
 
@@ -47,7 +45,7 @@ class AdaptedCheckpoint:
     def __init__(self, folder: Path):
         self._described = config = read_config(folder)
         check_fields(folder, config, FIELDS, "train comet --inputs")
-        for name, choices in (("encoder_model", SEPARATORS), ("inputs", INPUTS), ("pooling", POOLINGS)):
+        for name, choices in (("encoder_model", SEPARATORS), ("inputs", INPUTS)):
             if config[name] not in choices:
                 raise cannot_be(folder, name, repr(config[name])[:60])
         self.root, self.file = folder, folder / WEIGHTS
@@ -63,7 +61,7 @@ class AdaptedCheckpoint:
             class_identifier="unified_metric",
             encoder_model=config["encoder_model"],
             pretrained_model=config["encoder"],
-            pool=config["pooling"],
+            pool="avg",
             layer=self.config["num_hidden_layers"],
             layer_transformation="softmax",
             layer_norm=False,
@@ -83,17 +81,22 @@ class AdaptedCheckpoint:
         return checked_tensor(tensor, name, path=self.file, mend="train the model again").float()
 
     def _check_shapes(self, rank: int) -> None:
-        """Raise ModelError for changes of tensors that the encoder has not, or of another shape."""
+        """Raise ModelError for changes that are missing, that the encoder has no tensors for, or of another shape."""
         wanted: dict[str, tuple[int, ...]] = {}
         for name, shape in tensor_shapes(self.config).items():
             stem = name.removesuffix(".weight")
-            if len(shape) == 2 and not stem.endswith("_embeddings"):
+            if name.startswith("embeddings."):
+                continue
+            if len(shape) == 2:
                 wanted |= {f"{stem}.down": (rank, shape[1]), f"{stem}.up": (shape[0], rank)}
-            elif len(shape) == 1:
+            else:
                 wanted[name] = shape
-        for name, tensor in self._changes.items():
-            if tuple(tensor.shape) != wanted.get(name):
-                shapes = f"{list(tensor.shape)}, not {list(wanted[name])}" if name in wanted else "not expected"
+        given = {name: tuple(tensor.shape) for name, tensor in self._changes.items()}
+        for name in sorted({*wanted, *given}):
+            if given.get(name) != wanted.get(name):
+                shapes = " and ".join(
+                    "not there" if each is None else str(list(each)) for each in (given.get(name), wanted.get(name))
+                )
                 raise ModelError(f"{self.file} does not fit its config.json ({name}: {shapes}); copy the folder again")
 
     def weights(self) -> Tensors:
@@ -144,9 +147,12 @@ def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, 
 
 def write_unified(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
     """Write what `stored` gave and its config.json; raises InputError where that fails."""
-    write_model(folder, {"model_type": KIND, **config}, tensors)
+    write_model(folder, {"model_type": ADAPTED_KIND, **config}, tensors)
 
 
-def is_unified(config: Mapping[str, Any]) -> bool:
-    """Whether a config.json is that of such a folder."""
-    return config.get("model_type") == KIND
+def is_adapted(folder: Path) -> bool:
+    """Whether a folder's config.json says that it is such a one."""
+    try:
+        return folder.is_dir() and read_config(folder).get("model_type") == ADAPTED_KIND
+    except ModelError:
+        return False

@@ -27,7 +27,7 @@ from ...errors import ModelError
 from ..hub import COMET, TOKENIZER, ResolvedModel, file_sha256, hub_folder
 from .hyperparameters import HPARAMS_FILE, Hyperparameters, checked_hyperparameters, lightning_hyperparameters
 
-CONFIG_KIND = "ctx-comet"
+CONFIG_KIND, ADAPTED_KIND = "ctx-comet", "ctx-unified"
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 _KINDS = {
     "XLM-RoBERTa": "xlm-roberta",
@@ -54,6 +54,8 @@ class CometCheckpoint:
     Of engine.encoder.TextEncoder's view it has folder (of the tokenizer), config, weights() and is_current().
     Raises ModelError, one line, for whatever is missing, broken, unsafe or does not fit.
     """
+
+    languages = None  # what it is for: nothing tells
 
     def __init__(self, model: ResolvedModel, file: Path, root: Path):
         self.model, self.file, self.root = model, file, root
@@ -173,7 +175,7 @@ def is_comet(folder: Path) -> bool:
         return True
     try:
         with opening(folder):
-            return read_json(folder / CONFIG_FILE).get("model_type") == CONFIG_KIND
+            return read_json(folder / CONFIG_FILE).get("model_type") in (CONFIG_KIND, ADAPTED_KIND)
     except ModelError:
         return False
 

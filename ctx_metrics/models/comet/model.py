@@ -10,12 +10,12 @@ Every model pools what an encoder reads into vectors and gives them to a feed-fo
 """
 
 import math
+import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -28,8 +28,10 @@ from ...engine.store import States
 from ...engine.tokenizer import TokenIds
 from ...errors import ModelError
 from ..estimator import ErrorSpan, Estimate, Estimator, Example
+from .adapted import AdaptedCheckpoint, is_adapted
 from .checkpoint import CometCheckpoint, open_comet, place_of
 from .hyperparameters import SEPARATORS, Hyperparameters, activation
+from .sequence import joined
 from .spans import decode_spans, mqm_score
 
 EXAMPLES_A_BLOCK = 4096
@@ -39,27 +41,28 @@ XCOMET_WEIGHTS = (0.12, 0.33, 0.33, 0.22)
 # Of each example: the token sequences that the encoder reads, and what was read of them.
 Sequences = list[list[TokenIds]]
 Read = list[list[States]]
+Checkpoint = CometCheckpoint | AdaptedCheckpoint
 PARTS = {"mt+src": "src", "mt+ref": "ref", "mt+src+ref": "unified"}
 
 
 class CometEstimator(Estimator):
     """What all COMET models share: one encoder a process, tokenisation a block ahead of the encoder, a head in fp32."""
 
-    english_only = False
     empty_value = None
     readouts: list[ReadoutKey]
 
-    def __init__(self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str):
+    def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str):
         self.hyperparameters: Hyperparameters = checkpoint.hyperparameters
         self.encoder, self.dtype = encoder, dtype
         self.model = checkpoint.model
         self.file = checkpoint.file
+        self.english_only = checkpoint.languages == ["en"]
         self.head = FeedForward(checkpoint.head, self.hyperparameters, encoder.device, checkpoint.file)
         # what unbabel-comet leaves of max_position_embeddings: two for specials, and two more of each text
         self.positions = checkpoint.config["max_position_embeddings"] - 2
         self.max_content = self.positions - 4
 
-    def load(self, checkpoint: CometCheckpoint) -> None:
+    def load(self, checkpoint: Checkpoint) -> None:
         """Load the weights, while the checkpoint's file is being hashed."""
         self.encoder.require(self.readouts)
         self.encoder.load()
@@ -115,7 +118,7 @@ class RegressionEstimator(CometEstimator):
     context    whether only what follows a text's last but one separator is pooled (DocCOMET, Vernikos et al. 2022)
     """
 
-    def __init__(self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str, context: bool = False):
+    def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
         super().__init__(checkpoint, encoder, dtype)
         referenceless = self.hyperparameters.class_identifier == "referenceless_regression_metric"
         self.inputs = "mt+src" if referenceless else "mt+src+ref"
@@ -169,7 +172,7 @@ class UnifiedEstimator(CometEstimator):
 
     shares_texts = False
 
-    def __init__(self, checkpoint: CometCheckpoint, encoder: TextEncoder, dtype: str, inputs: str | None, spans: bool):
+    def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, inputs: str | None, spans: bool):
         super().__init__(checkpoint, encoder, dtype)
         parameters = self.hyperparameters
         self.xcomet = parameters.class_identifier == "xcomet_metric"
@@ -183,19 +186,18 @@ class UnifiedEstimator(CometEstimator):
         self.combinations = list(PARTS) if self.inputs == "mt+src+ref" else [self.inputs]
         self.max_length = self.positions
         self.limit = f"{self.max_content} tokens a text and {self.positions} in all"
-        self.separators = SEPARATORS[parameters.encoder_model]
-        self.first = pooled_mix(checkpoint, encoder.tokenizer.pad, None)
+        self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, None)
         self.labels = None
         if spans or self.xcomet:
             self.labels = TokenLabels(
                 parameters.word_layer or 0, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
             )
-        self.readouts = [self.first, *([self.labels] if self.labels else [])]
+        self.readouts = [self.pooled, *([self.labels] if self.labels else [])]
         self.head.check(encoder.width)
 
     @property
     def special_tokens(self) -> int:
-        return 2 + self.separators * (len(self.inputs.split("+")) - 1)
+        return 2 + SEPARATORS[self.hyperparameters.encoder_model] * (len(self.inputs.split("+")) - 1)
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
         return [any(sequence.cut for sequence in of_example) for of_example in self._sequences(examples)]
@@ -205,31 +207,17 @@ class UnifiedEstimator(CometEstimator):
 
     def _sequences(self, examples: Sequence[Example]) -> Sequences:
         tokens = self._tokenized(examples, self.max_content)
+        reading = self.hyperparameters.encoder_model, self.encoder.tokenizer.pad, self.positions
         return [
-            [self._joined([tokens[text] for text in example.texts(names)]) for names in self.combinations]
+            [joined([tokens[text] for text in example.texts(names)], *reading) for names in self.combinations]
             for example in examples
         ]
-
-    def _joined(self, texts: list[TokenIds]) -> TokenIds:
-        """<s> mt </s></s> src </s></s> ref </s>, cut at the end to the encoder's positions; BERT has one separator.
-
-        Padding tokens that a text holds literally are left out, as unbabel-comet does.
-        """
-        first, last = texts[0].ids[0], texts[0].ids[-1]
-        contents = [text.ids[1:-1][text.ids[1:-1] != self.encoder.tokenizer.pad] for text in texts]
-        parts = [[first], contents[0]]
-        for content in contents[1:]:
-            parts += [[last] * self.separators, content]
-        ids = np.concatenate([*parts, [last]]).astype(np.int32)
-        cut = sum(text.cut for text in texts) + max(0, len(ids) - self.positions)
-        second = len(contents[0]) + 2 if self.hyperparameters.encoder_model == "BERT" else None
-        return TokenIds(ids[: self.positions], cut, second)
 
     def _values(self, examples: Sequence[Example], sequences: Sequences, states: Read) -> list[Estimate]:
         values = []
         for begin in range(0, len(states), HEAD_BATCH):
             batch = states[begin : begin + HEAD_BATCH]
-            rows = torch.stack([read[self.first] for of_example in batch for read in of_example])
+            rows = torch.stack([read[self.pooled] for of_example in batch for read in of_example])
             flat = self.head(rows.to(self.encoder.device))
             step = len(self.combinations)
             values += [flat[i : i + step] for i in range(0, len(flat), step)]
@@ -293,7 +281,7 @@ class FeedForward:
         return self.final(F.linear(x, *self.layers[-1]))[:, 0].tolist()
 
 
-def pooled_mix(checkpoint: CometCheckpoint, pad: int | None, separator: int | None) -> PooledMix:
+def pooled_mix(checkpoint: Checkpoint, pad: int | None, separator: int | None) -> PooledMix:
     """What a model reads of a sequence: a weighted mix of the layers, or one layer, pooled."""
     parameters, tensors = checkpoint.hyperparameters, checkpoint.head
     layers = checkpoint.config["num_hidden_layers"] + 1
@@ -329,7 +317,7 @@ def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
 class CometEncoder(TextEncoder):
     """The encoder of a COMET checkpoint, of which its estimators read more."""
 
-    checkpoint: CometCheckpoint
+    checkpoint: Checkpoint
 
 
 _encoders: LoadedModels[CometEncoder] = LoadedModels()
@@ -343,7 +331,13 @@ def load_comet(
     Takes what open_comet takes, and inputs, spans (UnifiedEstimator) and context (RegressionEstimator).
     Raises ModelError for a checkpoint that cannot be used, or not in that way.
     """
-    encoder = _encoders.get((place_of(name), options), lambda: CometEncoder(open_comet(name), options))
+    place, folder = place_of(name), Path(os.path.expanduser(name))
+
+    def opened() -> CometEncoder:
+        checkpoint: Checkpoint = AdaptedCheckpoint(folder) if is_adapted(folder) else open_comet(name)
+        return CometEncoder(checkpoint, options)
+
+    encoder = _encoders.get((place, options), opened)
     checkpoint = encoder.checkpoint
     if checkpoint.hyperparameters.unified:
         if context:

@@ -4,7 +4,7 @@ The encoder reads an output together with its source, its reference or both in o
 
     <s> mt </s></s> src </s></s> ref </s>
 
-and the head maps what is pooled of the last layer to a value: W2 tanh(W1 h + b1) + b2.
+and the head maps the mean h of the last layer's states to a value: W2 tanh(W1 h + b1) + b2.
 """
 
 from collections import OrderedDict
@@ -17,10 +17,10 @@ from torch import nn
 
 from ...engine.checkpoint import EncoderFolder
 from ...engine.quantised import PackedRows
+from ...engine.tokenizer import TokenIds
 from ...errors import InputError
 from ..low_rank import adapt
 
-POOLINGS = ("avg", "cls")
 DROPOUT = 0.1
 WORDS = "embeddings.word_embeddings.weight"
 
@@ -28,23 +28,20 @@ WORDS = "embeddings.word_embeddings.weight"
 class UnifiedNetwork(nn.Module):
     """An encoder with low-rank changes of its linear layers, and a feed-forward head over its last layer.
 
-    encoder    of transformers, which gives last_hidden_state;  hidden    width within the head
-    pooling    "avg" over a sequence's tokens, or "cls", its first one
+    encoder    of transformers, which gives last_hidden_state;  width    its
+    hidden     width within the head
     """
 
-    def __init__(self, encoder: nn.Module, width: int, hidden: int, pooling: str):
+    def __init__(self, encoder: nn.Module, width: int, hidden: int):
         super().__init__()
-        self.encoder, self.pooling = encoder, pooling
+        self.encoder = encoder
         layers = [nn.Linear(width, hidden), nn.Tanh(), nn.Dropout(DROPOUT), nn.Linear(hidden, 1)]
         self.estimator = nn.ModuleDict({"ff": nn.Sequential(*layers)})
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
         """Values fp32 [n] of padded sequences [n, tokens]: token ids and types, int64, and the mask, 1.0 at tokens."""
         states = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state.float()
-        if self.pooling == "cls":
-            pooled = states[:, 0]
-        else:
-            pooled = torch.einsum("nt,ntw->nw", mask, states) / mask.sum(1, keepdim=True)
+        pooled = torch.einsum("nt,ntw->nw", mask, states) / mask.sum(1, keepdim=True)
         return self.estimator["ff"](pooled)[:, 0]
 
     def outputs(self, *inputs: torch.Tensor) -> tuple[torch.Tensor]:
@@ -64,13 +61,13 @@ class PackedEmbedding(nn.Module):
         return self.rows[ids.cpu()].to(ids.device)
 
 
-def new_network(folder: Path, rank: int, hidden: int, pooling: str) -> UnifiedNetwork:
+def new_network(folder: Path, rank: int, hidden: int) -> UnifiedNetwork:
     """A network over an encoder's folder that begins with its weights; raises InputError for what cannot be adapted."""
     checkpoint = EncoderFolder(folder)
     width = checkpoint.config["hidden_size"]
     if rank > width:
         raise InputError(f"rank {rank} is more than the encoder's width, {width}; choose a lower one")
-    network = UnifiedNetwork(_encoder(checkpoint), width, hidden, pooling)
+    network = UnifiedNetwork(_encoder(checkpoint), width, hidden)
     adapt(network.encoder, rank)
     network.encoder.get_submodule("embeddings").requires_grad_(False)
     return network
@@ -84,7 +81,8 @@ def _encoder(checkpoint: EncoderFolder) -> nn.Module:
     config = AutoConfig.for_model(settings.pop("model_type"), **settings)
     tensors = checkpoint.weights()
     with torch.device("meta"):  # the weights are put in its place, so that no memory is taken twice
-        encoder = AutoModel.from_config(config, add_pooling_layer=False)
+        # the fused attention's backward pass takes four times as long on a CPU
+        encoder = AutoModel.from_config(config, add_pooling_layer=False, attn_implementation="eager")
     packed = tensors[WORDS] if isinstance(tensors[WORDS], PackedRows) else None
     if isinstance(packed, PackedRows):
         encoder.get_submodule("embeddings").word_embeddings = PackedEmbedding(packed)
@@ -100,19 +98,18 @@ def _encoder(checkpoint: EncoderFolder) -> nn.Module:
     return encoder
 
 
-def padded(sequences: Sequence[np.ndarray], seconds: Sequence[int | None], pad: int) -> tuple[torch.Tensor, ...]:
-    """What the network reads of token id sequences, int [tokens] each; from `second` on, tokens are of type 1.
+def padded(sequences: Sequence[TokenIds], pad: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What the network reads of joined texts: token ids, the mask and types, [n, tokens] each.
 
-    >>> ids, mask, types = padded([np.array([0, 7, 2]), np.array([0, 2])], [2, None], pad=1)
+    >>> ids, mask, types = padded([TokenIds(np.array([0, 7, 2]), 0, 2), TokenIds(np.array([0, 2]), 0)], pad=1)
     >>> ids.tolist(), mask.tolist(), types.tolist()
     ([[0, 7, 2], [0, 2, 1]], [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], [[0, 0, 1], [0, 0, 0]])
     """
-    longest = max(map(len, sequences))
-    ids = torch.full((len(sequences), longest), pad, dtype=torch.long)
-    mask, types = torch.zeros(ids.shape), torch.zeros(ids.shape, dtype=torch.long)
-    for row, (sequence, second) in enumerate(zip(sequences, seconds, strict=True)):
-        ids[row, : len(sequence)] = torch.from_numpy(sequence.astype(np.int64))
-        mask[row, : len(sequence)] = 1
+    shape = len(sequences), max(len(sequence.ids) for sequence in sequences)
+    ids, mask, types = np.full(shape, pad), np.zeros(shape, np.float32), np.zeros(shape, np.int64)
+    for row, (own, _, second) in enumerate(sequences):
+        ids[row, : len(own)] = own
+        mask[row, : len(own)] = 1
         if second is not None:
-            types[row, second : len(sequence)] = 1
-    return ids, mask, types
+            types[row, second : len(own)] = 1
+    return torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(types)

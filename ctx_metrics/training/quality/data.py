@@ -20,7 +20,8 @@ from ...run.text_checks import check_texts
 from ..options import ALL, DataOptions
 
 K = TypeVar("K", bound=Hashable)
-PARTNERS = {"mt+ref": "reference", "mt+src": "source"}  # what a network reads beside the output
+# what a model reads beside the output: of a row, whatever it has of these
+PARTNERS = {"mt+ref": ("reference",), "mt+src": ("source",), "mt+src+ref": ("source", "reference")}
 
 
 class Judgement(NamedTuple):
@@ -102,10 +103,11 @@ def read_judgements(paths: Sequence[str], options: DataOptions = ALL, scored: bo
 
 
 def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple[list[Judgement], Counter]:
-    """The rows of machines that have a score (if they must be `scored`), a partner (reference or source) and an output,
+    """The rows of machines that have a score (if they must be `scored`), a partner (reference or source, or one of both
+    where both are read) and an output,
     and how many others there are: {"of human systems": 3, "without a score": 5, ...}, each counted once, for the first of
     its lacks."""
-    partner = PARTNERS[inputs]
+    partners = PARTNERS[inputs]
     kept: list[Judgement] = []
     left: Counter[str] = Counter()
     human = {system for system in {row.system for row in rows} if is_human(system)}
@@ -114,8 +116,8 @@ def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple
             left["of human systems"] += 1
         elif scored and math.isnan(row.score):
             left["without a score"] += 1
-        elif not (getattr(row, partner) or "").strip():
-            left[f"without a {partner}"] += 1
+        elif not any((getattr(row, partner) or "").strip() for partner in partners):
+            left[f"without a {' or '.join(partners)}"] += 1
         elif not row.hypothesis.strip():
             left["without an output"] += 1
         else:
@@ -123,14 +125,27 @@ def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple
     return kept, left
 
 
+def read_of(row: Judgement, inputs: str) -> tuple[str | None, str | None]:
+    """A row's reference and source, each None where the inputs leave it out or it is blank."""
+    reference, source = (getattr(row, name) if name in PARTNERS[inputs] else None for name in ("reference", "source"))
+    return reference if (reference or "").strip() else None, source if (source or "").strip() else None
+
+
+def partners_of(references: Sequence[str | None], sources: Sequence[str | None]) -> list[str]:
+    """The reference of each row, or its source where there is none."""
+    return [(source if text is None else text) or "" for text, source in zip(references, sources, strict=True)]
+
+
 def check_inputs(of_set: JudgementSet, inputs: str) -> None:
-    """Raise InputError if none of a set's rows has the partner that the inputs want."""
-    partner = PARTNERS[inputs]
-    if not any(getattr(row, partner) for row in of_set.rows):
+    """Raise InputError if none of a set's rows has a partner that the inputs want."""
+    partners = PARTNERS[inputs]
+    if not any(getattr(row, partner) for row in of_set.rows for partner in partners):
+        if len(partners) > 1:
+            raise InputError(f"{of_set.name}: has neither sources nor references, which the inputs {inputs} read")
         mend = "mt+ref reads references instead"
         if inputs == "mt+ref":
             mend = "mt+src reads sources instead, and of MQM errors --reference names the system that is the reference"
-        raise InputError(f"{of_set.name}: has no {partner}s, which the inputs {inputs} read; {mend}")
+        raise InputError(f"{of_set.name}: has no {partners[0]}s, which the inputs {inputs} read; {mend}")
 
 
 def averaged(rows: Sequence[Judgement], values: np.ndarray) -> tuple[list[Judgement], np.ndarray]:
@@ -215,7 +230,7 @@ def _check_texts(of_set: JudgementSet) -> None:
     """Say which texts hold HTML entities or shifted lines; systems with few outputs, which tell little, are left out."""
     length = 1 + max((row.segment for row in of_set.rows), default=0)
     outputs: dict[str, dict[int, str]] = {}
-    partners: dict[str, list[str | None]] = {name: [None] * length for name in PARTNERS.values()}
+    partners: dict[str, list[str | None]] = {name: [None] * length for name in ("reference", "source")}
     for row in of_set.rows:
         outputs.setdefault(row.system, {})[row.segment] = row.hypothesis
         for name, texts in partners.items():

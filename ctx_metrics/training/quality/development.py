@@ -18,7 +18,9 @@ from .data import (
     JudgementSet,
     averaged,
     check_inputs,
+    partners_of,
     read_judgements,
+    read_of,
     rows_by,
     say_left_out,
     usable,
@@ -41,17 +43,23 @@ class _Part(NamedTuple):
 class DevelopmentSet:
     """m distinct pairs of texts to score, and how the values are compared with people's.
 
-    hypotheses, partners    m texts each; partners are references or sources, as in TrainingSet
+    hypotheses, references, sources    m texts each, as in TrainingSet
     metric                  pearson or darr
     counts                  {path: {"rows": all that were read, "kept": those used, "without a score": ..., ...}}; rows of an
                             output are averaged, so "kept" may be more than the outputs that are compared
     """
 
     hypotheses: list[str]
-    partners: list[str]
+    references: list[str | None]
+    sources: list[str | None]
     metric: str
     counts: dict[str, dict[str, int]]
     parts: list[_Part]
+
+    @property
+    def partners(self) -> list[str]:
+        """The reference of each output, or its source where there is none."""
+        return partners_of(self.references, self.sources)
 
     def scores(self, values: np.ndarray) -> dict[str, float]:
         """The agreement by data set, from -1 to 1: Pearson's r of values and scores, or the DARR tau of the pairs.
@@ -104,7 +112,7 @@ def read_development(
         raise InputError(f"development metric {metric!r} is none of {', '.join(METRICS)}")
     if inputs not in PARTNERS:
         raise InputError(f"inputs {inputs!r} are none of {', '.join(PARTNERS)}")
-    distinct: dict[tuple[str, str], int] = {}
+    distinct: dict[tuple[str, str | None, str | None], int] = {}
     parts = []
     counts: dict[str, Counter] = {}
     for of_set in read_judgements(paths, options):
@@ -115,8 +123,8 @@ def read_development(
         count = counts.setdefault(of_set.path, Counter(rows=0, kept=0))
         count.update({"rows": len(of_set.rows), "kept": len(kept), **left})
         rows, scores = averaged(kept, np.array([row.score for row in kept]))
-        texts = [(row.hypothesis, getattr(row, PARTNERS[inputs])) for row in rows]
-        index = np.array([distinct.setdefault(pair, len(distinct)) for pair in texts], np.int64)
+        texts = [(row.hypothesis, *read_of(row, inputs)) for row in rows]
+        index = np.array([distinct.setdefault(each, len(distinct)) for each in texts], np.int64)
         preferences = _pairs(of_set, rows, scores, threshold) if metric == "darr" else np.zeros((0, 3), np.int64)
         parts.append(_Part(of_set.name, index, scores, preferences))
         if metric == "darr" and not len(preferences):
@@ -132,8 +140,10 @@ def read_development(
     for path, count in counts.items():
         if said := say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept")})):
             notice(f"{path}: {count['kept']} rows for development; {said}")
-    hypotheses, partners = map(list, zip(*distinct, strict=True))
-    return DevelopmentSet(hypotheses, partners, metric, {path: dict(count) for path, count in counts.items()}, parts)
+    hypotheses, references, sources = map(list, zip(*distinct, strict=True))
+    return DevelopmentSet(
+        hypotheses, references, sources, metric, {path: dict(count) for path, count in counts.items()}, parts
+    )
 
 
 def _pairs(of_set: JudgementSet, rows: Sequence[Judgement], scores: np.ndarray, threshold: float) -> np.ndarray:

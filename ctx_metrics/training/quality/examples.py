@@ -3,16 +3,37 @@
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import InputError
 from ...notices import counted, notice
 from ..options import ALL, DataOptions
-from .data import PARTNERS, averaged, check_inputs, read_judgements, rows_by, say_left_out, split_weight, usable
+from .data import (
+    PARTNERS,
+    averaged,
+    check_inputs,
+    partners_of,
+    read_judgements,
+    read_of,
+    rows_by,
+    say_left_out,
+    split_weight,
+    usable,
+)
 
 NORMALISE = ("annotator", "file", "none")
 FLAT = "standardised to 0"
+
+
+class Place(NamedTuple):
+    """Where a row is from. Segments are numbered in their order; document is None where it is not known."""
+
+    dataset: str
+    system: str
+    document: str | None
+    segment: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,26 +41,38 @@ class TrainingSet:
     """n rows to learn from, as columns of length n.
 
     hypotheses    outputs
-    partners      references for the inputs mt+ref, sources for mt+src
+    references    None in each row where they are not read
+    sources       as well
     targets       float64 (n,), standardised; higher is better
     weights       float64 (n,), positive: how much a row counts in the loss
     groups        rows with the same are outputs for one source and reference: their targets can be compared in pairs
-    datasets      the data set that a row is of
+    places        the data set, system, document and segment that a row is of
     counts        {path: {"rows": all that were read, "kept": n of them, "of human systems": ..., ...}}
     rooted        the data sets whose targets come from the roots of penalties
     """
 
     hypotheses: list[str]
-    partners: list[str]
+    references: list[str | None]
+    sources: list[str | None]
     targets: np.ndarray
     weights: np.ndarray
     groups: list[str]
-    datasets: list[str]
+    places: list[Place]
     counts: dict[str, dict[str, int]]
     rooted: list[str]
 
     def __len__(self) -> int:
         return len(self.hypotheses)
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data set that each row is of."""
+        return [place.dataset for place in self.places]
+
+    @property
+    def partners(self) -> list[str]:
+        """The reference of each row, or its source where there is none."""
+        return partners_of(self.references, self.sources)
 
 
 def read_training_set(
@@ -78,7 +111,7 @@ def read_training_set(
     weight_of = dict(weighted)
     counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in weight_of}
     rooted: list[str] = []
-    columns: list[tuple[str, str, float, float, str, str]] = []
+    columns: list[tuple[str, str | None, str | None, float, float, str, Place]] = []
     for of_set in read_judgements([path for path, _ in weighted], options, scored):
         check_inputs(of_set, inputs)
         rows, left = usable(of_set.rows, inputs, scored)
@@ -96,8 +129,9 @@ def read_training_set(
         count.update({"rows": len(of_set.rows), "kept": len(rows), **left, **({FLAT: flat} if flat else {})})
         weight, name = weight_of[of_set.path], of_set.name
         for row, target in zip(rows, targets.tolist(), strict=True):
-            texts = row.hypothesis, getattr(row, PARTNERS[inputs])
-            columns.append((*texts, target, weight, f"{name}:{row.segment}", name))
+            texts = row.hypothesis, *read_of(row, inputs)
+            place = Place(name, row.system, row.document, row.segment)
+            columns.append((*texts, target, weight, f"{name}:{row.segment}", place))
     for path, count in counts.items():
         _say(path, count)
     if not columns:
@@ -109,10 +143,10 @@ def read_training_set(
         )
     if rooted:
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
-    hypotheses, partners, values, weights, groups, datasets = map(list, zip(*columns, strict=True))
+    hypotheses, references, sources, values, weights, groups, places = map(list, zip(*columns, strict=True))
     numbers = np.array(values), np.array(weights)
     read = {path: dict(count) for path, count in counts.items()}
-    return TrainingSet(hypotheses, partners, *numbers, groups, datasets, read, rooted)
+    return TrainingSet(hypotheses, references, sources, *numbers, groups, places, read, rooted)
 
 
 def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.ndarray, int]:

@@ -75,7 +75,7 @@ def learn(
         "encoder_ckpt": model.ckpt,
         "languages": None if languages is None else list(languages),
         "layers": layers,
-        "inputs": architecture.inputs,
+        "inputs": architecture.reads,
         "max_length": max_length,
         "empty_value": float(training.targets.min()),
         "network": sizes(architecture, len(layers), encoder.width),
@@ -160,8 +160,6 @@ def default_layers(kind: str, depth: int) -> list[int]:
 def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]:
     """The `network` of config.json."""
     if architecture.kind == "comet":
-        if architecture.inputs != "mt+ref":
-            raise InputError("comet reads mt+ref; train bilstm, bilstmatt or esim on mt+src")
         return {
             "features": len(feature_names(range(layers))),
             "layers": layers,

@@ -13,7 +13,8 @@ KINDS = ("bilstm", "bilstmatt", "esim", "comet")
 class Architecture:
     """What is built over the encoder. None stands for the default of the kind.
 
-    kind       the last is the regressor that `comet` and `slide` use by default
+    kind       the last is the regressor that `comet` and `slide` use by default; with `inputs` it is a model of UniTE's
+               shape, which changes its encoder
     hidden, projection, feedforward    widths, as models.learned.networks.Shape has them
     dropout    its rate
     """
@@ -24,9 +25,11 @@ class Architecture:
         "embedded",
         group="network",
     )
-    inputs: Literal["mt+ref", "mt+src"] = setting(
-        "What is read beside the output: its reference or its source.", "mt+ref"
+    inputs: Literal["mt+ref", "mt+src", "mt+src+ref"] | None = setting(
+        "What is read beside the output: its reference or its source; by comet also both or either, as UniTE does, with "
+        "low-rank changes of the encoder. (Default: mt+ref; comet: mt+ref by a small regressor over frozen states)"
     )
+    rank: Positive | None = setting("Of the changes of the encoder that comet learns with --inputs. (Default: 32)")
     layers: Layers | None = setting(
         "Layers of the encoder to read, 0 the embeddings. (Default: all but 0; comet: three of them)"
     )
@@ -36,10 +39,20 @@ class Architecture:
     )
     projection: Positive | None = setting("Width of esim's projection. (Default: 300)")
     feedforward: Positive | None = setting(
-        "Width of the last layer but one; of comet's pooled branch. (Default: 300; comet: 64)"
+        "Width of the last layer but one; of comet's pooled branch. (Default: 300; comet: 64, with --inputs 256)"
     )
     pooling: Literal["both", "avg", "max"] = setting("Of tokens: their average, maximum, or both.", "both")
     dropout: Share | None = setting("(Default: the paper's 0.5; comet: 0.1)")
+
+    @property
+    def unified(self) -> bool:
+        """Whether this is a model of UniTE's shape."""
+        return self.kind == "comet" and self.inputs is not None
+
+    @property
+    def reads(self) -> str:
+        """The inputs, or the default ones."""
+        return self.inputs or "mt+ref"
 
 
 @dataclass(frozen=True)
@@ -74,3 +87,5 @@ class Recipe:
 PAPER = Recipe()
 # The regressor of `comet` is small, and read whole by each step: few epochs, no looking for a plateau.
 COMET = replace(PAPER, learning_rate=1e-3, schedule="linear", weight_decay=1e-3, batch=64, epochs=6, patience=None)
+# With --inputs it changes its encoder, which learns much from each row.
+UNIFIED = replace(COMET, learning_rate=5e-4, weight_decay=1e-2, batch=32, epochs=1, clip=1.0)

@@ -1,18 +1,16 @@
 """What training of a network on pairs of texts with human scores has of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
 from ...errors import InputError
-from ...models.learned.networks import LearnedNetwork
-from ...models.learned.regressor import RegressorNetwork
 from ..loop import Progress, Task, epoch_batches, linear_rate
 from .development import DevelopmentSet
 from .examples import TrainingSet
-from .inputs import PairInputs
 from .losses import pairwise_hinge, squared_error
 from .recipe import Recipe
 
@@ -37,16 +35,17 @@ class QualityTask(Task):
     """Minimises a recipe's loss over a training set; the development set checks it. A batch is a list of row numbers.
 
     network    its `outputs(*inputs)` gives one or more predictions [n] to learn, its forward the one to use
+    inputs     of the training rows, of the kind that the network reads
 
     Raises InputError for a loss on pairs where there are none.
     """
 
-    network: LearnedNetwork | RegressorNetwork
+    network: Any
     recipe: Recipe
     training: TrainingSet
-    inputs: PairInputs
+    inputs: Any
     development: DevelopmentSet
-    development_inputs: PairInputs
+    development_inputs: Any
     device: torch.device = CPU
 
     kind, score = Check, "score"
@@ -84,12 +83,20 @@ class QualityTask(Task):
         targets, weights = (column[batch].to(self.device) for column in (self.targets, self.weights))
         groups = torch.tensor([self.groups[row] for row in batch], device=self.device)
         total = torch.zeros((), device=self.device)
-        for values in self.network.outputs(*self._on_device(self.inputs.batch(batch))):
+        for values in self.outputs(self.on_device(self.read(batch))):
             if "mse" in self.recipe.loss:
                 total = total + squared_error(values, targets, weights)
             if "hinge" in self.recipe.loss:
                 total = total + pairwise_hinge(values, targets, weights, groups, self.recipe.margin)
         return total
+
+    def read(self, batch: list[int]) -> tuple:
+        """What the network reads of some rows."""
+        return self.inputs.batch(batch)
+
+    def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
+        """The network's predictions [n], one or more."""
+        return self.network.outputs(*inputs)
 
     def check(self, progress: Progress, loss: float) -> Check:
         score = self.development.score(self.values(self.development_inputs))
@@ -100,15 +107,16 @@ class QualityTask(Task):
         return {"loss": f"{last.loss:.4f}", "dev": f"{last.score:.4f}", "best": f"{best.score:.4f}"}
 
     @torch.inference_mode()
-    def values(self, inputs: PairInputs) -> np.ndarray:
+    def values(self, inputs: Any) -> np.ndarray:
         """The network's values of all rows: float64 [n]."""
         self.network.eval()
         order = sorted(range(len(inputs.lengths)), key=inputs.lengths.__getitem__)
         values = np.zeros(len(order))
         for begin in range(0, len(order), DEVELOPMENT_BATCH):
             rows = order[begin : begin + DEVELOPMENT_BATCH]
-            values[rows] = self.network(*self._on_device(inputs.batch(rows))).cpu().numpy()
+            values[rows] = self.network(*self.on_device(inputs.batch(rows))).cpu().numpy()
         return values
 
-    def _on_device(self, inputs: tuple) -> tuple:
+    def on_device(self, inputs: tuple) -> tuple:
+        """The same, its tensors where the network is."""
         return tuple(each.to(self.device) if isinstance(each, torch.Tensor) else each for each in inputs)

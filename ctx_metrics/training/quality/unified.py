@@ -1,0 +1,247 @@
+"""Training of a quality model of UniTE's shape: it reads an output with its source, its reference, or both.
+
+A row that has both is read in one of the three ways in each epoch, as the seed says, together with the other outputs of its
+segment, so that one set of weights learns them all and each row costs one pass.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ...engine.batching import token_batches
+from ...engine.checkpoint import EncoderFolder
+from ...engine.device import TOKEN_BUDGETS, resolve_device, resolve_dtype
+from ...engine.options import EngineOptions
+from ...engine.tokenizer import TextTokenizer, TokenIds
+from ...errors import InputError
+from ...models import hub
+from ...models.comet.adapted import stored, write_unified
+from ...models.comet.network import UnifiedNetwork, new_network, padded
+from ...models.comet.sequence import joined
+from ...models.folder import read_config
+from ...models.low_rank import learned
+from ...notices import counted, notice
+from ..digest import digest
+from ..loop import Loop, Progress, epoch_batches
+from ..state import STATE, claim, encoder_name
+from .development import DevelopmentSet
+from .examples import TrainingSet
+from .learn import Trained
+from .recipe import Architecture, Recipe
+from .task import Check, QualityTask
+
+WAYS = ("mt+src", "mt+ref", "mt+src+ref")
+# What a mean judgement, and a standard deviation more, are as values: nearly all then lie between 0 and 1.
+MEAN, DEVIATION = 0.5, 0.15
+HEAD_WIDTH, RANK = 256, 32
+TOKENS_A_PASS = 4096
+Way = tuple[str, ...]
+
+
+def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
+    """The encoder's name among those that COMET knows, by which texts are joined."""
+    kinds = {
+        "xlm-roberta": "XLM-RoBERTa",
+        "roberta": "XLM-RoBERTa",
+        "xlm-roberta-xl": "XLM-RoBERTa-XL",
+        "rembert": "RemBERT",
+    }
+    return kinds.get(config["model_type"], "BERT" if tokenizer.separator_token == "[SEP]" else "MiniLM")
+
+
+class UnifiedInputs:
+    """The token ids of n rows' texts, and what the network reads of them in each way.
+
+    lengths    tokens of the source or reference, and of the output of each row
+    """
+
+    def __init__(
+        self, texts: TrainingSet | DevelopmentSet, tokenizer: TextTokenizer, kind: str, most: int, max_length: int
+    ):
+        self.tokenizer, self.kind, self.most = tokenizer, kind, most
+        columns: dict[str, Sequence[str | None]]
+        columns = {"mt": texts.hypotheses, "src": texts.sources, "ref": texts.references}
+        distinct = list(dict.fromkeys(text for column in columns.values() for text in column if text is not None))
+        ids = dict(zip(distinct, tokenizer(distinct, max_length), strict=True))
+        self.rows = [
+            {name: ids[text] for name, text in zip(columns, of_row, strict=True) if text is not None}
+            for of_row in zip(*columns.values(), strict=True)
+        ]
+        self.cut = sum(tokens.cut > 0 for tokens in ids.values())
+        self.tokenless = [text for text, tokens in ids.items() if not tokens.content]
+        self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
+
+    def ways(self, row: int) -> list[str]:
+        """How a row can be read."""
+        return [way for way in WAYS if self.rows[row].keys() >= set(way.split("+"))]
+
+    def sequence(self, row: int, way: str) -> TokenIds:
+        """A row as it is read in a way."""
+        texts = [self.rows[row][name] for name in way.split("+")]
+        return joined(texts, self.kind, self.tokenizer.pad, self.most)
+
+    def padded(self, rows: Sequence[tuple[int, str]]) -> tuple[torch.Tensor, ...]:
+        """The network's arguments for some rows, each as it is read in a way."""
+        return padded([self.sequence(*row) for row in rows], self.tokenizer.pad or 0)
+
+
+@dataclass(eq=False)
+class UnifiedTask(QualityTask):
+    """Minimises a recipe's loss; only what was changed of the encoder, and the head, is trained.
+
+    dtype    of the training's matrix products
+    """
+
+    network: UnifiedNetwork
+    inputs: UnifiedInputs
+    development_inputs: UnifiedInputs
+    dtype: torch.dtype = torch.float32
+
+    def optimizer(self) -> torch.optim.Optimizer:
+        own = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
+        parts = [[each for each in own if (each.dim() > 1) == matrices] for matrices in (True, False)]
+        groups = [
+            {"params": parts[0], "weight_decay": self.recipe.weight_decay},
+            {"params": parts[1], "weight_decay": 0.0},
+        ]
+        return torch.optim.AdamW(groups, lr=self.recipe.learning_rate)
+
+    def batches(self, progress: Progress) -> list[list[int]]:
+        """Row numbers, and with them how each segment is read in this epoch."""
+        draw = np.random.default_rng([self.recipe.seed, progress.epoch, 2])
+        self._drawn = draw.random(max(self.groups) + 1)
+        return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
+
+    def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
+        """The loss, whose gradient is taken already, part by part: windows would take much memory at once."""
+        total = torch.zeros((), device=self.device)
+        for part in self._parts(batch):
+            own = super().loss(part, progress) * (len(part) / len(batch))
+            own.backward()
+            total += own.detach()
+        return total
+
+    def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    def _parts(self, batch: list[int]) -> list[list[int]]:
+        """A batch's rows in parts of about TOKENS_A_PASS tokens, those of a segment together."""
+        parts: list[list[int]] = []
+        longest = 0
+        for row in batch:
+            longest = max(longest, sum(len(tokens.ids) for tokens in self.inputs.rows[row].values()))
+            full = parts and (len(parts[-1]) + 1) * longest > TOKENS_A_PASS
+            if not parts or (full and self.groups[row] != self.groups[parts[-1][-1]]):
+                parts.append([])
+                longest = 0
+            parts[-1].append(row)
+        return parts
+
+    def read(self, batch: list[int]) -> tuple:
+        rows = []
+        for row in batch:
+            ways = self.inputs.ways(row)
+            rows.append((row, ways[int(self._drawn[self.groups[row]] * len(ways))]))
+        return self.inputs.padded(rows)
+
+    def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
+        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            return self.network.outputs(*inputs)
+
+    def tensors(self) -> Mapping[str, torch.Tensor]:
+        return learned(self.network)
+
+    @torch.inference_mode()
+    def values(self, inputs: UnifiedInputs) -> np.ndarray:
+        """The network's mean value of all ways in which each row can be read: float64 [n]."""
+        self.network.eval()
+        places = [(row, way) for row in range(len(inputs.rows)) for way in inputs.ways(row)]
+        lengths = [sum(len(inputs.rows[row][name].ids) for name in way.split("+")) for row, way in places]
+        values: list[list[float]] = [[] for _ in inputs.rows]
+        for batch in token_batches(lengths, TOKEN_BUDGETS[self.device.type]):
+            [scores] = self.outputs(self.on_device(inputs.padded([places[i] for i in batch])))
+            for i, score in zip(batch, scores.tolist(), strict=True):
+                values[places[i][0]].append(score)
+        return np.array([np.mean(of_row) for of_row in values])
+
+
+def learn_unified(
+    architecture: Architecture,
+    recipe: Recipe,
+    training: TrainingSet,
+    development: DevelopmentSet,
+    *,
+    out: Path,
+    engine: EngineOptions = EngineOptions(),
+    languages: Sequence[str] | None = None,
+    notes: dict[str, Any] | None = None,
+    window: int | None = None,
+) -> Trained:
+    """Train a model and write it to `out`: model.safetensors and config.json, as models.comet.adapted has them.
+
+    window    the longest one among the rows, for the card
+
+    engine    its dtype bf16 computes the training's matrix products in bf16, about twice as fast where the CPU can
+
+    All else, also how it goes on after it was stopped, is as training.quality.learn.learn has it.
+    """
+    dtype = resolve_dtype(engine.dtype)
+    if dtype == torch.float16:
+        raise InputError("--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32")
+    model = hub.resolve(architecture.encoder)
+    settings = EncoderFolder(model.folder).config
+    tokenizer = TextTokenizer(model.folder)
+    positions = settings["max_position_embeddings"] - 2  # as models.comet.model reads them
+    config = {
+        "encoder": encoder_name(architecture.encoder),
+        "encoder_ckpt": model.ckpt,
+        "encoder_model": encoder_kind(settings, tokenizer),
+        "languages": None if languages is None else list(languages),
+        "rank": architecture.rank or RANK,
+        "inputs": architecture.inputs,
+        "max_length": min(architecture.max_length or positions - 4, positions - 4),
+        "network": {"hidden": architecture.feedforward or HEAD_WIDTH},
+    }
+    torch.manual_seed(recipe.seed)
+    network = new_network(model.folder, config["rank"], config["network"]["hidden"])
+    texts = [*training.hypotheses, *training.references, *training.sources]
+    fingerprint = {
+        "network, encoder or languages": config,
+        "recipe": asdict(recipe),
+        "number format": str(dtype),
+        "training data": digest(texts, after=training.targets.tobytes() + training.weights.tobytes()),
+        "development data": digest([*development.hypotheses, *development.references, *development.sources]),
+    }
+    claim(out, fingerprint)
+    reading = tokenizer, config["encoder_model"], positions, config["max_length"]
+    inputs = [UnifiedInputs(each, *reading) for each in (training, development)]
+    for each, what in zip(inputs, ("training", "development"), strict=True):
+        if each.tokenless:
+            texts_have = counted(len(each.tokenless), f"{what} text has", f"{what} texts have")
+            raise InputError(
+                f"{texts_have} no tokens for this encoder, such as {ascii(each.tokenless[0])[:40]}; leave out the rows"
+            )
+        if each.cut:
+            cut = counted(each.cut, f"{what} text was", f"{what} texts were")
+            notice(f"{cut} cut to {config['max_length']} tokens")
+    device = resolve_device(engine.device)
+    task = UnifiedTask(network, recipe, training, inputs[0], development, inputs[1], device, dtype)
+    loop = Loop(task, out / STATE, fingerprint, engine.quiet)
+    checks: list[Check] = loop.train()
+    rounded = {name: each.half().float() if each.dim() > 1 else each for name, each in learned(network).items()}
+    network.load_state_dict(rounded, strict=False)
+    best = checks[loop.progress.best]
+    config["training"] = {**asdict(recipe), "rows": len(training), "dtype": engine.dtype, "window": window}
+    sets = development.scores(task.values(inputs[1]))
+    config["development"] = {"metric": development.metric, "score": best.score, "step": best.step, "sets": sets}
+    config.update(notes or {})
+    write_unified(out, config, stored(network, MEAN, DEVIATION))
+    (out / STATE).unlink(missing_ok=True)
+    return Trained(read_config(out), checks, loop.progress.best)

@@ -1,0 +1,204 @@
+"""Quality models of UniTE's shape: what training writes, loading reads, and a plain forward of transformers computes alike."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from toy_judgements import write_judgements
+
+from ctx_metrics.engine.checkpoint import read_weights
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.load import load_estimator
+from ctx_metrics.training.loop import Loop
+from ctx_metrics.training.quality.development import read_development
+from ctx_metrics.training.quality.examples import read_training_set
+from ctx_metrics.training.quality.recipe import UNIFIED, Architecture, Recipe
+from ctx_metrics.training.quality.unified import learn_unified
+
+QUIET = EngineOptions(device="cpu", quiet=True)
+RECIPE = Recipe(**{**vars(UNIFIED), "learning_rate": 5e-3, "batch": 8, "epochs": 2, "loss": "mse+hinge"})
+INPUTS = ("mt+src", "mt+ref", "mt+src+ref")
+EXAMPLES = [
+    Example("the cat sat on the mat", "a cat sat", "old dog"),
+    Example("rain", "home river city", "a a a a a a"),
+    Example("", "the", "the"),
+    Example("light bird", "slow", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged")
+    paths = [
+        str(write_judgements(folder / f"{name}.tsv", n, seed)) for seed, (name, n) in enumerate((("a", 16), ("d", 6)))
+    ]
+    return read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:], inputs="mt+src+ref")
+
+
+def learned(encoder, data, out, inputs="mt+src+ref", **engine):
+    architecture = Architecture("comet", str(encoder), inputs=inputs, rank=2, feedforward=5)
+    return learn_unified(architecture, RECIPE, *data, out=out, engine=EngineOptions(device="cpu", quiet=True, **engine))
+
+
+@pytest.fixture(scope="module")
+def models(data, tiny_bert, tiny_xlmr, tmp_path_factory):
+    """A model over each kind of encoder: its folder and its encoder's."""
+    folders = {}
+    for name, encoder in (("bert", tiny_bert), ("xlmr", tiny_xlmr)):
+        folders[name] = tmp_path_factory.mktemp("unified") / name, encoder
+        learned(encoder, data, folders[name][0])
+    return folders
+
+
+def plain_value(folder, encoder, texts):
+    """The value by transformers alone, from the files: the changes merged by hand, the pair joined by its tokenizer's ids."""
+    from tokenizers import Tokenizer
+    from transformers import AutoModel
+
+    tensors = {name: tensor.float() for name, tensor in load_file(folder / "model.safetensors").items()}
+    model = AutoModel.from_pretrained(encoder, add_pooling_layer=False).eval()
+    state = model.state_dict()
+    for name, tensor in tensors.items():
+        if name.endswith(".down"):
+            stem = name.removesuffix(".down")
+            state[f"{stem}.weight"] = state[f"{stem}.weight"] + tensors[f"{stem}.up"] @ tensor
+        elif name in state:
+            state[name] = tensor
+    model.load_state_dict(state)
+    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+    first, last = tokenizer.encode("").ids
+    between = [last] if json.loads((folder / "config.json").read_text())["encoder_model"] == "BERT" else [last, last]
+    parts = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    ids = [first, *parts[0]]
+    for part in parts[1:]:
+        ids += [*between, *part]
+    types = (
+        [0] * (len(parts[0]) + 2) + [1] * (len(ids) - len(parts[0]) - 1) if len(between) == 1 else [0] * (len(ids) + 1)
+    )
+    with torch.inference_mode():
+        states = model(torch.tensor([[*ids, last]]), token_type_ids=torch.tensor([types])).last_hidden_state[0]
+        hidden = torch.tanh(tensors["estimator.ff.0.weight"] @ states.mean(0) + tensors["estimator.ff.0.bias"])
+        return (tensors["estimator.ff.3.weight"] @ hidden + tensors["estimator.ff.3.bias"]).item()
+
+
+@pytest.mark.parametrize("kind", ["bert", "xlmr"])
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_the_value_is_that_of_a_plain_forward(models, kind, inputs):
+    folder, encoder = models[kind]
+    estimator = load_estimator(str(folder), QUIET, inputs)
+    values = [estimate.value for estimate in estimator.estimate(EXAMPLES, "")]
+    for example, value in zip(EXAMPLES, values):
+        ways = INPUTS if inputs == "mt+src+ref" else (inputs,)
+        wanted = np.mean([plain_value(folder, encoder, example.texts(way)) for way in ways])
+        assert value == pytest.approx(wanted, abs=1e-5)
+    alone = [estimator.estimate([example], "")[0].value for example in reversed(EXAMPLES)]
+    assert alone[::-1] == pytest.approx(values, abs=1e-6)
+
+
+def test_what_is_written(models, data):
+    folder, encoder = models["xlmr"]
+    config = json.loads((folder / "config.json").read_text())
+    assert config["model_type"] == "ctx-unified" and config["encoder_model"] == "XLM-RoBERTa" and config["rank"] == 2
+    assert config["training"] == {**vars(RECIPE), "rows": len(data[0]), "dtype": "fp32", "window": None}
+    estimator = load_estimator(str(folder), QUIET)
+    assert estimator.inputs == "mt+src+ref" and estimator.choices == INPUTS
+    assert estimator.signature()["model"] == "xlmr" and estimator.signature()["ckpt"] == config["weights_sha256"][:12]
+    development = data[1]
+    examples = [Example(*texts) for texts in zip(development.hypotheses, development.references, development.sources)]
+    values = np.array([estimate.value for estimate in estimator.estimate(examples, "")])
+    assert development.scores(values) == pytest.approx(config["development"]["sets"], abs=1e-4)
+    # the encoder's words stay where they are
+    assert not any("word_embeddings" in name for name in load_file(folder / "model.safetensors"))
+    assert "embeddings.word_embeddings.weight" in read_weights(encoder, estimator.encoder.config)
+
+
+def test_one_kind_of_input_alone(tmp_path, tiny_xlmr, tmp_path_factory):
+    path = str(write_judgements(tmp_path / "a.tsv", 10, 1))
+    data = read_training_set([path], "mt+src"), read_development([path], inputs="mt+src")
+    assert data[0].references == [None] * len(data[0])
+    learned(tiny_xlmr, data, tmp_path / "m", "mt+src")
+    estimator = load_estimator(str(tmp_path / "m"), QUIET)
+    assert estimator.inputs == "mt+src"
+    with pytest.raises(ModelError, match=r"m takes the inputs mt\+src, not mt\+ref"):
+        load_estimator(str(tmp_path / "m"), QUIET, "mt+ref")
+
+
+def test_stopped_and_begun_again_it_is_the_same_bit_for_bit(tmp_path, tiny_xlmr, data, models, monkeypatch):
+    steps = iter(range(99))
+
+    def stop(self, batch, step=Loop._step):
+        if next(steps) == 3:
+            self._save()
+            raise KeyboardInterrupt
+        step(self, batch)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Loop, "_step", stop)
+        learned(tiny_xlmr, data, tmp_path / "m")
+    assert (tmp_path / "m" / "training-state.safetensors").exists()
+    learned(tiny_xlmr, data, tmp_path / "m")
+    again, whole = (load_file(folder / "model.safetensors") for folder in (tmp_path / "m", models["xlmr"][0]))
+    assert again.keys() == whole.keys() and all(torch.equal(again[name], whole[name]) for name in whole)
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["config.json", "model.safetensors"]
+
+
+def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):
+    trained = learned(tiny_xlmr, data, tmp_path / "m", dtype="bf16")
+    assert np.isfinite([check.loss for check in trained.checks]).all()
+    with pytest.raises(InputError, match="fp16 is too narrow to train in"):
+        learned(tiny_xlmr, data, tmp_path / "n", dtype="fp16")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"encoder_model": "GPT"}, "encoder_model is 'GPT', which cannot be"),
+        ({"inputs": "ref"}, "inputs is 'ref', which cannot be"),
+        ({"rank": 3}, r"does not fit its config.json \(encoder.layer.0.*: \[2, .* and \[3, "),
+        ({"encoder_ckpt": "0" * 12}, "was trained on an encoder that hashes to 0"),
+        ({"weights_sha256": "1" * 64}, "the weights were altered"),
+        ({"rank": None}, "rank is null"),
+    ],
+)
+def test_folders_that_cannot_be(tmp_path, models, change, message):
+    folder = copied(models["xlmr"][0], tmp_path, change)
+    with pytest.raises(ModelError, match=message) as raised:
+        load_estimator(str(folder), QUIET)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "message"),
+    [
+        ("encoder.layer.0.output.dense.up", None, "output.dense.up: not there and"),
+        ("encoder.layer.0.output.dense.bias", None, "output.dense.bias: not there and"),
+        ("extra", torch.zeros(2), r"extra: \[2\] and not there"),
+        ("estimator.ff.3.bias", None, "lacks the tensor 'estimator.ff.3.bias'"),
+        ("estimator.ff.0.bias", torch.full((5,), torch.nan), "estimator.ff.0.bias is not finite everywhere; train"),
+    ],
+)
+def test_weights_that_do_not_belong(tmp_path, models, name, tensor, message):
+    tensors = load_file(models["xlmr"][0] / "model.safetensors")
+    tensors.pop(name, None)
+    if tensor is not None:
+        tensors[name] = tensor
+    folder = copied(models["xlmr"][0], tmp_path, {}, tensors)
+    with pytest.raises(ModelError, match=message):
+        load_estimator(str(folder), QUIET)
+
+
+def copied(folder, to, change, tensors=None):
+    """A copy of a model with another config.json, and perhaps other weights, whose hash it has."""
+    import hashlib
+
+    target = to / "m"
+    target.mkdir()
+    save_file(load_file(folder / "model.safetensors") if tensors is None else tensors, target / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["weights_sha256"] = hashlib.sha256((target / "model.safetensors").read_bytes()).hexdigest()
+    (target / "config.json").write_text(json.dumps({**config, **change}))
+    return target
