@@ -80,8 +80,11 @@ def plain_value(folder, encoder, texts):
         [0] * (len(parts[0]) + 2) + [1] * (len(ids) - len(parts[0]) - 1) if len(between) == 1 else [0] * (len(ids) + 1)
     )
     with torch.inference_mode():
-        states = model(torch.tensor([[*ids, last]]), token_type_ids=torch.tensor([types])).last_hidden_state[0]
-        hidden = torch.tanh(tensors["estimator.ff.0.weight"] @ states.mean(0) + tensors["estimator.ff.0.bias"])
+        read = model(torch.tensor([[*ids, last]]), token_type_ids=torch.tensor([types]), output_hidden_states=True)
+        layers = torch.stack([states[0].mean(0) for states in read.hidden_states])
+        scalars = torch.cat([tensors[f"layerwise_attention.scalar_parameters.{k}"] for k in range(len(layers))])
+        pooled = tensors["layerwise_attention.gamma"] * (scalars.softmax(0) @ layers)
+        hidden = torch.tanh(tensors["estimator.ff.0.weight"] @ pooled + tensors["estimator.ff.0.bias"])
         return (tensors["estimator.ff.3.weight"] @ hidden + tensors["estimator.ff.3.bias"]).item()
 
 
@@ -176,6 +179,7 @@ def test_folders_that_cannot_be(tmp_path, models, change, message):
     [
         ("encoder.layer.0.output.dense.up", None, "output.dense.up: not there and"),
         ("encoder.layer.0.output.dense.bias", None, "output.dense.bias: not there and"),
+        ("layerwise_attention.gamma", torch.ones(2), r"layerwise_attention.gamma: \[2\] and \[1\]"),
         ("extra", torch.zeros(2), r"extra: \[2\] and not there"),
         ("estimator.ff.3.bias", None, "lacks the tensor 'estimator.ff.3.bias'"),
         ("estimator.ff.0.bias", torch.full((5,), torch.nan), "estimator.ff.0.bias is not finite everywhere; train"),

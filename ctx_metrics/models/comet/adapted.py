@@ -62,7 +62,7 @@ class AdaptedCheckpoint:
             encoder_model=config["encoder_model"],
             pretrained_model=config["encoder"],
             pool="avg",
-            layer=self.config["num_hidden_layers"],
+            layer="mix",
             layer_transformation="softmax",
             layer_norm=False,
             activations="Tanh",
@@ -73,7 +73,8 @@ class AdaptedCheckpoint:
             error_labels=(),
         )
         tensors = dict(load_file(self.file))
-        self.head = {n: self._checked(tensors.pop(n), n) for n in list(tensors) if n.startswith("estimator.")}
+        of_head = [name for name in tensors if name.startswith(("estimator.", "layerwise_attention."))]
+        self.head = {name: self._checked(tensors.pop(name), name) for name in of_head}
         self._changes = {n: self._checked(tensor, n) for n, tensor in tensors.items()}
         self._check_shapes(config["rank"])
 
@@ -91,7 +92,11 @@ class AdaptedCheckpoint:
                 wanted |= {f"{stem}.down": (rank, shape[1]), f"{stem}.up": (shape[0], rank)}
             else:
                 wanted[name] = shape
-        given = {name: tuple(tensor.shape) for name, tensor in self._changes.items()}
+        layers = self.config["num_hidden_layers"] + 1
+        wanted |= {f"layerwise_attention.scalar_parameters.{k}": (1,) for k in range(layers)}
+        wanted["layerwise_attention.gamma"] = (1,)
+        mix = {name: tensor for name, tensor in self.head.items() if name.startswith("layerwise_attention.")}
+        given = {name: tuple(tensor.shape) for name, tensor in {**self._changes, **mix}.items()}
         for name in sorted({*wanted, *given}):
             if given.get(name) != wanted.get(name):
                 shapes = " and ".join(

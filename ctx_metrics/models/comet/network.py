@@ -4,7 +4,7 @@ The encoder reads an output together with its source, its reference or both in o
 
     <s> mt </s></s> src </s></s> ref </s>
 
-and the head maps the mean h of the last layer's states to a value: W2 tanh(W1 h + b1) + b2.
+and the head maps the mean h over tokens of a learned mix of all layers to a value: W2 tanh(W1 h + b1) + b2.
 """
 
 from collections import OrderedDict
@@ -25,23 +25,38 @@ DROPOUT = 0.1
 WORDS = "embeddings.word_embeddings.weight"
 
 
+class LayerMix(nn.Module):
+    """gamma * sum_k softmax(w)_k h_k over layers, under COMET's names; at first their plain mean."""
+
+    def __init__(self, layers: int):
+        super().__init__()
+        self.scalar_parameters = nn.ParameterList(torch.zeros(1) for _ in range(layers))
+        self.gamma = nn.Parameter(torch.ones(1))
+
+    def forward(self, states: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Fp32 [n, width] of as many of each layer."""
+        weights = torch.cat(list(self.scalar_parameters)).softmax(0)
+        return self.gamma * torch.einsum("k,knw->nw", weights, torch.stack(list(states)))
+
+
 class UnifiedNetwork(nn.Module):
-    """An encoder with low-rank changes of its linear layers, and a feed-forward head over its last layer.
+    """An encoder with low-rank changes of its linear layers, and a feed-forward head over a mix of its layers.
 
     encoder    of transformers, which gives last_hidden_state;  width    its
     hidden     width within the head
     """
 
-    def __init__(self, encoder: nn.Module, width: int, hidden: int):
+    def __init__(self, encoder: nn.Module, width: int, layers: int, hidden: int):
         super().__init__()
-        self.encoder = encoder
-        layers = [nn.Linear(width, hidden), nn.Tanh(), nn.Dropout(DROPOUT), nn.Linear(hidden, 1)]
-        self.estimator = nn.ModuleDict({"ff": nn.Sequential(*layers)})
+        self.encoder, self.layerwise_attention = encoder, LayerMix(layers + 1)
+        layers_of_head = [nn.Linear(width, hidden), nn.Tanh(), nn.Dropout(DROPOUT), nn.Linear(hidden, 1)]
+        self.estimator = nn.ModuleDict({"ff": nn.Sequential(*layers_of_head)})
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
         """Values fp32 [n] of padded sequences [n, tokens]: token ids and types, int64, and the mask, 1.0 at tokens."""
-        states = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state.float()
-        pooled = torch.einsum("nt,ntw->nw", mask, states) / mask.sum(1, keepdim=True)
+        read = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
+        means = [torch.einsum("nt,ntw->nw", mask, states.float()) for states in read.hidden_states]
+        pooled = self.layerwise_attention(means) / mask.sum(1, keepdim=True)
         return self.estimator["ff"](pooled)[:, 0]
 
     def outputs(self, *inputs: torch.Tensor) -> tuple[torch.Tensor]:
@@ -64,10 +79,10 @@ class PackedEmbedding(nn.Module):
 def new_network(folder: Path, rank: int, hidden: int) -> UnifiedNetwork:
     """A network over an encoder's folder that begins with its weights; raises InputError for what cannot be adapted."""
     checkpoint = EncoderFolder(folder)
-    width = checkpoint.config["hidden_size"]
+    width, layers = checkpoint.config["hidden_size"], checkpoint.config["num_hidden_layers"]
     if rank > width:
         raise InputError(f"rank {rank} is more than the encoder's width, {width}; choose a lower one")
-    network = UnifiedNetwork(_encoder(checkpoint), width, hidden)
+    network = UnifiedNetwork(_encoder(checkpoint), width, layers, hidden)
     adapt(network.encoder, rank)
     network.encoder.get_submodule("embeddings").requires_grad_(False)
     return network

@@ -1,7 +1,7 @@
 """Training of a quality model of UniTE's shape: it reads an output with its source, its reference, or both.
 
-A row that has both is read in one of the three ways in each epoch, as the seed says, together with the other outputs of its
-segment, so that one set of weights learns them all and each row costs one pass.
+A row that has both is read in one of the three ways in each epoch, as the seed says, like the other outputs of its segment,
+so that one set of weights learns them all and each row costs one pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,12 +35,12 @@ from .learn import Trained
 from .recipe import Architecture, Recipe
 from .task import Check, QualityTask
 
-WAYS = ("mt+src", "mt+ref", "mt+src+ref")
+# how a row can be read, and how often it is: without a reference there is most to learn
+WAYS = {"mt+src": 0.5, "mt+ref": 0.25, "mt+src+ref": 0.25}
 # What a mean judgement, and a standard deviation more, are as values: nearly all then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
 HEAD_WIDTH, RANK = 256, 32
 TOKENS_A_PASS = 4096
-Way = tuple[str, ...]
 
 
 def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
@@ -148,7 +148,9 @@ class UnifiedTask(QualityTask):
         rows = []
         for row in batch:
             ways = self.inputs.ways(row)
-            rows.append((row, ways[int(self._drawn[self.groups[row]] * len(ways))]))
+            shares = np.cumsum([WAYS[way] for way in ways])
+            drawn = np.searchsorted(shares, self._drawn[self.groups[row]] * shares[-1], side="right")
+            rows.append((row, ways[int(drawn)]))
         return self.inputs.padded(rows)
 
     def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
