@@ -88,7 +88,7 @@ class QuantisedFile:
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             width, layers, heads, inner, words, positions, types = struct.unpack_from("<7i", self._data, 8)
             (epsilon,) = struct.unpack_from("<f", self._data, 36)
-            self.pieces, *_, pad, self.unknown = struct.unpack_from("<5i", self._data, 44)
+            self._count, *_, pad, self._unknown = struct.unpack_from("<5i", self._data, 44)
             self._table = self._read_table()
         self.config: dict[str, Any] = {
             "model_type": "bert",
@@ -107,7 +107,7 @@ class QuantisedFile:
         """Offset and bytes of each tensor, by its name in the file."""
         data = self._data
         self._offsets_at = 72
-        self._text_at = self._offsets_at + 4 * (self.pieces + 1) + 4 * self.pieces
+        self._text_at = self._offsets_at + 4 * (self._count + 1) + 4 * self._count
         (length,) = struct.unpack_from("<Q", data, 64)
         at = self._text_at + length
         at += 8 + struct.unpack_from("<iI", data, at)[1]
@@ -131,16 +131,22 @@ class QuantisedFile:
         places = {bare: self._table[name] for name, bare in names.items()}
         return QuantisedTensors(self._data, places, self.config)
 
+    def pieces(self) -> list[tuple[str, float]]:
+        """The tokenizer's pieces with their scores; a piece's place is its id."""
+        offsets = np.frombuffer(self._data, "<u4", self._count + 1, self._offsets_at).tolist()
+        scores = np.frombuffer(self._data, "<f4", self._count, self._offsets_at + 4 * (self._count + 1)).tolist()
+        text = self._data[self._text_at : self._text_at + offsets[-1]]
+        return [
+            (text[begin:end].decode(), score) for (begin, end), score in zip(pairwise(offsets), scores, strict=True)
+        ]
+
     def tokenizer(self) -> "Tokenizer":
         """XLM-R's tokenizer: NFKC, words with a leading mark, pieces of a unigram model, <s> and </s> around a text."""
         from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
         with opening(self.path):
-            offsets = np.frombuffer(self._data, "<u4", self.pieces + 1, self._offsets_at).tolist()
-            scores = np.frombuffer(self._data, "<f4", self.pieces, self._offsets_at + 4 * (self.pieces + 1)).tolist()
-            text = self._data[self._text_at : self._text_at + offsets[-1]]
-            pieces = [text[begin:end].decode() for begin, end in pairwise(offsets)]
-            tokenizer = Tokenizer(models.Unigram(list(zip(pieces, scores, strict=True)), self.unknown, False))
+            pieces = self.pieces()
+            tokenizer = Tokenizer(models.Unigram(pieces, self._unknown, False))
         tokenizer.normalizer = normalizers.Sequence(
             [
                 normalizers.Nmt(),
@@ -150,14 +156,15 @@ class QuantisedFile:
             ]
         )
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+            [pre_tokenizers.Split(" ", "removed"), pre_tokenizers.Metaspace(prepend_scheme="always")]
         )
         tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
-        specials = [(piece, pieces.index(piece)) for piece in ("<s>", "</s>")]
+        names = [piece for piece, _ in pieces[:4]]  # <s>, <pad>, </s>, <unk>
+        specials = [(piece, names.index(piece)) for piece in ("<s>", "</s>")]
         tokenizer.post_processor = processors.TemplateProcessing(
             single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=specials
         )
-        tokenizer.add_special_tokens([AddedToken(piece, special=True) for piece in pieces[:4]])
+        tokenizer.add_special_tokens([AddedToken(piece, special=True) for piece in names])
         return tokenizer
 
 
@@ -199,11 +206,10 @@ def unpacked(blocks: "torch.Tensor", dtype: "torch.dtype | None" = None) -> "tor
     """
     import torch
 
-    dtype = dtype or torch.float32
-    scales = blocks[..., :2].contiguous().view(torch.float16).to(dtype)
+    scales = blocks[..., :2].contiguous().view(torch.float16).float()
     halves = blocks[..., 2:]
-    weights = torch.cat([halves & 15, halves >> 4], -1).to(dtype) - 8
-    return (weights * scales).flatten(-2)
+    weights = torch.cat([halves & 15, halves >> 4], -1).float().sub_(8)
+    return weights.mul_(scales).flatten(-2).to(dtype or torch.float32)
 
 
 def is_quantised(folder: Path) -> bool:
