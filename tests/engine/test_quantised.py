@@ -1,6 +1,8 @@
 """The multilingual encoder in 4 bits: its tokens and vectors against the package's own engine and sentencepiece."""
 
 import io
+import subprocess
+import sys
 import tarfile
 import unicodedata
 from importlib.metadata import distribution
@@ -8,6 +10,8 @@ from importlib.metadata import distribution
 import pytest
 import torch
 import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctx_metrics.engine.checkpoint import read_config
 from ctx_metrics.engine.encoder import TextEncoder
@@ -224,3 +228,39 @@ def test_it_is_resolved_by_its_name(multilingual):
     model = hub.resolve("multilingual")
     assert model.signature() == {"model": "multilingual-e5-small-q4", "rev": None, "ckpt": "1571fc982750"}
     assert model.folder == multilingual and not model.embedded
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0＜＞"), max_size=30), max_size=5)
+)
+def test_ids_are_those_of_the_library_for_any_text(tokenizer, texts):
+    encodings = tokenizer.backend.encode_batch(texts, add_special_tokens=False)
+    assert [ids.ids[1:-1].tolist() for ids in tokenizer(texts, 1000)] == [encoding.ids for encoding in encodings]
+
+
+def test_special_tokens(tokenizer):
+    backend = tokenizer.backend
+    assert tokenizer(["</s>"])[0].ids.tolist() == [0, 2, 2] and backend.encode("").ids == [0, 2]
+    assert (tokenizer.separator_token, tokenizer.separator, tokenizer.pad, tokenizer.joins_spaces) == (
+        "</s>",
+        2,
+        1,
+        False,
+    )
+
+
+PEAK = """
+import resource
+from ctx_metrics.engine.encoder import TextEncoder
+from ctx_metrics.models.hub import resolve
+encoder = TextEncoder(resolve("multilingual").folder)
+encoder.encode(encoder.tokenizer([f"{number} cats, cats, cats on {number} mats, mats, mats" for number in range(300)]), [(7,)])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.full
+def test_memory(multilingual):
+    """torch alone takes 220 MB, and the tree of the library's tokenizer would take 260."""
+    peak = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True).stdout
+    assert int(peak) < 520
