@@ -161,7 +161,7 @@ def test_vectors_are_those_of_the_package(multilingual, engine):
     theirs = torch.from_numpy(engine.query([text.removeprefix("query: ") for text in texts]))
     cosines = F.cosine_similarity(ours, theirs)
     # its states are rounded to 8 bits before each product
-    assert cosines.mean() > 0.9999 and cosines.min() > 0.9995
+    assert cosines.mean() > 0.9999 and cosines.min() > 0.9998
 
 
 def test_rows_of_words_are_those_of_the_table(multilingual):
