@@ -137,6 +137,11 @@ def test_cite_prints_the_papers_once(ctx):
             "no COMET model",
         ),
         (["comet"], PAPERS["comet"], "name yours with --comet-model, or give the signature"),
+        (
+            ["BERTR|nrefs:1|model:multilingual-e5-small-q4|ckpt:1571fc982750"],
+            ["mathur-etal-2019-putting", "wang-etal-2024-multilingual"],
+            "",
+        ),
     ],
     ids=lambda case: case[0][:30] if isinstance(case, list) else "",
 )
@@ -169,7 +174,9 @@ def test_every_metric_has_papers_and_every_entry_is_used():
     assert set(entries) == {key for keys in [*PAPERS.values(), *MODEL_PAPERS.values()] for key in keys}
     for key, entry in entries.items():
         fields = dict(re.findall(r"^    (\w+) = \"(.+?)\"(?:,|\n\})", entry + "\n}", re.M | re.S))
-        without_pages = {"pages"} if "(ICLR)" in fields.get("booktitle", "") else set()  # its papers have none
+        # papers of these have none
+        unpaged = "(ICLR)" in fields.get("booktitle", "") or "arXiv" in fields.get("journal", "")
+        without_pages = {"pages"} if unpaged else set()
         assert {"title", "author", "year", "pages", "url"} - without_pages <= fields.keys(), key
         assert key.split("-")[0] in re.sub(r"\{\\'(\w)\}", r"\1", fields["author"].lower()), key
         assert fields["year"] in key, key
