@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tokenizers.normalizers import Normalizer
 
 MARK = "▁"  # stands before each word
+LETTERS_AT_ONCE = 2**14  # or one word more: its pieces are Python's numbers for a while
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _UNKNOWN_COST = 10.0  # below the least score of a piece
 
@@ -56,7 +57,10 @@ class Unigram:
         of_texts = [self._words(text) for text in texts]
         words = list(dict.fromkeys(word for word in chain.from_iterable(of_texts) if word[0] == MARK))
         ids = {name: [number] for name, number in self.specials.items()}
-        ids.update(zip(words, self._segmented(words), strict=True))
+        parts = np.cumsum([len(word) for word in words]) // LETTERS_AT_ONCE
+        for some in np.split(np.arange(len(words)), np.flatnonzero(np.diff(parts)) + 1):
+            block = [words[i] for i in some]
+            ids.update(zip(block, self._segmented(block), strict=True))
         return [[number for word in of_text for number in ids[word]] for of_text in of_texts]
 
     def _words(self, text: str) -> list[str]:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
+from ctx_metrics.engine import unigram
 from ctx_metrics.engine.unigram import Unigram
 
 SPECIALS = ["<s>", "<unk>"]
@@ -57,3 +58,12 @@ def test_the_best_path_costs_least(ours):
     """ab a (-5 -4) beats aba (-8) nowhere, a b a (-12) never; a run of unknown letters is one."""
     names = [*SPECIALS, *PIECES]
     assert [names[i] for i in ours(["aba xx aba"])[0]] == ["▁", "aba", "▁", "<unk>", "▁", "aba"]
+
+
+def test_texts_of_many_parts(ours, theirs, monkeypatch):
+    """What is segmented together bounds the memory, and changes nothing."""
+    texts = ["".join("ab猫é"[(i * k) % 4] for i in range(k % 9)) + " ba" for k in range(60)]
+    expected = [each.ids for each in theirs.encode_batch(texts, add_special_tokens=False)]
+    for letters in (1, 7, 50):
+        monkeypatch.setattr(unigram, "LETTERS_AT_ONCE", letters)
+        assert ours(texts) == expected
