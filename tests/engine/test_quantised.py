@@ -43,7 +43,7 @@ TEXTS = [
     "The rest is left out.",
 ]
 PAIRS = "cs-en de-en de-fr en-hr en-ja en-zh fr-de liv-en ru-sah sah-ru uk-cs uk-en zh-en en-uk".split()
-AT_ONCE = 40  # lines of a file
+AT_ONCE = 20  # lines of a file
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_a_normalised_text_is_read_as_it_was(tokenizer):
 def test_tokens_of_real_lines(tokenizer, standard, pieces, engine, shared_data):
     texts = lines(shared_data, AT_ONCE)
     check_ids(tokenizer, standard, pieces, texts)
-    assert check_counts(tokenizer, engine, texts) > 900
+    assert check_counts(tokenizer, engine, texts) > 450
 
 
 @pytest.mark.full
@@ -230,6 +230,7 @@ def test_it_is_resolved_by_its_name(multilingual):
     assert model.folder == multilingual and not model.embedded
 
 
+@pytest.mark.full
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="＜＞"), max_size=30), max_size=5))
 def test_ids_are_those_of_the_library_for_any_text(tokenizer, texts):
     encodings = tokenizer.backend.encode_batch(texts, add_special_tokens=False)
@@ -237,8 +238,7 @@ def test_ids_are_those_of_the_library_for_any_text(tokenizer, texts):
 
 
 def test_special_tokens(tokenizer):
-    backend = tokenizer.backend
-    assert tokenizer(["</s>"])[0].ids.tolist() == [0, 2, 2] and backend.encode("").ids == [0, 2]
+    assert tokenizer(["</s>"])[0].ids.tolist() == [0, 2, 2]
     assert (tokenizer.separator_token, tokenizer.separator, tokenizer.pad, tokenizer.joins_spaces) == (
         "</s>",
         2,
