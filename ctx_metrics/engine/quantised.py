@@ -20,14 +20,17 @@ import numpy as np
 from ..errors import ModelError
 from .lazy import LazyMapping
 from .opening import file_sha256, opening
+from .unigram import Unigram
 
 if TYPE_CHECKING:  # imported where they are needed: the hub, and so --help, reads this module's names alone
     import torch
     from tokenizers import Tokenizer
+    from tokenizers.normalizers import Normalizer
 
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 BLOCK, BYTES = 32, 18
+SPECIALS = 4  # <s>, <pad>, </s>, <unk> come first of the pieces
 WORDS = "embeddings.word_embeddings.weight"
 # names in the file, behind those of the layer, of what BERT's checkpoints call these
 _PARTS = {
@@ -85,10 +88,10 @@ class QuantisedFile:
         check_hash(self.path)
         with opening(self.path):
             with open(self.path, "rb") as file:
-                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             width, layers, heads, inner, words, positions, types = struct.unpack_from("<7i", self._data, 8)
             (epsilon,) = struct.unpack_from("<f", self._data, 36)
-            self.pieces, *_, pad, self.unknown = struct.unpack_from("<5i", self._data, 44)
+            self._count, *_, pad, self._unknown = struct.unpack_from("<5i", self._data, 44)
             self._table = self._read_table()
         self.config: dict[str, Any] = {
             "model_type": "bert",
@@ -107,7 +110,7 @@ class QuantisedFile:
         """Offset and bytes of each tensor, by its name in the file."""
         data = self._data
         self._offsets_at = 72
-        self._text_at = self._offsets_at + 4 * (self.pieces + 1) + 4 * self.pieces
+        self._text_at = self._offsets_at + 4 * (self._count + 1) + 4 * self._count
         (length,) = struct.unpack_from("<Q", data, 64)
         at = self._text_at + length
         at += 8 + struct.unpack_from("<iI", data, at)[1]
@@ -131,34 +134,64 @@ class QuantisedFile:
         places = {bare: self._table[name] for name, bare in names.items()}
         return QuantisedTensors(self._data, places, self.config)
 
+    def unigram(self) -> Unigram:
+        """XLM-R's tokenizer, as `tokenizer` has it, in a twentieth of its memory."""
+        with opening(self.path):
+            offsets, scores = self._piece_arrays()
+            text = self._data[self._text_at : self._text_at + int(offsets[-1])]
+            # a byte of the form 10xxxxxx goes on with a letter
+            letters = np.concatenate([[0], ((np.frombuffer(text, np.uint8) & 0xC0) != 0x80).cumsum()])
+            return Unigram(
+                np.frombuffer(text.decode().encode("utf-32-le"), "<u4"),
+                letters[offsets.astype(np.int64)],
+                scores.astype(np.float64),
+                specials={piece: number for number, (piece, _) in enumerate(self.pieces(SPECIALS))},
+                unknown=self._unknown,
+                normalizer=_normalizer(),
+            )
+
+    def _piece_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bytes at which each piece begins in the text, and the last ends, uint32 [pieces + 1]; scores, fp32 [pieces]."""
+        scores_at = self._offsets_at + 4 * (self._count + 1)
+        return (
+            np.frombuffer(self._data, "<u4", self._count + 1, self._offsets_at),
+            np.frombuffer(self._data, "<f4", self._count, scores_at),
+        )
+
+    def pieces(self, most: int | None = None) -> list[tuple[str, float]]:
+        """The tokenizer's pieces, or the first ones, with their scores; a piece's place is its id."""
+        offsets, scores = self._piece_arrays()
+        places = (offsets if most is None else offsets[: most + 1]).tolist()
+        text = self._data[self._text_at : self._text_at + places[-1]]
+        return [(text[a:b].decode(), score) for (a, b), score in zip(pairwise(places), scores.tolist(), strict=False)]
+
     def tokenizer(self) -> "Tokenizer":
         """XLM-R's tokenizer: NFKC, words with a leading mark, pieces of a unigram model, <s> and </s> around a text."""
-        from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+        from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 
         with opening(self.path):
-            offsets = np.frombuffer(self._data, "<u4", self.pieces + 1, self._offsets_at).tolist()
-            scores = np.frombuffer(self._data, "<f4", self.pieces, self._offsets_at + 4 * (self.pieces + 1)).tolist()
-            text = self._data[self._text_at : self._text_at + offsets[-1]]
-            pieces = [text[begin:end].decode() for begin, end in pairwise(offsets)]
-            tokenizer = Tokenizer(models.Unigram(list(zip(pieces, scores, strict=True)), self.unknown, False))
-        tokenizer.normalizer = normalizers.Sequence(
-            [
-                normalizers.Nmt(),
-                normalizers.Replace(_KEPT, _STAND_IN),
-                normalizers.NFKC(),
-                normalizers.Replace(_STAND_IN, _KEPT),
-            ]
-        )
+            pieces = self.pieces()
+            tokenizer = Tokenizer(models.Unigram(pieces, self._unknown, False))
+        tokenizer.normalizer = _normalizer()
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+            [pre_tokenizers.Split(" ", "removed"), pre_tokenizers.Metaspace(prepend_scheme="always")]
         )
         tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
-        specials = [(piece, pieces.index(piece)) for piece in ("<s>", "</s>")]
+        names = [piece for piece, _ in pieces[:SPECIALS]]
+        specials = [(piece, names.index(piece)) for piece in ("<s>", "</s>")]
         tokenizer.post_processor = processors.TemplateProcessing(
             single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=specials
         )
-        tokenizer.add_special_tokens([AddedToken(piece, special=True) for piece in pieces[:4]])
+        tokenizer.add_special_tokens([AddedToken(piece, special=True) for piece in names])
         return tokenizer
+
+
+def _normalizer() -> "Normalizer":
+    """nmt_nfkc of sentencepiece, as XLM-R was trained with it."""
+    from tokenizers import normalizers
+
+    wave_dash = normalizers.Replace(_KEPT, _STAND_IN), normalizers.Replace(_STAND_IN, _KEPT)
+    return normalizers.Sequence([normalizers.Nmt(), wave_dash[0], normalizers.NFKC(), wave_dash[1]])
 
 
 class QuantisedTensors(LazyMapping[str, Union["torch.Tensor", PackedRows]]):
@@ -175,10 +208,11 @@ class QuantisedTensors(LazyMapping[str, Union["torch.Tensor", PackedRows]]):
         import torch
 
         offset, size = self._parts[name]
-        part = torch.from_numpy(np.frombuffer(self._data, np.uint8, size, offset).copy())
+        part = torch.frombuffer(self._data, dtype=torch.uint8, count=size, offset=offset)
         width, inner = self._config["hidden_size"], self._config["intermediate_size"]
-        if name == WORDS:
+        if name == WORDS:  # stays mapped: of the file, memory holds the rows that are read
             return PackedRows(part.view(-1, width // BLOCK, BYTES))
+        part = part.clone()
         if name.endswith("_embeddings.weight"):
             return part.view(torch.float32).view(-1, width)
         if name.endswith("LayerNorm.weight") or name.endswith("bias"):
@@ -199,11 +233,10 @@ def unpacked(blocks: "torch.Tensor", dtype: "torch.dtype | None" = None) -> "tor
     """
     import torch
 
-    dtype = dtype or torch.float32
-    scales = blocks[..., :2].contiguous().view(torch.float16).to(dtype)
+    scales = blocks[..., :2].contiguous().view(torch.float16).float()
     halves = blocks[..., 2:]
-    weights = torch.cat([halves & 15, halves >> 4], -1).to(dtype) - 8
-    return (weights * scales).flatten(-2)
+    weights = torch.cat([halves & 15, halves >> 4], -1).float().sub_(8)
+    return weights.mul_(scales).flatten(-2).to(dtype or torch.float32)
 
 
 def is_quantised(folder: Path) -> bool:

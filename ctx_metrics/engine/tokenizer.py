@@ -5,7 +5,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,9 +61,24 @@ class TextTokenizer:
     """
 
     def __init__(self, folder: Path, most: int | None = None):
+        self._most, self._folder = most, folder
+        self.pad: int | None
+        self._unigram = read_quantised(folder).unigram() if is_quantised(folder) else None
+        if self._unigram is not None:
+            self._first, self.pad, self.separator = self._unigram(["<s><pad></s>"])[0]
+            return
+        specials = self.backend.encode("").ids
+        if len(specials) != 2:
+            raise ModelError(f"{folder}: its tokenizer puts {len(specials)} special tokens around a text, not 2")
+        self._first, self.separator = specials
+        self.pad = next((i for t in ("<pad>", "[PAD]") if (i := self.backend.token_to_id(t)) is not None), None)
+
+    @cached_property
+    def backend(self) -> "Tokenizer":
+        """The tokenizer of the library tokenizers; that of the multilingual encoder takes 260 MB, and ids do without it."""
         from tokenizers import Tokenizer
 
-        self._most = most
+        folder = self._folder
         path = folder / "tokenizer.json"
         if not is_quantised(folder) and not any(
             (folder / name).exists() for name in (path.name, *VOCABULARIES)
@@ -71,39 +87,51 @@ class TextTokenizer:
         mend = "" if path.exists() else "; what reads older ones: pip install 'sentencepiece>=0.2' protobuf"
         with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
             if is_quantised(folder):
-                self.backend = read_quantised(folder).tokenizer()
+                backend = read_quantised(folder).tokenizer()
             elif path.exists():
-                self.backend = Tokenizer.from_file(str(path))
+                backend = Tokenizer.from_file(str(path))
             else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
                 from transformers import AutoTokenizer
 
                 fast = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, use_fast=True)
-                self.backend = fast.backend_tokenizer
-            self.backend.no_truncation()
-            self.backend.no_padding()
-            check_growth(self.backend)
-            specials = self.backend.encode("").ids
-        if len(specials) != 2:
-            raise ModelError(f"{folder}: its tokenizer puts {len(specials)} special tokens around a text, not 2")
-        self._first, self.separator = specials
-        self.pad = next((i for t in ("<pad>", "[PAD]") if (i := self.backend.token_to_id(t)) is not None), None)
+                backend = fast.backend_tokenizer
+            backend.no_truncation()
+            backend.no_padding()
+            check_growth(backend)
+            backend.encode("")  # what cannot be run is said to be
+        return backend
+
+    @property
+    def joins_spaces(self) -> bool:
+        """Whether a word's tokens depend on a space before it, as byte-level ones do."""
+        from tokenizers.pre_tokenizers import ByteLevel
+
+        return self._unigram is None and isinstance(self.backend.pre_tokenizer, ByteLevel)
 
     @property
     def separator_token(self) -> str:
         """The separator as a string, which the tokenizer reads as the token wherever it stands in a text."""
+        if self._unigram is not None:
+            return next(name for name, number in self._unigram.specials.items() if number == self.separator)
         return self.backend.id_to_token(self.separator)
 
     def __call__(self, texts: Sequence[str], max_content: int | None = None) -> list[TokenIds]:
         """Token ids of each text, cut at the end to `max_content` content tokens and to what the model can read."""
         kept = min((limit for limit in (max_content, self._most) if limit), default=None)
-        encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)
         result = []
         for begin in range(0, len(texts), TEXTS_AT_ONCE):
-            for encoding in encode(list(texts[begin : begin + TEXTS_AT_ONCE]), add_special_tokens=False):
-                content = encoding.ids[:kept]
+            for whole in self._content(texts[begin : begin + TEXTS_AT_ONCE]):
+                content = whole[:kept]
                 ids = np.array([self._first, *content, self.separator], dtype=np.int32)
-                result.append(TokenIds(ids, len(encoding.ids) - len(content)))
+                result.append(TokenIds(ids, len(whole) - len(content)))
         return result
+
+    def _content(self, texts: Sequence[str]) -> Iterable[list[int]]:
+        """The ids of each text, the special tokens around it left out."""
+        if self._unigram is not None:
+            return self._unigram(texts)
+        encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)
+        return (encoding.ids for encoding in encode(list(texts), add_special_tokens=False))
 
     def offsets(self, texts: Sequence[str], max_content: int) -> list[list[tuple[int, int]]]:
         """Characters (start, end) of each of a text's tokens, cut as by a call; the two specials have (0, 0)."""

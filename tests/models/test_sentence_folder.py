@@ -75,7 +75,7 @@ def test_usual_settings_of_the_encoder_stay_packed(tmp_path, tiny_bert):
         "modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}},
     }
     folder = write_model(tmp_path / "model", tiny_bert, [pooling("mean_tokens")], limit=20, **settings)
-    assert packed_layout(folder) == (folder, "mean", [], 20)
+    assert packed_layout(folder) == (folder, "mean", [], 20, "")
 
 
 # broken and unsafe folders

@@ -132,6 +132,17 @@ def test_the_embedded_encoder_is_the_default():
     assert vectors.signature() == hub.resolve(hub.EMBEDDED).signature()
 
 
+def test_the_multilingual_encoder(multilingual):
+    """By its name, layers up to the twelfth, no prompt before a text."""
+    vectors = SentenceVectors([parse_source("encoder"), parse_source("encoder@0,12")], hub.MULTILINGUAL, options())
+    assert vectors.signature() == {"model": hub.MULTILINGUAL_NAME, "rev": None, "ckpt": "1571fc982750"}
+    last, mean = vectors(["Кошка сидела на ковре.", "", "猫が座っていた。"])
+    assert last.shape == mean.shape == (3, 384) and vectors.counts["empty"] == 1 and not last[1].any()
+    encoder = shared_encoder(multilingual, options())
+    [states] = encoder.encode(encoder.tokenizer(["猫が座っていた。"]), [(12,)])
+    assert last[2] == pytest.approx(states[(12,)].mean(0).numpy(), abs=1e-5)
+
+
 def test_another_metrics_pass_reads_them_too(tiny_bert):
     engine = options()
     vectors = SentenceVectors([parse_source("encoder@1"), parse_source("encoder")], str(tiny_bert), engine)

@@ -96,9 +96,16 @@ class PackedSentenceEncoder(SentenceEncoder):
         self.encoder.require([self.readout])
         self.head = [Dense(module) if module.kind == "Dense" else F.normalize for module in layout.head]
         check_widths(self.encoder.width, [layer for layer in self.head if isinstance(layer, Dense)])
-        self.pooling = "+".join([layout.pooling, *(module.kind.lower() for module in layout.head)])
+        self.prompt = layout.prompt
+        prompt = [layout.prompt.strip(": ")] if layout.prompt else []
+        self.pooling = "+".join([*prompt, layout.pooling, *(module.kind.lower() for module in layout.head)])
 
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
+        if self.prompt:
+            texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+            full = {text for text, ids in zip(texts, self.encoder.tokenizer(texts, 1), strict=True) if ids.content}
+            put = {text: f"{self.prompt}{text}" if text in full else text for text in texts}
+            pairs = [(put[left], put[right]) for left, right in pairs]
         return map_pairs(
             self.encoder, pairs, [self.readout], self._cosines, max_content=self.max_tokens - 2, label=label
         )

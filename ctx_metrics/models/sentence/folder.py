@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 from ...engine.checkpoint import read_config, weight_files
 from ...engine.opening import file_hashes, opening, read_json, shown
+from ...engine.quantised import is_quantised
 from ...errors import ModelError
 from .. import hub
 
+E5_PROMPT = "query: "  # of texts that are compared with one another, by the card of multilingual-e5
 # Name of the pooling in a readout, by sentence-transformers' name.
 POOLINGS = {"mean": "avg", "cls": "cls", "max": "max"}
 # How older folders spell the choice of one.
@@ -50,20 +52,22 @@ class SentenceLayout(NamedTuple):
     pooling       mean, cls or max
     head          the modules Dense and Normalize behind the pooling, in order
     max_tokens    most tokens of a text, the special ones included; None where the folder does not say
+    prompt        what is put before each text that has tokens
     """
 
     encoder: Path
     pooling: str
     head: list[Module]
     max_tokens: int | None
+    prompt: str = ""
 
 
 def resolve_sentence_model(name: str) -> hub.ResolvedModel:
-    """Resolve `embedded`, a local folder, or a hub name of sentence-transformers with optional @revision.
+    """Resolve `embedded`, `multilingual`, a local folder, or a hub name of sentence-transformers with optional @revision.
 
     A hub name without an owner is one of sentence-transformers/, as in that library. Raises ModelError as hub.resolve does.
     """
-    if name in ("", hub.EMBEDDED):
+    if name in ("", hub.EMBEDDED, hub.MULTILINGUAL):
         return hub.resolve(name)
     if "/" not in name.split("@")[0] and not os.path.isdir(os.path.expanduser(name)):
         name = f"sentence-transformers/{name}"
@@ -85,7 +89,7 @@ def module_hashes(folder: Path) -> dict[str, str]:
     """The sha256 of each file that a model is made of, in its own folder and in those of its modules."""
     paths = []
     for place in dict.fromkeys((folder, *(module.folder for module in read_modules(folder)))):
-        if any((place / name).exists() for name in hub.WEIGHTS):
+        if is_quantised(place) or any((place / name).exists() for name in hub.WEIGHTS):
             paths += weight_files(place)
         paths += (path for kind in ("*.json", "*.txt", "*.model") for path in sorted(place.glob(kind)))
     return file_hashes(paths)
@@ -117,6 +121,8 @@ def packed_layout(folder: Path) -> SentenceLayout:
 
     Raises ModelError for a folder that cannot be read.
     """
+    if is_quantised(folder):
+        return SentenceLayout(folder, "mean", [], None, E5_PROMPT)
     modules = read_modules(folder)
     kinds = [module.kind for module in modules]
     plain = not (folder / "modules.json").exists()

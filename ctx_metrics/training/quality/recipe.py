@@ -21,7 +21,8 @@ class Architecture:
 
     kind: str
     encoder: Model = setting(
-        "embedded, a folder, or a hub name[@revision]; it is not trained. (Default: embedded, English only)",
+        "embedded, multilingual, a folder, or a hub name[@revision]; it is not trained, but by comet with --inputs. "
+        "(Default: embedded, English only)",
         "embedded",
         group="network",
     )
