@@ -24,7 +24,7 @@ from ...models.comet.adapted import stored, write_unified
 from ...models.comet.network import UnifiedNetwork, new_network, padded
 from ...models.comet.sequence import joined
 from ...models.folder import read_config
-from ...models.low_rank import learned
+from ...models.low_rank import LowRankLinear, learned
 from ...notices import counted, notice
 from ..digest import digest
 from ..loop import Loop, Progress, epoch_batches
@@ -40,7 +40,7 @@ WAYS = {"mt+src": 0.5, "mt+ref": 0.25, "mt+src+ref": 0.25}
 # What a mean judgement, and a standard deviation more, are as values: nearly all then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
 HEAD_WIDTH, RANK = 256, 32
-TOKENS_A_PASS = 4096
+TOKENS_A_PASS = 2048
 
 
 def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
@@ -80,6 +80,10 @@ class UnifiedInputs:
         """How a row can be read."""
         return [way for way in WAYS if self.rows[row].keys() >= set(way.split("+"))]
 
+    def tokens(self, row: int, way: str) -> int:
+        """About how many tokens that is."""
+        return sum(len(self.rows[row][name].ids) for name in way.split("+"))
+
     def sequence(self, row: int, way: str) -> TokenIds:
         """A row as it is read in a way."""
         texts = [self.rows[row][name] for name in way.split("+")]
@@ -102,6 +106,12 @@ class UnifiedTask(QualityTask):
     development_inputs: UnifiedInputs
     dtype: torch.dtype = torch.float32
 
+    def __post_init__(self):
+        super().__post_init__()
+        for module in self.network.modules():
+            if isinstance(module, LowRankLinear):  # once, and not in each pass
+                module.linear.weight.data = module.linear.weight.data.to(self.dtype)
+
     def optimizer(self) -> torch.optim.Optimizer:
         own = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
         parts = [[each for each in own if (each.dim() > 1) == matrices] for matrices in (True, False)]
@@ -118,7 +128,7 @@ class UnifiedTask(QualityTask):
         return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
 
     def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
-        """The loss, whose gradient is taken already, part by part: windows would take much memory at once."""
+        """The loss, whose gradient is taken already, part by part: rows of about one length, and few tokens, go together."""
         total = torch.zeros((), device=self.device)
         for part in self._parts(batch):
             own = super().loss(part, progress) * (len(part) / len(batch))
@@ -132,26 +142,28 @@ class UnifiedTask(QualityTask):
         optimizer.zero_grad()
 
     def _parts(self, batch: list[int]) -> list[list[int]]:
-        """A batch's rows in parts of about TOKENS_A_PASS tokens, those of a segment together."""
-        parts: list[list[int]] = []
-        longest = 0
+        """A batch's rows in parts of about TOKENS_A_PASS tokens, those of a segment together, short sequences first."""
+        segments: dict[int, list[int]] = {}
         for row in batch:
-            longest = max(longest, sum(len(tokens.ids) for tokens in self.inputs.rows[row].values()))
-            full = parts and (len(parts[-1]) + 1) * longest > TOKENS_A_PASS
-            if not parts or (full and self.groups[row] != self.groups[parts[-1][-1]]):
+            segments.setdefault(self.groups[row], []).append(row)
+        lengths = {
+            group: max(self.inputs.tokens(row, self._way(row)) for row in rows) for group, rows in segments.items()
+        }
+        parts: list[list[int]] = []
+        for group in sorted(segments, key=lengths.__getitem__):
+            if not parts or (len(parts[-1]) + len(segments[group])) * lengths[group] > TOKENS_A_PASS:
                 parts.append([])
-                longest = 0
-            parts[-1].append(row)
+            parts[-1] += segments[group]
         return parts
 
+    def _way(self, row: int) -> str:
+        """How a row is read in this epoch, like the other rows of its segment."""
+        ways = self.inputs.ways(row)
+        shares = np.cumsum([WAYS[way] for way in ways])
+        return ways[int(np.searchsorted(shares, self._drawn[self.groups[row]] * shares[-1], side="right"))]
+
     def read(self, batch: list[int]) -> tuple:
-        rows = []
-        for row in batch:
-            ways = self.inputs.ways(row)
-            shares = np.cumsum([WAYS[way] for way in ways])
-            drawn = np.searchsorted(shares, self._drawn[self.groups[row]] * shares[-1], side="right")
-            rows.append((row, ways[int(drawn)]))
-        return self.inputs.padded(rows)
+        return self.inputs.padded([(row, self._way(row)) for row in batch])
 
     def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
@@ -165,7 +177,7 @@ class UnifiedTask(QualityTask):
         """The network's mean value of all ways in which each row can be read: float64 [n]."""
         self.network.eval()
         places = [(row, way) for row in range(len(inputs.rows)) for way in inputs.ways(row)]
-        lengths = [sum(len(inputs.rows[row][name].ids) for name in way.split("+")) for row, way in places]
+        lengths = [inputs.tokens(row, way) for row, way in places]
         values: list[list[float]] = [[] for _ in inputs.rows]
         for batch in token_batches(lengths, TOKEN_BUDGETS[self.device.type]):
             [scores] = self.outputs(self.on_device(inputs.padded([places[i] for i in batch])))
