@@ -1,7 +1,6 @@
 """An encoder over which scores can be worked out by hand."""
 
 from contextlib import nullcontext
-from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from ctx_metrics.engine.tokenizer import TokenIds
 class StubTokenizer:
     """Words, between the two special tokens, by their places in a list."""
 
-    backend = SimpleNamespace(pre_tokenizer=None)
+    joins_spaces = False
 
     def __init__(self, words):
         self.words = words

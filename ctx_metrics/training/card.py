@@ -56,7 +56,7 @@ def card(name: str, kind: str, trained: "Trained", sources: Mapping[str, Sequenc
     of_development = trained.config["development"]
     known = map(language_pair, of_development["sets"])
     pairs = sorted({f"{source}-{target}" for source, target in known if source})
-    title = "unified quality model" if trained.config["model_type"] == "ctx-unified" else TITLES[kind]
+    title = "unified quality model" if trained.config.get("model_type") == "ctx-unified" else TITLES[kind]
     facts = {"kind": kind, "title": title, "metric": METRICS[of_development["metric"]], "pairs": pairs}
     return _rendered("quality", trained, command(argv), name=name, sources=sources, **facts)
 

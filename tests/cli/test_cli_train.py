@@ -363,7 +363,7 @@ def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
         (["comet", "--max-length", "3"], "--max-length is not for comet"),
         (
             ["comet", "--inputs", "mt+src", "--layers", "3"],
-            "--layers is not for comet, which reads the last one with --inputs",
+            "--layers is not for comet, which mixes all of them with --inputs",
         ),
         (["comet", "--rank", "3"], "--rank is not for comet, which changes its encoder with --inputs alone"),
         (["esim", "--rank", "3"], "--rank is not for esim, which leaves its encoder as it is"),

@@ -61,7 +61,7 @@ NOT_OF_COMET = {
 NOT_OF_NETWORKS = {"rank": "which leaves its encoder as it is"}
 NOT_OF_UNIFIED = {
     **{name: why for name, why in NOT_OF_COMET.items() if name in ("projection", "pooling", "cache")},
-    "layers": "which reads the last one with --inputs",
+    "layers": "which mixes all of them with --inputs",
     "hidden": "which has no BiLSTM",
     "dropout": "whose rate is fixed with --inputs",
     "init": "which begins with its encoder with --inputs",
