@@ -15,15 +15,14 @@ from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_fi
 from ...engine.lazy import LazyMapping
 from ...engine.opening import file_hashes, same_hashes
 from ...errors import ModelError
-from ..estimator import EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config, write_model
 from ..hub import ResolvedModel
 from ..low_rank import learned
 from .checkpoint import ADAPTED_KIND
 from .hyperparameters import SEPARATORS, Hyperparameters
 from .network import UnifiedNetwork
+from .sequence import INPUTS
 
-INPUTS = ("mt+src", "mt+ref", "mt+src+ref")
 # Fields of config.json that loading reads, and their types.
 FIELDS: dict[str, Any] = {
     "encoder": str,
@@ -55,8 +54,7 @@ class AdaptedCheckpoint:
         self._hashes = file_hashes([self.file, folder / CONFIG])
         self._encoder = EncoderFolder(encoder.folder)
         self.folder, self.config = encoder.folder, self._encoder.config
-        name = "embedded-unified" if folder == EMBEDDED_UNIFIED else folder.resolve().name
-        self.model = ResolvedModel(name, folder, None, self._sha256[:12])
+        self.model = ResolvedModel(folder.resolve().name, folder, None, self._sha256[:12])
         self.hyperparameters = Hyperparameters(
             class_identifier="unified_metric",
             encoder_model=config["encoder_model"],

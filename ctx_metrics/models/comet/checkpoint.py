@@ -29,7 +29,7 @@ from .hyperparameters import HPARAMS_FILE, Hyperparameters, checked_hyperparamet
 
 CONFIG_KIND, ADAPTED_KIND = "ctx-comet", "ctx-unified"
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
-_KINDS = {
+ENCODER_KINDS = {
     "XLM-RoBERTa": "xlm-roberta",
     "XLM-RoBERTa-XL": "xlm-roberta-xl",
     "MiniLM": "bert",
@@ -260,7 +260,7 @@ def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
 
 def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) -> None:
     """Raise ModelError unless an encoder's configuration is what the hyper-parameters call for."""
-    wanted = _KINDS[hyperparameters.encoder_model]
+    wanted = ENCODER_KINDS[hyperparameters.encoder_model]
     if config["model_type"] not in ({wanted, "roberta"} if wanted == "xlm-roberta" else {wanted}):
         raise ModelError(
             f"{folder}: config.json is of kind {config['model_type']!r}, "

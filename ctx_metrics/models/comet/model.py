@@ -31,7 +31,7 @@ from ..estimator import ErrorSpan, Estimate, Estimator, Example
 from .adapted import AdaptedCheckpoint, is_adapted
 from .checkpoint import CometCheckpoint, open_comet, place_of
 from .hyperparameters import SEPARATORS, Hyperparameters, activation
-from .sequence import joined
+from .sequence import INPUTS, joined
 from .spans import decode_spans, mqm_score
 
 EXAMPLES_A_BLOCK = 4096
@@ -42,7 +42,7 @@ XCOMET_WEIGHTS = (0.12, 0.33, 0.33, 0.22)
 Sequences = list[list[TokenIds]]
 Read = list[list[States]]
 Checkpoint = CometCheckpoint | AdaptedCheckpoint
-PARTS = {"mt+src": "src", "mt+ref": "ref", "mt+src+ref": "unified"}
+PARTS = dict(zip(INPUTS, ("src", "ref", "unified"), strict=True))
 
 
 class CometEstimator(Estimator):

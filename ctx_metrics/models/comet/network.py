@@ -16,13 +16,12 @@ import torch
 from torch import nn
 
 from ...engine.checkpoint import EncoderFolder
-from ...engine.quantised import PackedRows
+from ...engine.quantised import WORDS, PackedRows
 from ...engine.tokenizer import TokenIds
 from ...errors import InputError
 from ..low_rank import adapt
 
 DROPOUT = 0.1
-WORDS = "embeddings.word_embeddings.weight"
 
 
 class LayerMix(nn.Module):

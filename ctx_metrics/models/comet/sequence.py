@@ -7,6 +7,8 @@ import numpy as np
 from ...engine.tokenizer import TokenIds
 from .hyperparameters import SEPARATORS
 
+INPUTS = ("mt+src", "mt+ref", "mt+src+ref")  # what a unified model can read of an output
+
 
 def joined(texts: Sequence[TokenIds], encoder_model: str, pad: int | None, most: int) -> TokenIds:
     """<s> mt </s></s> src </s></s> ref </s>, cut at the end to `most` tokens; BERT has one separator, and types.

@@ -12,6 +12,7 @@ from torch import nn
 
 from ...engine.encoder import TextEncoder
 from ...engine.options import EngineOptions
+from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError
 from ...models import hub
 from ...models.folder import FIELDS, check_fields, checked_weights, load_weights, read_config
@@ -92,7 +93,7 @@ def learn(
         "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
     claim(out, fingerprint)  # a state of another training is refused before anything is encoded
-    check_tokens(encoder, training, development, max_length)
+    check_tokens(encoder.tokenizer, training, development, max_length)
     with ExitStack() as closed:
         if architecture.kind == "comet":
             features = [
@@ -132,13 +133,12 @@ def learn(
     return Trained(finish(out, config, network.state_dict()), checks, loop.progress.best)
 
 
-def check_tokens(encoder: TextEncoder, training: TrainingSet, development: DevelopmentSet, max_length: int) -> None:
+def check_tokens(tokenizer: TextTokenizer, training: TrainingSet, development: DevelopmentSet, max_length: int) -> None:
     """Raise InputError where a text has nothing that the encoder's tokenizer knows, such as a zero-width space alone."""
     for each, what in ((training, "training"), (development, "development")):
-        texts = list(dict.fromkeys([*each.hypotheses, *each.partners]))
-        tokenless = [
-            text for text, ids in zip(texts, encoder.tokenizer(texts, max_length), strict=True) if not ids.content
-        ]
+        read = (*each.hypotheses, *each.references, *each.sources)
+        texts = list(dict.fromkeys(text for text in read if text is not None))
+        tokenless = [text for text, ids in zip(texts, tokenizer(texts, max_length), strict=True) if not ids.content]
         if tokenless:
             raise InputError(
                 f"{counted(len(tokenless), f'{what} text has', f'{what} texts have')} no tokens for this encoder, such as "

@@ -21,8 +21,9 @@ from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...errors import InputError
 from ...models import hub
 from ...models.comet.adapted import stored, write_unified
+from ...models.comet.checkpoint import ENCODER_KINDS
 from ...models.comet.network import UnifiedNetwork, new_network, padded
-from ...models.comet.sequence import joined
+from ...models.comet.sequence import INPUTS, joined
 from ...models.folder import read_config
 from ...models.low_rank import LowRankLinear, learned
 from ...notices import counted, notice
@@ -31,12 +32,12 @@ from ..loop import Loop, Progress, epoch_batches
 from ..state import STATE, claim, encoder_name
 from .development import DevelopmentSet
 from .examples import TrainingSet
-from .learn import Trained
+from .learn import Trained, check_tokens
 from .recipe import Architecture, Recipe
 from .task import Check, QualityTask
 
 # how a row can be read, and how often it is: without a reference there is most to learn
-WAYS = {"mt+src": 0.5, "mt+ref": 0.25, "mt+src+ref": 0.25}
+WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
 # What a mean judgement, and a standard deviation more, are as values: nearly all then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
 HEAD_WIDTH, RANK = 256, 32
@@ -45,12 +46,7 @@ TOKENS_A_PASS = 2048
 
 def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
     """The encoder's name among those that COMET knows, by which texts are joined."""
-    kinds = {
-        "xlm-roberta": "XLM-RoBERTa",
-        "roberta": "XLM-RoBERTa",
-        "xlm-roberta-xl": "XLM-RoBERTa-XL",
-        "rembert": "RemBERT",
-    }
+    kinds = {kind: name for name, kind in ENCODER_KINDS.items() if kind != "bert"} | {"roberta": "XLM-RoBERTa"}
     return kinds.get(config["model_type"], "BERT" if tokenizer.separator_token == "[SEP]" else "MiniLM")
 
 
@@ -73,7 +69,6 @@ class UnifiedInputs:
             for of_row in zip(*columns.values(), strict=True)
         ]
         self.cut = sum(tokens.cut > 0 for tokens in ids.values())
-        self.tokenless = [text for text, tokens in ids.items() if not tokens.content]
         self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
 
     def ways(self, row: int) -> list[str]:
@@ -234,14 +229,10 @@ def learn_unified(
         "development data": digest([*development.hypotheses, *development.references, *development.sources]),
     }
     claim(out, fingerprint)
+    check_tokens(tokenizer, training, development, config["max_length"])
     reading = tokenizer, config["encoder_model"], positions, config["max_length"]
     inputs = [UnifiedInputs(each, *reading) for each in (training, development)]
     for each, what in zip(inputs, ("training", "development"), strict=True):
-        if each.tokenless:
-            texts_have = counted(len(each.tokenless), f"{what} text has", f"{what} texts have")
-            raise InputError(
-                f"{texts_have} no tokens for this encoder, such as {ascii(each.tokenless[0])[:40]}; leave out the rows"
-            )
         if each.cut:
             cut = counted(each.cut, f"{what} text was", f"{what} texts were")
             notice(f"{cut} cut to {config['max_length']} tokens")
