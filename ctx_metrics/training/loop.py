@@ -262,6 +262,17 @@ class Loop:
         load_moments(self.optimizer, state.optimizer)
 
 
+def adamw(network: nn.Module, recipe: Any) -> torch.optim.Optimizer:
+    """AdamW over what is trained of a network; the recipe's weight_decay is that of matrices, vectors have none."""
+    own = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    decayed = [parameter for parameter in own if parameter.dim() > 1]
+    others = [parameter for parameter in own if parameter.dim() <= 1]
+    return torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": recipe.weight_decay}, {"params": others, "weight_decay": 0.0}],
+        lr=recipe.learning_rate,
+    )
+
+
 def epoch_batches(
     lengths: Sequence[tuple[int, int]], groups: Sequence[int], size: int, seed: int, epoch: int
 ) -> list[list[int]]:

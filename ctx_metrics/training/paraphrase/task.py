@@ -15,7 +15,7 @@ from ...meta.paraphrase import auc
 from ...models.low_rank import learned
 from ...models.paraphrase.sequence_classifier import batch_of, encode_pairs, probabilities
 from ...notices import counted, notice
-from ..loop import Progress, Task, epoch_batches, linear_rate
+from ..loop import Progress, Task, adamw, epoch_batches, linear_rate
 from .data import LabelledPairs
 from .recipe import ParaphraseRecipe
 
@@ -90,13 +90,7 @@ class ParaphraseTask(Task):
             )
 
     def optimizer(self) -> torch.optim.Optimizer:
-        own = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
-        decayed = [parameter for parameter in own if parameter.dim() > 1]
-        others = [parameter for parameter in own if parameter.dim() <= 1]
-        return torch.optim.AdamW(
-            [{"params": decayed, "weight_decay": self.recipe.weight_decay}, {"params": others, "weight_decay": 0.0}],
-            lr=self.recipe.learning_rate,
-        )
+        return adamw(self.network, self.recipe)
 
     def batches(self, progress: Progress) -> list[Batch]:
         recipe = self.recipe

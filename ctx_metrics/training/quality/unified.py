@@ -28,7 +28,7 @@ from ...models.folder import read_config
 from ...models.low_rank import LowRankLinear, learned
 from ...notices import counted, notice
 from ..digest import digest
-from ..loop import Loop, Progress, epoch_batches
+from ..loop import Loop, Progress, adamw, epoch_batches
 from ..state import STATE, claim, encoder_name
 from .development import DevelopmentSet
 from .examples import TrainingSet
@@ -108,13 +108,7 @@ class UnifiedTask(QualityTask):
                 module.linear.weight.data = module.linear.weight.data.to(self.dtype)
 
     def optimizer(self) -> torch.optim.Optimizer:
-        own = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
-        parts = [[each for each in own if (each.dim() > 1) == matrices] for matrices in (True, False)]
-        groups = [
-            {"params": parts[0], "weight_decay": self.recipe.weight_decay},
-            {"params": parts[1], "weight_decay": 0.0},
-        ]
-        return torch.optim.AdamW(groups, lr=self.recipe.learning_rate)
+        return adamw(self.network, self.recipe)
 
     def batches(self, progress: Progress) -> list[list[int]]:
         """Row numbers, and with them how each segment is read in this epoch."""
