@@ -1,10 +1,12 @@
 """Random COMET checkpoints of the released models' shape, for the benchmarks: no network, no unbabel-comet needed.
 
-    python benchmarks/comet_fixture.py CACHE --kind regression|unified-qe --size tiny|base|large --texts FILE [--seed 0]
+    python benchmarks/comet_fixture.py CACHE --kind regression|unified-qe --size tiny|small|base|large --texts FILE
+                                       [--seed 0]
 
 Writes CACHE/<kind>-<size>-<hash>/ (encoder/, hparams.yaml, checkpoints/model.ckpt) and prints it; one that is there already
 is used again. The tokenizer is trained on FILE, one text a line, so that texts have realistic lengths in tokens. `base` and
-`large` have XLM-R's width, depth and table of 250,002 words. The weights are spread wide enough for scores to differ.
+`large` have XLM-R's width, depth and table of 250,002 words, `small` the shape of multilingual-e5-small. The weights are
+spread wide enough for scores to differ.
 """
 
 import argparse
@@ -21,6 +23,7 @@ POSITIONS = 514  # XLM-R's 512, counted from 2
 # layers, width, attention heads, inner width, rows of the word table (None: the tokenizer's), head, spread of the weights
 SIZES = {
     "tiny": (2, 32, 4, 64, None, [24, 16], 0.35),
+    "small": (12, 384, 12, 1536, 250002, [384, 192], 0.06),
     "base": (12, 768, 12, 3072, 250002, [3072, 1024], 0.04),
     "large": (24, 1024, 16, 4096, 250002, [3072, 1024], 0.035),
 }

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..engine.tokenizer import TokenIds
 
 EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "regressor"
+EMBEDDED_UNIFIED = EMBEDDED_FOLDER.parent / "unified"
 
 
 class Example(NamedTuple):

@@ -54,7 +54,24 @@ def models(data, tiny_bert, tiny_xlmr, tmp_path_factory):
     return folders
 
 
-def plain_value(folder, encoder, texts):
+def matched_by_hand(states, parts, separators, names):
+    """Recall and precision of source and reference at three layers, token by token."""
+    values = {(name, layer): (0.0, 0.0) for name in ("src", "ref") for layer in range(len(states))}
+    begin = 1 + len(parts[0]) + separators
+    for name, part in zip(names[1:], parts[1:]):
+        for layer in range(len(states)):
+            mt, other = states[layer][0, 1 : 1 + len(parts[0])], states[layer][0, begin : begin + len(part)]
+            if len(mt) and len(other):
+                cosines = [[torch.cosine_similarity(a, b, dim=0).item() for b in mt] for a in other]
+                values[name, layer] = np.mean([max(row) for row in cosines]), np.mean([max(c) for c in zip(*cosines)])
+        begin += len(part) + separators
+    last = len(states) - 1
+    layers = sorted({last // 3, 2 * last // 3, last})
+    numbers = [float(value) for name in ("src", "ref") for layer in layers for value in values[name, layer]]
+    return torch.tensor(numbers)
+
+
+def plain_value(folder, encoder, texts, names):
     """The value by transformers alone, from the files: the changes merged by hand, the pair joined by its tokenizer's ids."""
     from tokenizers import Tokenizer
     from transformers import AutoModel
@@ -84,7 +101,10 @@ def plain_value(folder, encoder, texts):
         layers = torch.stack([states[0].mean(0) for states in read.hidden_states])
         scalars = torch.cat([tensors[f"layerwise_attention.scalar_parameters.{k}"] for k in range(len(layers))])
         pooled = tensors["layerwise_attention.gamma"] * (scalars.softmax(0) @ layers)
-        hidden = torch.tanh(tensors["estimator.ff.0.weight"] @ pooled + tensors["estimator.ff.0.bias"])
+        matched = matched_by_hand(read.hidden_states, parts, len(between), names)
+        features = (matched - tensors["matching.mean"]) / tensors["matching.deviation"] * (matched != 0)
+        rows = torch.cat([pooled, features])
+        hidden = torch.tanh(tensors["estimator.ff.0.weight"] @ rows + tensors["estimator.ff.0.bias"])
         return (tensors["estimator.ff.3.weight"] @ hidden + tensors["estimator.ff.3.bias"]).item()
 
 
@@ -96,7 +116,7 @@ def test_the_value_is_that_of_a_plain_forward(models, kind, inputs):
     values = [estimate.value for estimate in estimator.estimate(EXAMPLES, "")]
     for example, value in zip(EXAMPLES, values):
         ways = INPUTS if inputs == "mt+src+ref" else (inputs,)
-        wanted = np.mean([plain_value(folder, encoder, example.texts(way)) for way in ways])
+        wanted = np.mean([plain_value(folder, encoder, example.texts(way), way.split("+")) for way in ways])
         assert value == pytest.approx(wanted, abs=1e-5)
     alone = [estimator.estimate([example], "")[0].value for example in reversed(EXAMPLES)]
     assert alone[::-1] == pytest.approx(values, abs=1e-6)
@@ -179,6 +199,7 @@ def test_folders_that_cannot_be(tmp_path, models, change, message):
     [
         ("encoder.layer.0.output.dense.up", None, "output.dense.up: not there and"),
         ("encoder.layer.0.output.dense.bias", None, "output.dense.bias: not there and"),
+        ("matching.mean", None, "matching.mean: not there and"),
         ("layerwise_attention.gamma", torch.ones(2), r"layerwise_attention.gamma: \[2\] and \[1\]"),
         ("extra", torch.zeros(2), r"extra: \[2\] and not there"),
         ("estimator.ff.3.bias", None, "lacks the tensor 'estimator.ff.3.bias'"),

@@ -1,7 +1,8 @@
 """The small folders of quality models that are low-rank changes of an encoder, and the COMET checkpoint that each is.
 
 model.safetensors    the encoder's changes, as NAME.down [r, m] and NAME.up [n, r] of a linear layer NAME.weight [n, m], its
-                     vectors that were learned, and the head, by the names that COMET's UnifiedMetric has; matrices in fp16
+                     vectors that were learned, what standardises the matching of tokens, and the head, by the names that
+                     COMET's UnifiedMetric has; matrices in fp16
 config.json          what they belong to: the encoder and its hash, the rank, what is read, the hash of the weights
 """
 
@@ -15,12 +16,13 @@ from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_fi
 from ...engine.lazy import LazyMapping
 from ...engine.opening import file_hashes, same_hashes
 from ...errors import ModelError
+from ..estimator import EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config, write_model
 from ..hub import ResolvedModel
 from ..low_rank import learned
 from .checkpoint import ADAPTED_KIND
 from .hyperparameters import SEPARATORS, Hyperparameters
-from .network import UnifiedNetwork
+from .network import MatchFeatures, UnifiedNetwork, matched_layers
 from .sequence import INPUTS
 
 # Fields of config.json that loading reads, and their types.
@@ -54,7 +56,8 @@ class AdaptedCheckpoint:
         self._hashes = file_hashes([self.file, folder / CONFIG])
         self._encoder = EncoderFolder(encoder.folder)
         self.folder, self.config = encoder.folder, self._encoder.config
-        self.model = ResolvedModel(folder.resolve().name, folder, None, self._sha256[:12])
+        name = "embedded-unified" if folder == EMBEDDED_UNIFIED else folder.resolve().name
+        self.model = ResolvedModel(name, folder, None, self._sha256[:12])
         self.hyperparameters = Hyperparameters(
             class_identifier="unified_metric",
             encoder_model=config["encoder_model"],
@@ -73,8 +76,10 @@ class AdaptedCheckpoint:
         tensors = dict(load_file(self.file))
         of_head = [name for name in tensors if name.startswith(("estimator.", "layerwise_attention."))]
         self.head = {name: self._checked(tensors.pop(name), name) for name in of_head}
+        self.matching = MatchFeatures(matched_layers(self.config["num_hidden_layers"]))
         self._changes = {n: self._checked(tensor, n) for n, tensor in tensors.items()}
         self._check_shapes(config["rank"])
+        self.matching.load_state_dict({name: self._changes.pop(f"matching.{name}") for name in ("mean", "deviation")})
 
     def _checked(self, tensor: Any, name: str) -> torch.Tensor:
         return checked_tensor(tensor, name, path=self.file, mend="train the model again").float()
@@ -93,6 +98,7 @@ class AdaptedCheckpoint:
         layers = self.config["num_hidden_layers"] + 1
         wanted |= {f"layerwise_attention.scalar_parameters.{k}": (1,) for k in range(layers)}
         wanted["layerwise_attention.gamma"] = (1,)
+        wanted |= {f"matching.{name}": (self.matching.number,) for name in ("mean", "deviation")}
         mix = {name: tensor for name, tensor in self.head.items() if name.startswith("layerwise_attention.")}
         given = {name: tuple(tensor.shape) for name, tensor in {**self._changes, **mix}.items()}
         for name in sorted({*wanted, *given}):
@@ -141,6 +147,7 @@ def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, 
     mean, deviation    what the values 0 and 1 above it, in standard deviations of judgements, become
     """
     tensors = {name.replace(".linear.", "."): tensor.clone() for name, tensor in learned(network).items()}
+    tensors |= {f"matching.{name}": tensor for name, tensor in network.matching.state_dict().items()}
     last = max(name for name in tensors if name.startswith("estimator.") and name.endswith(".weight"))
     bias = last.replace("weight", "bias")
     tensors[last], tensors[bias] = tensors[last] * deviation, tensors[bias] * deviation + mean

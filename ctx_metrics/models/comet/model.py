@@ -4,7 +4,8 @@ Every model pools what an encoder reads into vectors and gives them to a feed-fo
   RegressionMetric          head(h, r, h*r, |h-r|, h*s, |h-s|)    of separately encoded hypothesis, reference, source
   ReferencelessRegression   head(h, s, h*s, |h-s|)
   UnifiedMetric             head(first token of one sequence of hypothesis and source, reference or both); with all three,
-                            the mean over (mt, src), (mt, ref) and (mt, src, ref)   (UniTE, Wan et al. 2022)
+                            the mean over (mt, src), (mt, ref) and (mt, src, ref)   (UniTE, Wan et al. 2022); the head of our
+                            own ones reads the mean over tokens, and how well those of mt match the others'
   XCOMETMetric              a weighted sum of the same three, each at most 1, and of an MQM score counted from the error
                             spans that the model marks   (Guerreiro et al. 2024)
 """
@@ -22,6 +23,7 @@ import torch.nn.functional as F
 from ...engine.encoder import TextEncoder
 from ...engine.forward import ReadoutKey
 from ...engine.loaded import LoadedModels
+from ...engine.matching import Matching
 from ...engine.options import EngineOptions
 from ...engine.readout import PooledMix, TokenLabels
 from ...engine.store import States
@@ -192,8 +194,13 @@ class UnifiedEstimator(CometEstimator):
             self.labels = TokenLabels(
                 parameters.word_layer or 0, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
             )
-        self.readouts = [self.pooled, *([self.labels] if self.labels else [])]
-        self.head.check(encoder.width)
+        self.features = checkpoint.matching if isinstance(checkpoint, AdaptedCheckpoint) else None
+        self.matching = None
+        if self.features is not None:
+            separators = SEPARATORS[parameters.encoder_model]
+            self.matching = Matching(self.features.layers, encoder.tokenizer.separator, separators)
+        self.readouts = [each for each in (self.pooled, self.matching, self.labels) if each is not None]
+        self.head.check(encoder.width + (self.features.number if self.features else 0))
 
     @property
     def special_tokens(self) -> int:
@@ -218,6 +225,8 @@ class UnifiedEstimator(CometEstimator):
         for begin in range(0, len(states), HEAD_BATCH):
             batch = states[begin : begin + HEAD_BATCH]
             rows = torch.stack([read[self.pooled] for of_example in batch for read in of_example])
+            if self.features is not None:
+                rows = torch.cat([rows, self._matched(batch)], 1)
             flat = self.head(rows.to(self.encoder.device))
             step = len(self.combinations)
             values += [flat[i : i + step] for i in range(0, len(flat), step)]
@@ -230,6 +239,16 @@ class UnifiedEstimator(CometEstimator):
                 hypotheses, logits, sequences, labels, tokenizer=self.encoder.tokenizer, max_content=self.max_content
             )
         return [self._estimate(of_example, marked) for of_example, marked in zip(values, spans, strict=True)]
+
+    def _matched(self, batch: Read) -> torch.Tensor:
+        """What the head reads of how tokens match, fp32 [examples * combinations, number], on the CPU."""
+        assert self.matching is not None and self.features is not None
+        matched = torch.stack([read[self.matching] for of_example in batch for read in of_example])
+        for number, combination in enumerate(self.combinations):
+            if combination == "mt+ref":  # the one other text is the reference, whose place is the second
+                own = slice(number, None, len(self.combinations))
+                matched[own] = matched[own].flip(1)
+        return self.features(matched)
 
     def _estimate(self, values: list[float], spans: list[ErrorSpan] | None) -> Estimate:
         """The estimate from the regression on each combination of inputs and the error spans."""

@@ -4,7 +4,8 @@ The encoder reads an output together with its source, its reference or both in o
 
     <s> mt </s></s> src </s></s> ref </s>
 
-and the head maps the mean h over tokens of a learned mix of all layers to a value: W2 tanh(W1 h + b1) + b2.
+and the head maps the mean over tokens of a learned mix of all layers, and how well the tokens of mt match those of src and
+of ref at three layers, put together as x, to a value: W2 tanh(W1 x + b1) + b2.
 """
 
 from collections import OrderedDict
@@ -16,6 +17,7 @@ import torch
 from torch import nn
 
 from ...engine.checkpoint import EncoderFolder
+from ...engine.matching import OTHERS, TokenPairs
 from ...engine.quantised import WORDS, PackedRows
 from ...engine.tokenizer import TokenIds
 from ...errors import InputError
@@ -38,6 +40,32 @@ class LayerMix(nn.Module):
         return self.gamma * torch.einsum("k,knw->nw", weights, torch.stack(list(states)))
 
 
+class MatchFeatures(nn.Module):
+    """Recall and precision at some layers as a head reads them: standardised, and 0 where there is no text to match."""
+
+    mean: torch.Tensor
+    deviation: torch.Tensor
+
+    def __init__(self, layers: Sequence[int]):
+        super().__init__()
+        self.layers = tuple(layers)
+        self.number = OTHERS * 2 * len(self.layers)
+        self.register_buffer("mean", torch.zeros(self.number))
+        self.register_buffer("deviation", torch.ones(self.number))
+
+    def forward(self, matched: torch.Tensor) -> torch.Tensor:
+        """Fp32 [n, number] of what engine.matching gave, [n, OTHERS, layers, 2], the source's before the reference's."""
+        flat = matched.flatten(1)
+        return torch.where(flat == 0, 0.0, (flat - self.mean) / self.deviation)
+
+    def standardise(self, matched: torch.Tensor) -> None:
+        """Take the constants from those of some rows; a feature that no row has keeps 0 and 1."""
+        for k, column in enumerate(matched.flatten(1).unbind(1)):
+            there = column[column != 0]
+            if len(there) > 1:
+                self.mean[k], self.deviation[k] = there.mean(), there.std() + 1e-6
+
+
 class UnifiedNetwork(nn.Module):
     """An encoder with low-rank changes of its linear layers, and a feed-forward head over a mix of its layers.
 
@@ -48,19 +76,45 @@ class UnifiedNetwork(nn.Module):
     def __init__(self, encoder: nn.Module, width: int, layers: int, hidden: int):
         super().__init__()
         self.encoder, self.layerwise_attention = encoder, LayerMix(layers + 1)
-        layers_of_head = [nn.Linear(width, hidden), nn.Tanh(), nn.Dropout(DROPOUT), nn.Linear(hidden, 1)]
+        self.matching = MatchFeatures(matched_layers(layers))
+        read = width + self.matching.number
+        layers_of_head = [nn.Linear(read, hidden), nn.Tanh(), nn.Dropout(DROPOUT), nn.Linear(hidden, 1)]
         self.estimator = nn.ModuleDict({"ff": nn.Sequential(*layers_of_head)})
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
-        """Values fp32 [n] of padded sequences [n, tokens]: token ids and types, int64, and the mask, 1.0 at tokens."""
-        read = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
-        means = [torch.einsum("nt,ntw->nw", mask, states.float()) for states in read.hidden_states]
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
+        """Values fp32 [n] of padded sequences [n, tokens]: token ids and types, int64, the mask, 1.0 at tokens, and
+        engine.matching's TokenPairs of the rows."""
+        states = self.states(ids, mask, types)
+        means = [torch.einsum("nt,ntw->nw", mask, of_layer.float()) for of_layer in states]
         pooled = self.layerwise_attention(means) / mask.sum(1, keepdim=True)
-        return self.estimator["ff"](pooled)[:, 0]
+        return self.estimator["ff"](torch.cat([pooled, self.matching(self.matched(states, pairs))], 1))[:, 0]
+
+    def states(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> Sequence[torch.Tensor]:
+        """The hidden states [n, tokens, width] of the embeddings and of each layer."""
+        read = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
+        return read.hidden_states
+
+    def matched(self, states: Sequence[torch.Tensor], pairs: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Recall and precision, fp32 [n, OTHERS, layers, 2], of hidden states."""
+        with torch.autocast(states[0].device.type, enabled=False):
+            found = [
+                TokenPairs(*pairs).match(states[layer].float().flatten(0, 1), len(states[layer]))
+                for layer in self.matching.layers
+            ]
+        return torch.stack(found, 2)
 
     def outputs(self, *inputs: torch.Tensor) -> tuple[torch.Tensor]:
         """What training learns from."""
         return (self(*inputs),)
+
+
+def matched_layers(layers: int) -> tuple[int, ...]:
+    """The layers at which tokens are matched: at a third, at two thirds and at the end.
+
+    >>> matched_layers(12)
+    (4, 8, 12)
+    """
+    return tuple(sorted({layers // 3, 2 * layers // 3, layers}))
 
 
 class PackedEmbedding(nn.Module):

@@ -16,12 +16,14 @@ from torch import nn
 from ...engine.batching import token_batches
 from ...engine.checkpoint import EncoderFolder
 from ...engine.device import TOKEN_BUDGETS, resolve_device, resolve_dtype
+from ...engine.matching import token_pairs
 from ...engine.options import EngineOptions
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...errors import InputError
 from ...models import hub
 from ...models.comet.adapted import stored, write_unified
 from ...models.comet.checkpoint import ENCODER_KINDS
+from ...models.comet.hyperparameters import SEPARATORS
 from ...models.comet.network import UnifiedNetwork, new_network, padded
 from ...models.comet.sequence import INPUTS, joined
 from ...models.folder import read_config
@@ -42,6 +44,7 @@ WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
 MEAN, DEVIATION = 0.5, 0.15
 HEAD_WIDTH, RANK = 256, 32
 TOKENS_A_PASS = 2048
+STANDARDISED_BY = 256  # training rows, each in all ways
 
 
 def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
@@ -86,7 +89,12 @@ class UnifiedInputs:
 
     def padded(self, rows: Sequence[tuple[int, str]]) -> tuple[torch.Tensor, ...]:
         """The network's arguments for some rows, each as it is read in a way."""
-        return padded([self.sequence(*row) for row in rows], self.tokenizer.pad or 0)
+        sequences = [self.sequence(*row) for row in rows]
+        ids, mask, types = padded(sequences, self.tokenizer.pad or 0)
+        starts = range(0, ids.numel(), ids.shape[1])
+        others = [[("src", "ref").index(name) for name in way.split("+")[1:]] for _, way in rows]
+        separators = self.tokenizer.separator, SEPARATORS[self.kind]
+        return ids, mask, types, *token_pairs([each.ids for each in sequences], starts, *separators, others)
 
 
 @dataclass(eq=False)
@@ -106,6 +114,24 @@ class UnifiedTask(QualityTask):
         for module in self.network.modules():
             if isinstance(module, LowRankLinear):  # once, and not in each pass
                 module.linear.weight.data = module.linear.weight.data.to(self.dtype)
+
+    @torch.inference_mode()
+    def standardise(self) -> None:
+        """Take the constants that standardise how tokens match from some training rows, before anything is learned."""
+        self.network.eval()
+        draw = np.random.default_rng([self.recipe.seed, 3])
+        chosen = draw.permutation(len(self.inputs.rows))[:STANDARDISED_BY].tolist()
+        matched = []
+        for row in chosen:
+            for way in self.inputs.ways(row):
+                ids, mask, types, *pairs = self.on_device(self.inputs.padded([(row, way)]))
+                with self._autocast():
+                    states = self.network.states(ids, mask, types)
+                matched.append(self.network.matched(states, pairs))
+        self.network.matching.standardise(torch.cat(matched))
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
 
     def optimizer(self) -> torch.optim.Optimizer:
         return adamw(self.network, self.recipe)
@@ -155,7 +181,7 @@ class UnifiedTask(QualityTask):
         return self.inputs.padded([(row, self._way(row)) for row in batch])
 
     def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
-        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+        with self._autocast():
             return self.network.outputs(*inputs)
 
     def tensors(self) -> Mapping[str, torch.Tensor]:
@@ -232,6 +258,7 @@ def learn_unified(
             notice(f"{cut} cut to {config['max_length']} tokens")
     device = resolve_device(engine.device)
     task = UnifiedTask(network, recipe, training, inputs[0], development, inputs[1], device, dtype)
+    task.standardise()
     loop = Loop(task, out / STATE, fingerprint, engine.quiet)
     checks: list[Check] = loop.train()
     rounded = {name: each.half().float() if each.dim() > 1 else each for name, each in learned(network).items()}
