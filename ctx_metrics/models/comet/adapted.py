@@ -141,6 +141,22 @@ class _Merged(LazyMapping[str, Any]):
         return self._parts[name].float() + self._changes[f"{stem}.up"] @ down
 
 
+@torch.no_grad()
+def round_as_stored(network: UnifiedNetwork, deviation: float) -> None:
+    """Round what a network has learned to what `stored` will keep of it, so that its figures are those of the file."""
+    tensors = learned(network)
+    last = _last_weight(tensors)
+    for name, tensor in tensors.items():
+        if tensor.dim() > 1:
+            factor = deviation if name == last else 1.0
+            tensor.copy_((tensor * factor).half().float() / factor)
+
+
+def _last_weight(tensors: Mapping[str, torch.Tensor]) -> str:
+    """The name of the head's last matrix."""
+    return max(name for name in tensors if name.startswith("estimator.") and name.endswith(".weight"))
+
+
 def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, torch.Tensor]:
     """What a network has learned, by the names of the file, rounded as it is stored: matrices to fp16.
 
@@ -148,7 +164,7 @@ def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, 
     """
     tensors = {name.replace(".linear.", "."): tensor.clone() for name, tensor in learned(network).items()}
     tensors |= {f"matching.{name}": tensor for name, tensor in network.matching.state_dict().items()}
-    last = max(name for name in tensors if name.startswith("estimator.") and name.endswith(".weight"))
+    last = _last_weight(tensors)
     bias = last.replace("weight", "bias")
     tensors[last], tensors[bias] = tensors[last] * deviation, tensors[bias] * deviation + mean
     named = {name.removeprefix("encoder.") if name[:8] == "encoder." else name: t for name, t in tensors.items()}

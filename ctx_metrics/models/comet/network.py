@@ -24,6 +24,7 @@ from ...errors import InputError
 from ..low_rank import adapt
 
 DROPOUT = 0.1
+LEAST_DEVIATION = 1e-3  # of cosines; a column with less says nothing, and would only magnify rounding
 
 
 class LayerMix(nn.Module):
@@ -63,7 +64,7 @@ class MatchFeatures(nn.Module):
         for k, column in enumerate(matched.flatten(1).unbind(1)):
             there = column[column != 0]
             if len(there) > 1:
-                self.mean[k], self.deviation[k] = there.mean(), there.std() + 1e-6
+                self.mean[k], self.deviation[k] = there.mean(), there.std().clamp(min=LEAST_DEVIATION)
 
 
 class UnifiedNetwork(nn.Module):

@@ -21,7 +21,7 @@ from ...engine.options import EngineOptions
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...errors import InputError
 from ...models import hub
-from ...models.comet.adapted import stored, write_unified
+from ...models.comet.adapted import round_as_stored, stored, write_unified
 from ...models.comet.checkpoint import ENCODER_KINDS
 from ...models.comet.hyperparameters import SEPARATORS
 from ...models.comet.network import UnifiedNetwork, new_network, padded
@@ -261,8 +261,7 @@ def learn_unified(
     task.standardise()
     loop = Loop(task, out / STATE, fingerprint, engine.quiet)
     checks: list[Check] = loop.train()
-    rounded = {name: each.half().float() if each.dim() > 1 else each for name, each in learned(network).items()}
-    network.load_state_dict(rounded, strict=False)
+    round_as_stored(network, DEVIATION)
     best = checks[loop.progress.best]
     config["training"] = {**asdict(recipe), "rows": len(training), "dtype": engine.dtype, "window": window}
     sets = development.scores(task.values(inputs[1]))
