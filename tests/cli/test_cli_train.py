@@ -324,7 +324,7 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
     shared = {"inputs": "mt+ref", "options": options}
     paths = [str(folder / "train.tsv")]
     assert said["read_training_set"] == dict(
-        shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True
+        shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True, seed=1
     )
     paths = [str(folder / "dev.cs-en.tsv")]
     assert said["read_development"] == dict(shared, paths=paths, metric="darr", threshold=7)

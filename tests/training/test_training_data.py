@@ -16,8 +16,9 @@ from ctx_metrics.training.quality.data import (
     judgements,
     read_judgements,
     say_left_out,
-    split_weight,
+    share,
     usable,
+    whole_parts,
 )
 
 NAN = float("nan")
@@ -202,17 +203,34 @@ def test_the_mean_of_an_outputs_values():
     assert [each.hypothesis for each in firsts] == ["a", "b", "c"] and means.tolist() == [3, 5, 0]
 
 
-def test_weights_of_paths(put, tmp_path):
+def test_shares_of_paths(put, tmp_path):
     plain, colon = put("a.tsv", ""), put("b:2", "")
-    assert split_weight(f"{plain}:0.5") == (plain, 0.5)
-    assert split_weight(f"{plain}:1e-2") == (plain, 0.01)
-    assert split_weight(plain) == (plain, 1)
-    assert split_weight(colon) == (colon, 1)  # a file of this name is there
-    assert split_weight(f"{colon}:3") == (colon, 3)
-    assert split_weight("C:/absent") == ("C:/absent", 1)
+    assert share(f"{plain}:0.5") == (plain, 0.5, None)
+    assert share(f"{plain}:1e-2") == (plain, 0.01, None)
+    assert share(f"{plain}:1e-2:700") == (plain, 0.01, 700)
+    assert share(plain) == (plain, 1, None)
+    assert share(colon) == (colon, 1, None)  # a file of this name is there
+    assert share(f"{colon}:3") == (colon, 3, None)
+    assert share(f"{colon}:3:4") == (colon, 3, 4)
+    assert share("C:/absent") == ("C:/absent", 1, None)
+    assert share("absent.tsv:2:30") == ("absent.tsv", 2, 30)
     for weight in ("0", "-1", "nan", "inf", "much", ""):
         with pytest.raises(InputError, match=f"a.tsv:{weight}: weight '{weight}' is no positive number"):
-            split_weight(f"{plain}:{weight}")
+            share(f"{plain}:{weight}")
+    for rows in ("0", "-1", "2.5", "many", ""):
+        with pytest.raises(InputError, match=rf"a.tsv:1:{rows}: '{rows}' are no rows; write PATH:WEIGHT:ROWS, such as"):
+            share(f"{plain}:1:{rows}")
+
+
+def test_some_rows_are_whole_documents_or_segments():
+    rows = [row(str(i), segment=i // 3)._replace(document=f"d{i // 6}" if i < 12 else None) for i in range(30)]
+    chosen = [whole_parts(rows, 10, seed) for seed in range(20)]
+    assert len({tuple(each) for each in chosen}) > 5
+    for each in chosen:
+        assert 8 <= len(each) <= 10 and each == sorted(set(each))
+        parts = {rows[i].document or rows[i].segment for i in each}
+        assert each == [i for i, own in enumerate(rows) if (own.document or own.segment) in parts]
+    assert whole_parts(rows, 30, 1) == list(range(30)) and whole_parts(rows, 2, 1) == []
 
 
 def test_hashes_of_files_and_folders(put, tmp_path):

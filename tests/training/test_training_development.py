@@ -24,6 +24,21 @@ def test_the_mean_of_pearson_over_data_sets(put):
     assert found.score(-values) == pytest.approx(-sum(expected.values()) / 2)
 
 
+def test_what_each_of_several_values_weighs(put):
+    values = np.array([[0.0, 3, 1], [1, 0, 1], [2, 1, 0], [5, 2, 0]])
+    scores = values @ [0.2, 0.8, 0]
+    sets = [
+        put(f"{name}.tsv", "mt|ref|score", *(f"{mt}|r|{score}" for mt, score in zip("abcd", judged)))
+        for name, judged in (("p", scores), ("q", 10 * scores + 7))
+    ]
+    found = read_development(sets)
+    assert found.shares(values).tolist() == [0.2, 0.8, 0]
+    assert found.score(values @ found.shares(values)) == pytest.approx(1)
+    other = read_development([put("n.tsv", "mt|ref|score", *(f"{mt}|r|{-k}" for k, mt in enumerate("abcd")))])
+    assert other.shares(np.arange(4.0)[:, None] + np.zeros(3)).tolist() == [0.34, 0.33, 0.33]  # nothing agrees
+    assert other.shares(np.array([[3.0, 3, 0], [2, 2, 0], [1, 1, 0], [0, 0, 0]])).sum() == 1
+
+
 def test_values_without_spread_tell_nothing(put):
     paths = [put(f"{name}.tsv", "mt|ref|score", f"{name}1|r|1", f"{name}2|r|2") for name in "pq"]
     found = read_development(paths)

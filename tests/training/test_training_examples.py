@@ -8,6 +8,7 @@ from embedded_regressor import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.training.options import DataOptions
+from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import FLAT, read_training_set, standardised
 
 RATED = (
@@ -209,3 +210,23 @@ def test_targets_of_the_embedded_model(shared_data, da):
     ours = Counter(map(key, found.hypotheses, found.partners, found.datasets, found.targets.tolist()))
     theirs = Counter(key(j.hypothesis, j.reference, j.dataset, target) for j, target in zip(rows, targets))
     assert sum((ours - theirs).values()) < 30  # single precision rounds a few to the other side
+
+
+def test_outputs_learn_their_systems_score_where_only_systems_were_judged(put, tmp_path, caplog):
+    put("w/DA-syslevel.csv", "LP HUMAN SYSTEM", "de-en 1.0 A", "de-en 3.0 B")
+    for system in "AB":
+        put(f"w/system-outputs/de-en/t.{system}.de-en", f"{system}1", f"{system}2")
+    put("w/references/t-deen-ref.en", "r1", "r2")
+    put("w/source/t-deen-src.de", "s1", "s2")
+    path = str(tmp_path / "w")
+    found = read_training_set([path], "mt+src+ref")
+    assert found.hypotheses == ["A1", "B1", "A2", "B2"] and found.references == ["r1", "r1", "r2", "r2"]
+    assert found.targets.tolist() == [-1, 1, -1, 1] and len(set(found.groups)) == 2
+    assert found.by_system == ["t.de-en"]
+    assert "only systems were judged, so each output learns its system's score: t.de-en" in caplog.text
+    fewer = read_training_set([f"{path}:0.5:3"])
+    assert fewer.counts == {path: {"rows": 4, "kept": 2, "beyond 3 a data set": 2}}
+    assert fewer.targets.tolist() == [-1, 1] and fewer.weights.tolist() == [0.5, 0.5]
+    assert f"{path}: 2 rows to learn from; left out 2 rows beyond 3 a data set" in caplog.text
+    with pytest.raises(InputError, match="t.de-en: has scores of systems alone; learning wants scores of segments"):
+        read_development([path])

@@ -1,6 +1,7 @@
 """Quality models of UniTE's shape: what training writes, loading reads, and a plain forward of transformers computes alike."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -108,18 +109,35 @@ def plain_value(folder, encoder, texts, names):
         return (tensors["estimator.ff.3.weight"] @ hidden + tensors["estimator.ff.3.bias"]).item()
 
 
+def with_shares(model, folder, shares):
+    """A copy of a model whose ways of reading have other shares in the score."""
+    copy = shutil.copytree(model, folder / "shares")
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, "shares": shares}))
+    return copy
+
+
 @pytest.mark.parametrize("kind", ["bert", "xlmr"])
 @pytest.mark.parametrize("inputs", INPUTS)
-def test_the_value_is_that_of_a_plain_forward(models, kind, inputs):
-    folder, encoder = models[kind]
+def test_the_value_is_that_of_a_plain_forward(models, kind, inputs, tmp_path):
+    shares = [0.2, 0.5, 0.3]
+    folder, encoder = with_shares(models[kind][0], tmp_path, shares), models[kind][1]
     estimator = load_estimator(str(folder), QUIET, inputs)
     values = [estimate.value for estimate in estimator.estimate(EXAMPLES, "")]
     for example, value in zip(EXAMPLES, values):
         ways = INPUTS if inputs == "mt+src+ref" else (inputs,)
-        wanted = np.mean([plain_value(folder, encoder, example.texts(way), way.split("+")) for way in ways])
+        of_ways = [plain_value(folder, encoder, example.texts(way), way.split("+")) for way in ways]
+        wanted = np.average(of_ways, weights=shares) if len(ways) == 3 else of_ways[0]
         assert value == pytest.approx(wanted, abs=1e-5)
     alone = [estimator.estimate([example], "")[0].value for example in reversed(EXAMPLES)]
     assert alone[::-1] == pytest.approx(values, abs=1e-6)
+
+
+def test_a_way_without_a_share_is_not_read(models, tmp_path):
+    three = load_estimator(str(models["xlmr"][0]), QUIET, "mt+ref").estimate(EXAMPLES, "")
+    estimator = load_estimator(str(with_shares(models["xlmr"][0], tmp_path, [0, 1.0, 0])), QUIET)
+    assert [each.value for each in estimator.estimate(EXAMPLES, "")] == [each.value for each in three]
+    assert list(estimator.combinations) == ["mt+ref"]
 
 
 def test_what_is_written(models, data):
@@ -185,6 +203,10 @@ def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):
         ({"encoder_ckpt": "0" * 12}, "was trained on an encoder that hashes to 0"),
         ({"weights_sha256": "1" * 64}, "the weights were altered"),
         ({"rank": None}, "rank is null"),
+        ({"shares": [0.5, 0.5]}, r"shares is \[0.5, 0.5\], which cannot be"),
+        ({"shares": [0.5, 0.6, -0.1]}, r"shares is \[0.5, 0.6, -0.1\], which cannot be"),
+        ({"shares": [0.5, 0.5, "0"]}, r"shares is \[0.5, 0.5, '0'\], which cannot be"),
+        ({"shares": [1, 1, 1]}, r"shares is \[1, 1, 1\], which cannot be"),
     ],
 )
 def test_folders_that_cannot_be(tmp_path, models, change, message):

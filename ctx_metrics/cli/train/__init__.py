@@ -22,7 +22,7 @@ from ..common.trainings import Running, cache, check_pairs, run_resumable
 
 CACHE_MB = 8192
 INSTEAD = ("pairwise",)
-USAGE = "%(prog)s NETWORK --train PATH[:WEIGHT] [...] --dev PATH [...] --out FOLDER [flags]"
+USAGE = "%(prog)s NETWORK --train PATH[:WEIGHT[:ROWS]] [...] --dev PATH [...] --out FOLDER [flags]"
 EPILOG = """\
 NETWORK:
   bilstm, bilstmatt, esim   the networks of Mathur, Baldwin and Cohn (2019) over frozen embeddings
@@ -75,10 +75,11 @@ class Data:
 
     kind: str = setting(f"One of {', '.join(KINDS)}; or pairwise, before all flags.", flag="NETWORK", choices=KINDS)
     train: Files = setting(
-        "What to learn from; each row of a path counts WEIGHT times in the loss. (Default: 1)",
+        "What to learn from; each row of a path counts WEIGHT times in the loss (default: 1), and at most ROWS rows of each "
+        "of its data sets are taken, in whole documents or segments.",
         group="data",
         required=True,
-        metavar="PATH[:WEIGHT]",
+        metavar="PATH[:WEIGHT[:ROWS]]",
     )
     dev: Files = setting(
         "What the weights are chosen on: those are kept that agree best with people here. Not to be trained on, nor to be "

@@ -16,7 +16,7 @@ from ...run.flags import engine_options
 from ...settings import from_flags
 from ...training.card import METRICS, card, use
 from ...training.curve import learning_curve
-from ...training.quality.data import split_weight
+from ...training.quality.data import share
 from ...training.quality.development import DevelopmentSet, read_development
 from ...training.quality.examples import TrainingSet, read_training_set
 from ...training.quality.learn import learn
@@ -41,7 +41,7 @@ def train(args: Namespace) -> None:
     recipe, architecture = recipe_of(args), from_flags(Architecture, args)
     data, inputs, rooted = trainings.data_options(args), architecture.reads, not args.no_mqm_root
     training = read_training_set(
-        args.train, inputs, args.normalise, args.average, rooted, data, scored=not args.teacher
+        args.train, inputs, args.normalise, args.average, rooted, data, not args.teacher, recipe.seed
     )
     development = read_development(args.dev, args.dev_metric, inputs, args.dev_threshold or 0.0, data)
     say_shared(training, development)
@@ -64,15 +64,15 @@ def train(args: Namespace) -> None:
     if args.teacher:
         training, teacher = _taught(args, training, known, inputs, engine)
     sources = {
-        "train": [
-            trainings.source(path, training.counts[path], weight) for path, weight in map(split_weight, args.train)
-        ],
+        "train": [trainings.source(path, training.counts[path], weight) for path, weight, _ in map(share, args.train)],
         "development": [trainings.source(path, development.counts[path]) for path in args.dev],
     }
     notes: dict[str, Any] = {
         "data": trainings.as_json(sources),
         "targets": {"normalise": args.normalise, "average": args.average, "penalties_rooted": training.rooted},
     }
+    if training.by_system:
+        notes["targets"]["of_systems"] = training.by_system
     if teacher:
         notes["targets"] = {"teacher": teacher}
     trainings.begin(out, args.restart)

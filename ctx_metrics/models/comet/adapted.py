@@ -33,6 +33,7 @@ FIELDS: dict[str, Any] = {
     "languages": (list, type(None)),
     "rank": int,
     "inputs": str,
+    "shares": list,
     "weights_sha256": str,
 }
 
@@ -49,6 +50,10 @@ class AdaptedCheckpoint:
         for name, choices in (("encoder_model", SEPARATORS), ("inputs", INPUTS)):
             if config[name] not in choices:
                 raise cannot_be(folder, name, repr(config[name])[:60])
+        self.shares: list[float] = config["shares"]  # of the regressions on source, reference and both in the score
+        numbers = [each for each in self.shares if isinstance(each, (int, float)) and each >= 0]
+        if len(numbers) != 3 or len(self.shares) != 3 or abs(sum(numbers) - 1) > 1e-6:
+            raise cannot_be(folder, "shares", repr(self.shares)[:60])
         self.root, self.file = folder, folder / WEIGHTS
         self.languages: list[str] | None = config["languages"]
         encoder = encoder_of(folder, config)

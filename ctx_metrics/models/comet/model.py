@@ -185,7 +185,6 @@ class UnifiedEstimator(CometEstimator):
             raise ModelError(wrong_inputs(self.model.name, self.choices, self.inputs))
         if spans and not parameters.word_level:
             raise ModelError(f"{self.model.name} marks no error spans: it was trained without word labels")
-        self.combinations = list(PARTS) if self.inputs == "mt+src+ref" else [self.inputs]
         self.max_length = self.positions
         self.limit = f"{self.max_content} tokens a text and {self.positions} in all"
         self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, None)
@@ -194,8 +193,14 @@ class UnifiedEstimator(CometEstimator):
             self.labels = TokenLabels(
                 parameters.word_layer or 0, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
             )
-        self.features = checkpoint.matching if isinstance(checkpoint, AdaptedCheckpoint) else None
-        self.matching = None
+        self.features, self.matching = None, None
+        shares: Sequence[float] = [1.0] * len(PARTS)
+        if isinstance(checkpoint, AdaptedCheckpoint):
+            self.features, shares = checkpoint.matching, checkpoint.shares
+        # each way of reading that counts, and its share in the score
+        self.combinations = {self.inputs: 1.0}
+        if self.inputs == "mt+src+ref":
+            self.combinations = {way: share for way, share in zip(PARTS, shares, strict=True) if share}
         if self.features is not None:
             separators = SEPARATORS[parameters.encoder_model]
             self.matching = Matching(self.features.layers, encoder.tokenizer.separator, separators)
@@ -255,7 +260,9 @@ class UnifiedEstimator(CometEstimator):
         names = [PARTS[combination] for combination in self.combinations]
         if spans is None or not self.xcomet:
             parts = dict(zip(names, values, strict=True)) if len(values) > 1 else {}
-            return Estimate(math.fsum(values) / len(values), False, False, parts, spans)
+            shares = self.combinations.values()
+            total = math.fsum(share * value for share, value in zip(shares, values, strict=True))
+            return Estimate(total / math.fsum(shares), False, False, parts, spans)
         mqm = mqm_score(spans)
         weights = XCOMET_WEIGHTS[:3] if len(values) > 1 else [sum(XCOMET_WEIGHTS[:3])]
         regressed = math.fsum(weight * min(value, 1.0) for weight, value in zip(weights, values, strict=True))

@@ -51,7 +51,8 @@ class Architecture:
         metavar="SPEC",
     )
     encoder: Model = setting(
-        "embedded, a folder, or a hub name[@revision]; it is not trained. (Default: embedded, English only)", "embedded"
+        "embedded, multilingual, a folder, or a hub name[@revision]; it is not trained. (Default: embedded, English only)",
+        "embedded",
     )
     hidden: Annotated[int, units, "N"] = setting(
         "Units of each of the three groups; 0: logistic regression. (Default: the paper's 4)", 4

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
@@ -50,12 +51,14 @@ class JudgementSet(NamedTuple):
     path           the file or folder
     name           the data set's; where another path has one of this name, with the path after it
     preferences    whether scores are only 1 and 0, of the better and the worse output of one pair each, which is a segment
+    by_system      whether an output's score is its system's, as no segments were judged
     """
 
     path: str
     name: str
     rows: list[Judgement]
     preferences: bool
+    by_system: bool = False
 
 
 def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
@@ -79,13 +82,16 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
     ]
 
 
-def read_judgements(paths: Sequence[str], options: DataOptions = ALL, scored: bool = True) -> list[JudgementSet]:
+def read_judgements(
+    paths: Sequence[str], options: DataOptions = ALL, scored: bool = True, by_system: bool = False
+) -> list[JudgementSet]:
     """The judgements of files and folders, in every layout that judgements.readers.read_judged knows, but for rankings; a
     row for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
     reference or a text are still there.
 
     options  of the language pairs a file whose name tells none is taken
     scored   whether sets must have scores of segments; else sets with scores of systems alone are read too, with NaN
+    by_system    whether outputs of a set with scores of systems alone have their system's score
 
     Raises InputError as the readers do, for a path that is given twice, for sets without scores where they must have
     them, and for sets with several references.
@@ -94,7 +100,7 @@ def read_judgements(paths: Sequence[str], options: DataOptions = ALL, scored: bo
     for path in paths:
         if any(os.path.realpath(path) == os.path.realpath(each.path) for each in sets):
             raise InputError(f"{path} is given twice; give it once")
-        for each in _read(path, options, scored):
+        for each in _read(path, options, scored, by_system):
             taken = any(each.name == other.name for other in sets)
             sets.append(each._replace(name=f"{each.name} ({path})") if taken else each)
             if options.text_checks:
@@ -179,33 +185,69 @@ def say_left_out(left: Counter) -> str:
     'left out 1 row without a score'
     """
     parts = [(number, why) for why, number in left.items() if number]
-    reasons = [f"{counted(n, 'row', 'rows') if not k else n} {why}" for k, (n, why) in enumerate(parts)]
+    reasons = [f"{counted(n, 'row', 'rows') if not k else f'{n:,}'} {why}" for k, (n, why) in enumerate(parts)]
     return f"left out {', '.join(reasons)}" if reasons else ""
 
 
-def split_weight(path: str) -> tuple[str, float]:
-    """The path and the weight of PATH:WEIGHT; without a weight, or where a file of the whole name is there, it weighs 1.
+class Share(NamedTuple):
+    """A path of training data, how much each of its rows counts in the loss, and at most how many rows of each of its data
+    sets are taken (None: all)."""
 
-    Raises InputError for a weight that is not a positive number.
+    path: str
+    weight: float = 1.0
+    most: int | None = None
 
-    >>> split_weight("no/such/da.tsv:0.25"), split_weight("no/such/da.tsv")
-    (('no/such/da.tsv', 0.25), ('no/such/da.tsv', 1.0))
+
+def share(path: str) -> Share:
+    """What PATH, PATH:WEIGHT or PATH:WEIGHT:ROWS asks for; where a file of the whole name is there, that is the path.
+
+    Raises InputError for a weight that is not a positive number, and for rows that are no positive whole number.
+
+    >>> share("no/such/da.tsv:0.25"), share("no/such/da.tsv:1:500").most
+    (Share(path='no/such/da.tsv', weight=0.25, most=None), 500)
     """
-    name, colon, tail = path.rpartition(":")
-    if not colon or os.path.exists(path):
-        return path, 1.0
+    if os.path.exists(path):
+        return Share(path)
+    numbers = re.fullmatch(r"(.+?)((?::[0-9.eE+-]+){1,2})", path)
+    name, tails = (numbers[1], numbers[2][1:].split(":")) if numbers else (path, [])
+    for parts in (1, 2):
+        base, *rest = path.rsplit(":", parts)
+        if len(rest) == parts and os.path.exists(base):
+            name, tails = base, rest
+    if not tails:
+        return Share(path)
+    weight = _positive(tails[0])
+    if weight is None:
+        raise InputError(f"{path}: weight {tails[0]!r} is no positive number; write PATH:WEIGHT, such as {name}:0.5")
+    if len(tails) == 1:
+        return Share(name, weight)
+    most = _positive(tails[1])
+    if most is None or most != int(most):
+        raise InputError(f"{path}: {tails[1]!r} are no rows; write PATH:WEIGHT:ROWS, such as {name}:1:1000")
+    return Share(name, weight, int(most))
+
+
+def whole_parts(rows: Sequence[Judgement], most: int, seed: int) -> list[int]:
+    """At most so many row numbers, ascending, in a random order of parts that are taken whole: documents, and segments
+    where the document is not known. A part that no longer fits is passed over."""
+    parts = rows_by(row.segment if row.document is None else row.document for row in rows)
+    in_order, taken = list(parts.values()), list[int]()
+    for k in np.random.default_rng(seed).permutation(len(in_order)):
+        if len(taken) + len(in_order[k]) <= most:
+            taken += in_order[k]
+    return sorted(taken)
+
+
+def _positive(text: str) -> float | None:
+    """The number, None if it is not a positive one."""
     try:
-        weight = float(tail)
+        number = float(text)
     except ValueError:
-        if not os.path.exists(name):
-            return path, 1.0
-        weight = math.nan
-    if not 0 < weight < math.inf:
-        raise InputError(f"{path}: weight {tail!r} is no positive number; write PATH:WEIGHT, such as {name}:0.5")
-    return name, weight
+        return None
+    return number if 0 < number < math.inf else None
 
 
-def _read(path: str, options: DataOptions, scored: bool) -> list[JudgementSet]:
+def _read(path: str, options: DataOptions, scored: bool, by_system: bool) -> list[JudgementSet]:
     path = os.fspath(path)
     layout = layout_of(path) if os.path.isfile(path) else "folder"
     if layout == "rankings":
@@ -217,13 +259,13 @@ def _read(path: str, options: DataOptions, scored: bool) -> list[JudgementSet]:
         sets = read_judged(
             path, pairs=options.pairs, human=options.human, reference=options.reference, score=options.score
         )
-        return [_of_judged(path, judged, scored) for judged in sets]
+        return [_of_judged(path, judged, scored, by_system) for judged in sets]
     if layout == "table":
         _check_pair(path, language_pair(stem(path)), options.pairs)
         return [_of_table(path, options.score, options.reference)]
     [judged] = read_judged(path, reference=options.reference)
     _check_pair(path, (judged.source_lang, judged.target_lang), options.pairs)
-    return [_of_judged(path, judged, scored)]
+    return [_of_judged(path, judged, scored, by_system)]
 
 
 def _check_texts(of_set: JudgementSet) -> None:
@@ -265,16 +307,18 @@ def _of_table(path: str, score: str | None, reference: str | None) -> JudgementS
     return JudgementSet(path, name, rows, False)
 
 
-def _of_judged(path: str, judged: JudgedSet, scored: bool) -> JudgementSet:
-    if judged.segment_scores is None and judged.preferences is None and not scored:
-        judged = replace(judged, segment_scores=np.full((len(judged.systems), judged.segments), np.nan))
+def _of_judged(path: str, judged: JudgedSet, scored: bool, by_system: bool) -> JudgementSet:
+    alone = judged.segment_scores is None and judged.preferences is None
+    if alone and (not scored or (by_system and judged.system_scores is not None)):
+        each = judged.system_scores if scored else np.full(len(judged.systems), np.nan)
+        judged = replace(judged, segment_scores=np.repeat(np.asarray(each)[:, None], judged.segments, axis=1))
     scores, preferences = judged.segment_scores, judged.preferences
     if judged.hypotheses is None or (scores is None and preferences is None):
         raise InputError(f"{judged.name}: has scores of systems alone; learning wants scores of segments")
     if len(judged.references) > 1:
         raise InputError(f"{judged.name}: has {len(judged.references)} references; name one")
     if scores is not None or preferences is None:
-        return JudgementSet(path, judged.name, judgements(judged, humans=True), False)
+        return JudgementSet(path, judged.name, judgements(judged, humans=True), False, alone and scored)
     rows = [
         _judgement(judged, segment, system, value, pair)
         for pair, (segment, better, worse) in enumerate(preferences.tolist())

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,9 @@ from .data import (
     read_of,
     rows_by,
     say_left_out,
-    split_weight,
+    share,
     usable,
+    whole_parts,
 )
 
 NORMALISE = ("annotator", "file", "none")
@@ -49,6 +50,7 @@ class TrainingSet:
     places        the data set, system, document and segment that a row is of
     counts        {path: {"rows": all that were read, "kept": n of them, "of human systems": ..., ...}}
     rooted        the data sets whose targets come from the roots of penalties
+    by_system     the data sets of which an output's target is its system's
     """
 
     hypotheses: list[str]
@@ -60,6 +62,7 @@ class TrainingSet:
     places: list[Place]
     counts: dict[str, dict[str, int]]
     rooted: list[str]
+    by_system: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.hypotheses)
@@ -83,11 +86,12 @@ def read_training_set(
     mqm_root: bool = True,
     options: DataOptions = ALL,
     scored: bool = True,
+    seed: int = 1,
 ) -> TrainingSet:
     """The rows of files and folders; what is left out of each path is said in one line.
 
-    paths        PATH or PATH:WEIGHT, a weight of each of its rows, 1 where there is none
-    inputs       mt+ref or mt+src
+    paths        as data.share has them
+    inputs       mt+ref, mt+src or mt+src+ref
     normalise    annotator: z-scores of each rater's judgements in a data set, of the whole set where no raters are named;
                  file: of each data set; none: scores as they are. As `standardised` has them
     average      whether an output's judgements become one row, their targets' mean; else each is a row, since many single
@@ -96,6 +100,9 @@ def read_training_set(
                  root of its penalties, which are skewed
     options      as in data.read_judgements
     scored       whether rows must have a score; else all targets are 0, to be put in by a teacher
+    seed         of the rows that are taken where a path asks for some
+
+    Where only systems were judged, each output learns its system's score.
 
     Preferences (better and worse) give two rows of a group of their own each, of targets 1 and 0, which are neither
     standardised nor averaged: they suit a loss on pairs.
@@ -107,12 +114,12 @@ def read_training_set(
         raise InputError(f"inputs {inputs!r} are none of {', '.join(PARTNERS)}")
     if normalise not in NORMALISE:
         raise InputError(f"normalise {normalise!r} is none of {', '.join(NORMALISE)}")
-    weighted = [split_weight(path) for path in paths]
-    weight_of = dict(weighted)
-    counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in weight_of}
+    shares = {each.path: each for each in map(share, paths)}
+    counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in shares}
     rooted: list[str] = []
+    by_system: list[str] = []
     columns: list[tuple[str, str | None, str | None, float, float, str, Place]] = []
-    for of_set in read_judgements([path for path, _ in weighted], options, scored):
+    for of_set in read_judgements([share(path).path for path in paths], options, scored, by_system=True):
         check_inputs(of_set, inputs)
         rows, left = usable(of_set.rows, inputs, scored)
         targets = np.array([row.score if scored else 0.0 for row in rows])
@@ -125,9 +132,15 @@ def read_training_set(
                 targets, flat = standardised(targets, [row.rater if normalise == "annotator" else None for row in rows])
             if average:
                 rows, targets = averaged(rows, targets)
+        _, weight, most = shares[of_set.path]
+        if most is not None and most < len(rows):
+            taken = whole_parts(rows, most, seed)
+            left[f"beyond {most:,} a data set"] = len(rows) - len(taken)
+            rows, targets = [rows[row] for row in taken], targets[taken]
         count = counts[of_set.path]
         count.update({"rows": len(of_set.rows), "kept": len(rows), **left, **({FLAT: flat} if flat else {})})
-        weight, name = weight_of[of_set.path], of_set.name
+        name = of_set.name
+        by_system += [name] * of_set.by_system
         for row, target in zip(rows, targets.tolist(), strict=True):
             texts = row.hypothesis, *read_of(row, inputs)
             place = Place(name, row.system, row.document, row.segment)
@@ -143,10 +156,12 @@ def read_training_set(
         )
     if rooted:
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
+    if by_system:
+        notice(f"only systems were judged, so each output learns its system's score: {', '.join(by_system)}")
     hypotheses, references, sources, values, weights, groups, places = map(list, zip(*columns, strict=True))
     numbers = np.array(values), np.array(weights)
     read = {path: dict(count) for path, count in counts.items()}
-    return TrainingSet(hypotheses, references, sources, *numbers, groups, places, read, rooted)
+    return TrainingSet(hypotheses, references, sources, *numbers, groups, places, read, rooted, by_system)
 
 
 def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.ndarray, int]:

@@ -61,7 +61,7 @@ def taught(
     targets, flat = standardised(scores, [None] * len(scores))
     if flat:
         raise InputError(f"teacher {teacher.name}: scores all rows alike, which teaches nothing")
-    return replace(training, targets=targets, rooted=[]), signature
+    return replace(training, targets=targets, rooted=[], by_system=[]), signature
 
 
 def _rows(training: TrainingSet) -> dict[str, list[int]]:

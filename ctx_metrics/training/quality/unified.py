@@ -5,7 +5,7 @@ so that one set of weights learns them all and each row costs one pass.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +102,14 @@ class UnifiedTask(QualityTask):
     """Minimises a recipe's loss; only what was changed of the encoder, and the head, is trained.
 
     dtype    of the training's matrix products
+    shares   of the ways in the score, chosen on the development data where all of it has source and reference
     """
 
     network: UnifiedNetwork
     inputs: UnifiedInputs
     development_inputs: UnifiedInputs
     dtype: torch.dtype = torch.float32
+    shares: np.ndarray = field(default_factory=lambda: np.array([0.34, 0.33, 0.33]))
 
     def __post_init__(self):
         super().__post_init__()
@@ -189,16 +191,21 @@ class UnifiedTask(QualityTask):
 
     @torch.inference_mode()
     def values(self, inputs: UnifiedInputs) -> np.ndarray:
-        """The network's mean value of all ways in which each row can be read: float64 [n]."""
+        """The network's value of each row, float64 [n]: that of the one way in which it can be read; of all three, the sum
+        with `shares`, which are chosen here."""
         self.network.eval()
         places = [(row, way) for row in range(len(inputs.rows)) for way in inputs.ways(row)]
         lengths = [inputs.tokens(row, way) for row, way in places]
-        values: list[list[float]] = [[] for _ in inputs.rows]
+        values = np.full((len(inputs.rows), len(WAYS)), np.nan)
+        columns = {way: number for number, way in enumerate(WAYS)}
         for batch in token_batches(lengths, TOKEN_BUDGETS[self.device.type]):
             [scores] = self.outputs(self.on_device(inputs.padded([places[i] for i in batch])))
             for i, score in zip(batch, scores.tolist(), strict=True):
-                values[places[i][0]].append(score)
-        return np.array([np.mean(of_row) for of_row in values])
+                values[places[i][0], columns[places[i][1]]] = score
+        if not np.isfinite(values).all():
+            return np.nanmean(values, 1)
+        self.shares = self.development.shares(values)
+        return values @ self.shares
 
 
 def learn_unified(
@@ -265,6 +272,7 @@ def learn_unified(
     best = checks[loop.progress.best]
     config["training"] = {**asdict(recipe), "rows": len(training), "dtype": engine.dtype, "window": window}
     sets = development.scores(task.values(inputs[1]))
+    config["shares"] = task.shares.tolist()
     config["development"] = {"metric": development.metric, "score": best.score, "step": best.step, "sets": sets}
     config.update(notes or {})
     write_unified(out, config, stored(network, MEAN, DEVIATION))
