@@ -108,7 +108,7 @@ def _agreement(
     measured: dict[str, _Measured] = {}
     for judged in usable:
         for metric in scores[judged.name]:
-            if metric is not None and (array := protocol.scores_of(metric)) is not None:
+            if metric is not None and (array := protocol.scores_of(metric, judged)) is not None:
                 of_metric = measured.setdefault(metric.name, _Measured())
                 of_metric.scores[judged.name] = array
                 of_metric.by_set[judged.name] = protocol.measure(judged, array)
@@ -198,7 +198,7 @@ class _Comparisons:
         names = [judged.name for judged in self.sets]
         a, b = ([self.measured[each].scores[name] for name in names] for each in (better, worse))
         if self.test == "williams":
-            human = getattr(self.sets[0], f"{self.protocol.level}_scores")
+            human = self.protocol.human(self.sets[0])
             known = ~(np.isnan(human) | np.isnan(a[0]) | np.isnan(b[0]))
             r = np.corrcoef([human[known], a[0][known], b[0][known]])
             return williams(r[0, 1], r[0, 2], r[1, 2], int(known.sum()))
@@ -240,9 +240,9 @@ def _signatures(scores: Mapping[str, Sequence[MetricScores | None]], agreements:
     signatures = {}
     for each in (each for of_set in scores.values() for each in of_set if each):
         levels = {agreement.level for agreement in agreements if each.name in agreement.metrics}
-        if not each.segment_signature or "segment" not in levels:
+        if not each.segment_signature or levels <= {"system"}:
             signatures[each.name] = each.signature
-        elif levels == {"segment"}:
+        elif "system" not in levels:
             signatures[each.name] = each.segment_signature
         else:
             signatures |= {each.name: each.signature, f"{each.name} (segments)": each.segment_signature}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -67,13 +68,14 @@ def agreement_by_length(
         for judged, chosen, of_set in zip(usable, inside, metrics, strict=True):
             if not chosen.any():
                 continue
-            human = judged.human_segments[:, chosen]
-            part = JudgedSet(judged.name, judged.systems, human.shape[1], segment_scores=human)
+            human, ids = judged.human_segments[:, chosen], list(compress(judged.doc_ids or (), chosen))
+            part = JudgedSet(judged.name, judged.systems, len(ids), doc_ids=ids, segment_scores=human)
             for name, array in of_set.items() if not protocol.lacks(part) else ():
-                part_scores = row_means(array[:, chosen]) if protocol.level == "system" else array[:, chosen]
-                measured[name].append(protocol.measure(part, part_scores))
-        for name, own in measured.items():
-            values[name].append(protocol.overall_value(own) if own else float("nan"))
+                own = MetricScores(name, array[:, chosen], row_means(array[:, chosen]))
+                if (part_scores := protocol.scores_of(own, part)) is not None:
+                    measured[name].append(protocol.measure(part, part_scores))
+        for name, of_sets in measured.items():
+            values[name].append(protocol.overall_value(of_sets) if of_sets else float("nan"))
     return LengthCurves(protocol.name, protocol.title, edges, documents, segments, values)
 
 

@@ -35,7 +35,7 @@ class Protocol(ABC):
     """One way to measure agreement.
 
     name, title   as `-p` knows it, and in words
-    level         system or segment: which scores of a metric it reads
+    level         system, document or segment: which scores it compares; those of documents are means of segments'
     unit          what `size` counts
     overall       how values of several sets become one: "mean", or "pooled" (sum/sum over the units of all sets)
     test          the test of significance that suits it: perm-both or bootstrap; "" if none does
@@ -65,9 +65,13 @@ class Protocol(ABC):
             return "one system only" if self.fewest == 2 else f"fewer than {self.fewest} systems"
         return ""
 
+    def human(self, judged: JudgedSet) -> np.ndarray:
+        """What people said at this level: (S,) of systems, (S, N) of segments."""
+        return judged.human_systems if self.level == "system" else judged.human_segments
+
     @abstractmethod
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        """The agreement of a metric's scores, (S,) or (S, N) by `level`, with the set's judgements."""
+        """The agreement of a metric's scores, as scores_of gives them, with the set's judgements."""
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
         """The value alone as a function of the scores that `cells` picks, for tests that compute it many times."""
@@ -99,7 +103,7 @@ class Protocol(ABC):
             return float(np.mean([each.value for each in measured]))
         return float(ratio(np.sum([each.parts.sum(axis=0) for each in measured if each.parts is not None], axis=0)))
 
-    def scores_of(self, metric: MetricScores) -> np.ndarray | None:
+    def scores_of(self, metric: MetricScores, judged: JudgedSet) -> np.ndarray | None:
         """The scores that this protocol reads, None where the metric has none of that level."""
         return metric.system_scores if self.level == "system" else metric.segment_scores
 
@@ -182,7 +186,7 @@ class SegmentCorrelation(Protocol):
         self._kind, self.average, self.fewest = kind, average, 3 if average == "item" else 1
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        human = judged.human_segments
+        human = self.human(judged)
         coefficients = correlation.group_coefficients(human, scores, self._kind, self.average)
         if self.average == "none":
             parts = correlation.moments(human, scores) if self._kind == "pearson" else None
@@ -193,23 +197,49 @@ class SegmentCorrelation(Protocol):
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
         cells = self.cells(judged)
-        human = judged.human_segments if cells is None else judged.human_segments[cells][None]
+        human = self.human(judged) if cells is None else self.human(judged)[cells][None]
         return lambda scores: self._mean(human, scores if cells is None else scores[None])
 
     def cells(self, judged: JudgedSet) -> np.ndarray | None:
-        known = ~np.isnan(judged.human_segments)
+        known = ~np.isnan(self.human(judged))
         return known if self.average == "none" and known.mean() < SPARSE else None
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
         return correlation.of_moments(sums) if self._kind == "pearson" and self.average == "none" else ratio(sums)
 
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
-        return self._mean(judged.human_segments[:, drawn], scores[:, drawn])
+        return self._mean(self.human(judged)[:, drawn], scores[:, drawn])
 
     def _mean(self, human: np.ndarray, scores: np.ndarray) -> float:
         coefficients = correlation.group_coefficients(human, scores, self._kind, self.average)
         coefficients = coefficients[~np.isnan(coefficients)]
         return float(coefficients.mean()) if coefficients.size else float("nan")
+
+
+class DocumentCorrelation(SegmentCorrelation):
+    """Correlation of documents' scores: the mean of an output's judgements against that of the metric's scores of the same
+    segments, a document being a run of equal ids. A metric that reads documents, as slide does, counts with what it gives
+    to their sentences.
+    """
+
+    level, unit = "document", "documents"
+
+    def __init__(self, kind: str, average: str = "none"):
+        super().__init__(kind, average)
+        per = PER[average].replace("segments", "documents")
+        self.name, self.title = f"doc-{kind}", f"document-level {CORRELATIONS[kind]}{per}"
+
+    def lacks(self, judged: JudgedSet) -> str:
+        return super().lacks(judged) or ("no document ids" if judged.doc_ids is None else "")
+
+    def human(self, judged: JudgedSet) -> np.ndarray:
+        return correlation.document_means(judged.human_segments, judged.doc_ids or ())
+
+    def scores_of(self, metric: MetricScores, judged: JudgedSet) -> np.ndarray | None:
+        if metric.segment_scores is None:
+            return None
+        known = np.where(np.isnan(judged.human_segments), np.nan, metric.segment_scores)
+        return correlation.document_means(known, judged.doc_ids or ())
 
 
 class TieAccuracy(Protocol):
@@ -294,6 +324,7 @@ def make_protocols(average: str | None = None, threshold: float = 25.0) -> dict[
         SoftPairwiseAccuracy(),
         *(SystemCorrelation(kind, outliers) for kind in CORRELATIONS for outliers in (True, False)),
         *(SegmentCorrelation(kind, average or "none") for kind in CORRELATIONS),
+        *(DocumentCorrelation(kind, average or "none") for kind in CORRELATIONS),
         *(TieAccuracy(name, average or "item") for name in ("acc-eq", "tau-23")),
         *(PreferenceTau(variant, threshold) for variant in PreferenceTau.TITLES),
     ]

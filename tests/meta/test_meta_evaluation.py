@@ -2,7 +2,9 @@
 
 import json
 import logging
+import warnings
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -267,3 +269,47 @@ def test_the_same_seed_gives_the_same_report(segments):
         as_json(evaluate([judged], scores, protocols, Significance(resamples=100, intervals=True)), None) for _ in "ab"
     ]
     assert reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+def test_documents_agree_as_the_segments_of_their_means_do(segments, kind):
+    judged, scores = segments
+    ids = [f"d{i // 3}" for i in range(judged.segments)]
+    gaps = judged.segment_scores.copy()
+    gaps[0, 1] = gaps[1, :3] = np.nan  # what nobody judged does not count, nor does a document without a judgement
+    judged = replace(judged, doc_ids=ids, segment_scores=gaps)
+    bounds = [*range(0, judged.segments, 3), judged.segments]
+
+    def means(array):
+        known = np.where(np.isnan(gaps), np.nan, array)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the mean of nothing
+            return np.stack([np.nanmean(known[:, a:b], axis=1) for a, b in pairwise(bounds)], axis=1)
+
+    documents = JudgedSet(judged.name, judged.systems, len(bounds) - 1, segment_scores=means(gaps))
+    of_means = [MetricScores(each.name, means(each.segment_scores), None) for each in scores[judged.name]]
+    significance = Significance(resamples=60, intervals=True, all_pairs=True)
+    [got] = evaluate([judged], scores, [PROTOCOLS[f"doc-{kind}"]], significance).agreements
+    [want] = evaluate([documents], {judged.name: of_means}, [PROTOCOLS[f"seg-{kind}"]], significance).agreements
+    assert got.sizes == want.sizes == [len(judged.systems) * (len(bounds) - 1) - 1] and got.unit == "documents"
+    np.testing.assert_array_equal(got.values, want.values)
+    np.testing.assert_array_equal(got.intervals, want.intervals)
+    assert got.p_values == want.p_values and got.ranks == want.ranks
+
+
+def test_documents_by_hand():
+    """Documents' means are (2, 5) and (0, 4) by people, (1, 3) and (0, 2) by the metric: deviations (-.75, 2.25, -2.75, 1.25)
+    and (-.5, 1.5, -1.5, .5), so r = 8.5 / sqrt(14.75 * 5) = .98978."""
+    human = np.array([[1.0, 3, 5], [0, 0, 4]])
+    judged = JudgedSet("toy", ["A", "B"], 3, doc_ids=["x", "x", "y"], segment_scores=human)
+    metric = MetricScores("m", np.array([[0.0, 2, 3], [-1, 1, 2]]), None)
+    [agreement] = evaluate([judged], {"toy": [metric]}, [PROTOCOLS["doc-pearson"]], NO_TEST).agreements
+    assert agreement.overall.tolist() == pytest.approx([0.98978], abs=1e-5)
+
+
+def test_documents_need_ids(segments, caplog):
+    judged, scores = segments
+    with caplog.at_level(logging.WARNING, "ctx_metrics"):
+        report = evaluate([judged], scores, [PROTOCOLS["doc-pearson"], PROTOCOLS["seg-pearson"]], NO_TEST)
+    assert [each.protocol for each in report.agreements] == ["seg-pearson"]
+    assert "doc-pearson: applies to none of the sets (toy.x-en: no document ids)" in caplog.text

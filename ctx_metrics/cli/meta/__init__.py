@@ -36,6 +36,10 @@ PROTOCOLS = {
         for left_out in ("", "-no-outliers")
     },
     **{f"seg-{kind}": f"{words} of segment scores; see --average" for kind, words in CORRELATIONS.items()},
+    **{
+        f"doc-{kind}": f"{words} of documents' scores, the means of their segments'"
+        for kind, words in CORRELATIONS.items()
+    },
     "acc-eq": "share of output pairs ordered or tied as people do, ties calibrated (Deutsch et al. 2023)",
     "tau-23": "the same as a tau: 2 acc-eq - 1",
     "darr": "preferences kept less those that are not, ties count against the metric (WMT17 to WMT20)",

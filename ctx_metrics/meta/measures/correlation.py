@@ -1,11 +1,13 @@
 """Pearson, Spearman and Kendall correlation of human and metric scores: of single lists, and of many groups at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
+from ...corpus import document_ranges
 from ...errors import InputError
+from ...judgements.judged import row_means
 
 AVERAGES = ("none", "item", "system")
 OUTLIER = 2.5  # robust standard deviations from the median (Mathur et al. 2020)
@@ -82,6 +84,15 @@ def _centred(scores: np.ndarray, known: np.ndarray) -> np.ndarray:
     if values.size and values.min() < values.max():
         centred[known] = (values - values.mean()) / values.std()
     return centred
+
+
+def document_means(scores: np.ndarray, doc_ids: Sequence[str]) -> np.ndarray:
+    """The means over the segments of each document that are not NaN: float64 (S, D) of (S, N) and N ids.
+
+    >>> document_means(np.array([[1.0, 3, 5], [np.nan, 2, np.nan]]), ["x", "x", "y"]).tolist()
+    [[2.0, 5.0], [2.0, nan]]
+    """
+    return np.stack([row_means(scores[:, start:end]) for start, end in document_ranges(doc_ids)], axis=1)
 
 
 def mad_outliers(scores: np.ndarray) -> np.ndarray:
