@@ -48,17 +48,18 @@ class Source(NamedTuple):
         return {"name": self.name, "sha256": self.sha256, **weight, **self.counts}
 
 
-def card(name: str, kind: str, trained: "Trained", sources: Mapping[str, Sequence[Source]], argv: Sequence[str]) -> str:
+def card(name: str, kind: str, trained: "Trained", sources: Mapping[str, Sequence[Source]]) -> str:
     """The Markdown of the card of a bilstm, bilstmatt, esim or comet, which is its `kind`.
 
-    name       of its folder;  sources    those of "train" and "development";  argv    the command's arguments
+    name       of its folder;  sources    those of "train" and "development"
     """
     of_development = trained.config["development"]
     known = map(language_pair, of_development["sets"])
     pairs = sorted({f"{source}-{target}" for source, target in known if source})
     title = "unified quality model" if trained.config.get("model_type") == "ctx-unified" else TITLES[kind]
     facts = {"kind": kind, "title": title, "metric": METRICS[of_development["metric"]], "pairs": pairs}
-    return _rendered("quality", trained, command(argv), name=name, sources=sources, **facts)
+    commands = "\n    ".join(trained.config["commands"])
+    return _rendered("quality", trained, commands, name=name, sources=sources, **facts)
 
 
 def pairwise_card(

@@ -324,7 +324,7 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
     shared = {"inputs": "mt+ref", "options": options}
     paths = [str(folder / "train.tsv")]
     assert said["read_training_set"] == dict(
-        shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True, seed=1
+        shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True, seed=1, humans=False
     )
     paths = [str(folder / "dev.cs-en.tsv")]
     assert said["read_development"] == dict(shared, paths=paths, metric="darr", threshold=7)
@@ -333,6 +333,9 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
 def test_first_weights(train, tmp_path):
     assert train("bilstm").code == 0
     assert train("bilstm", "--init", tmp_path / "out", out=tmp_path / "second").code == 0
+    commands = json.loads((tmp_path / "second" / "config.json").read_text())["commands"]
+    assert ["--init out" in each for each in commands] == [False, True]  # from nothing to these weights
+    assert all(f"    {each}\n" in (tmp_path / "second" / "README.md").read_text() for each in commands)
     done = train("esim", "--init", tmp_path / "out", out=tmp_path / "third")
     assert (
         done.code == 1

@@ -5,7 +5,7 @@ import pytest
 
 from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.meta.plots import save
-from ctx_metrics.training.card import Source, card, table, use
+from ctx_metrics.training.card import Source, card, command, table, use
 from ctx_metrics.training.curve import learning_curve
 from ctx_metrics.training.quality.learn import Trained
 from ctx_metrics.training.quality.task import Check
@@ -21,6 +21,7 @@ CONFIG = {
     "empty_value": -2.25,
     "network": {"layers": 2, "width": 48, "hidden": 8},
     "training": {"loss": "mse", "patience": None, "seed": 4, "rows": 12345, "init": "older"},
+    "commands": ["ctx-metrics train esim"],
     "development": {"metric": "pearson", "score": 0.4, "step": 20, "sets": {"news.cs-en": 0.5, "news.en-de": 0.3}},
     "targets": {"normalise": "annotator", "average": False, "penalties_rooted": ["mqm.zh-en"]},
 }
@@ -31,13 +32,14 @@ TRAINING = [
 DEVELOPMENT = [Source("dev.tsv", "ef" * 32, None, {"rows": 5, "kept": 5})]
 
 
-def made(kind="esim", checks=CHECKS, argv=("esim",), **changes) -> str:
+def made(kind="esim", checks=CHECKS, **changes) -> str:
     trained = Trained({**CONFIG, **changes}, list(checks), max(range(len(checks)), key=lambda k: checks[k].score))
-    return card("my-model", kind, trained, {"train": TRAINING, "development": DEVELOPMENT}, argv)
+    return card("my-model", kind, trained, {"train": TRAINING, "development": DEVELOPMENT})
 
 
 def test_what_the_card_says():
-    text = made(argv=["esim", "--train", "/home/someone/da:1", "q|r.tsv:.25", "--out", "~/my-model"])
+    own = command(["esim", "--train", "/home/someone/da:1", "q|r.tsv:.25", "--init", "older", "--out", "~/my-model"])
+    text = made(commands=["ctx-metrics train esim --train x --out older", own])
     for line in (
         "# my-model: ESIM",
         "    sacrebleu REF -i HYP -m esim --esim-model my-model",
@@ -53,7 +55,8 @@ def test_what_the_card_says():
         f"| dev.tsv | 5 | 5 |  | {'ef' * 32} |",
         "| patience | none |",
         "| seed | 4 |",
-        "    ctx-metrics train esim --train da:1 'q|r.tsv:.25' --out my-model",
+        "    ctx-metrics train esim --train x --out older",  # all that leads here
+        "    ctx-metrics train esim --train da:1 'q|r.tsv:.25' --init older --out my-model",
         "| news.cs-en | 0.5000 |",
         "| mean | 0.4000 |",
         "| 300 | 1 | 1.0000 | 0.1000 | 1 |",

@@ -186,6 +186,14 @@ def test_each_row_is_left_out_for_its_first_lack():
     assert say_left_out({"of human systems": 2}) == "left out 2 rows of human systems" and say_left_out({}) == ""
 
 
+def test_human_translations_count_where_they_are_asked_for():
+    rows = [row("good"), row("free", system="refB"), row(" r ", system="Human-A.0")]
+    assert [each.hypothesis for each in usable(rows, "mt+ref")[0]] == ["good"]
+    kept, left = usable(rows, "mt+ref", humans=True)
+    assert [each.hypothesis for each in kept] == ["good", "free"]  # the other one is the reference
+    assert left == {"of human systems": 1}
+
+
 def test_inputs_that_a_set_has_not(put):
     [without_source] = read_judgements([put("t.tsv", "mt|ref|score", "a|r|1")])
     check_inputs(without_source, "mt+ref")

@@ -12,13 +12,14 @@ from toy_judgements import write_judgements
 from ctx_metrics.engine.checkpoint import read_weights
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.models.comet.adapted import stored
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.recipe import UNIFIED, Architecture, Recipe
-from ctx_metrics.training.quality.unified import learn_unified
+from ctx_metrics.training.quality.unified import DEVIATION, MEAN, learn_unified
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 RECIPE = Recipe(**{**vars(UNIFIED), "learning_rate": 5e-3, "batch": 8, "epochs": 2, "loss": "mse+hinge"})
@@ -40,9 +41,10 @@ def data(tmp_path_factory):
     return read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:], inputs="mt+src+ref")
 
 
-def learned(encoder, data, out, inputs="mt+src+ref", **engine):
+def learned(encoder, data, out, inputs="mt+src+ref", init=None, **engine):
     architecture = Architecture("comet", str(encoder), inputs=inputs, rank=2, feedforward=5)
-    return learn_unified(architecture, RECIPE, *data, out=out, engine=EngineOptions(device="cpu", quiet=True, **engine))
+    options = EngineOptions(device="cpu", quiet=True, **engine)
+    return learn_unified(architecture, RECIPE, *data, out=out, engine=options, init=init)
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +135,43 @@ def test_the_value_is_that_of_a_plain_forward(models, kind, inputs, tmp_path):
     assert alone[::-1] == pytest.approx(values, abs=1e-6)
 
 
+def test_first_weights_are_those_of_the_folder(models, data, tmp_path):
+    """What a training begins with, before its first step, scores as the model that --init names."""
+    folder, encoder = models["xlmr"]
+    begun = []
+
+    class Stopped(Exception):
+        pass
+
+    def stop(loop):
+        begun.append(loop.task.network)
+        raise Stopped
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(Loop, "train", stop)
+        learned(encoder, data, tmp_path / "next", init=folder)
+    given, kept = load_file(folder / "model.safetensors"), stored(begun[0], MEAN, DEVIATION)
+    assert given.keys() == kept.keys()
+    for name, tensor in given.items():
+        torch.testing.assert_close(kept[name], tensor, rtol=1e-3, atol=1e-6, msg=name)
+
+
+def test_a_training_goes_on_from_a_model(models, data, tmp_path):
+    folder, encoder = models["xlmr"]
+    trained = learned(encoder, data, tmp_path / "next", init=folder)
+    assert trained.config["training"]["init"] == "xlmr"
+    assert (
+        learned(encoder, data, tmp_path / "same", init=folder).config["weights_sha256"]
+        == trained.config["weights_sha256"]
+    )
+    assert trained.config["weights_sha256"] != json.loads((folder / "config.json").read_text())["weights_sha256"]
+
+
+def test_a_model_of_other_sizes_cannot_be_begun_with(models, data, tmp_path):
+    with pytest.raises(InputError, match=r"xlmr has encoder_ckpt \w+, not \w+; start from a model of the same"):
+        learned(models["bert"][1], data, tmp_path / "next", init=models["xlmr"][0])
+
+
 def test_a_way_without_a_share_is_not_read(models, tmp_path):
     three = load_estimator(str(models["xlmr"][0]), QUIET, "mt+ref").estimate(EXAMPLES, "")
     estimator = load_estimator(str(with_shares(models["xlmr"][0], tmp_path, [0, 1.0, 0])), QUIET)
@@ -144,7 +183,7 @@ def test_what_is_written(models, data):
     folder, encoder = models["xlmr"]
     config = json.loads((folder / "config.json").read_text())
     assert config["model_type"] == "ctx-unified" and config["encoder_model"] == "XLM-RoBERTa" and config["rank"] == 2
-    assert config["training"] == {**vars(RECIPE), "rows": len(data[0]), "dtype": "fp32", "window": None}
+    assert config["training"] == {**vars(RECIPE), "rows": len(data[0]), "init": None, "dtype": "fp32", "window": None}
     estimator = load_estimator(str(folder), QUIET)
     assert estimator.inputs == "mt+src+ref" and estimator.choices == INPUTS
     assert estimator.signature()["model"] == "xlmr" and estimator.signature()["ckpt"] == config["weights_sha256"][:12]

@@ -64,7 +64,6 @@ NOT_OF_UNIFIED = {
     "layers": "which mixes all of them with --inputs",
     "hidden": "which has no BiLSTM",
     "dropout": "whose rate is fixed with --inputs",
-    "init": "which begins with its encoder with --inputs",
     "teacher": "which learns from people with --inputs",
 }
 
@@ -102,6 +101,11 @@ class Data:
     )
     average: bool = setting(
         "Average an output's judgements to one row; else each is a row, as many noisy rows teach more than few clean.",
+        False,
+    )
+    keep_humans: bool = setting(
+        "Learn from human translations among the systems too, but for one that is the reference. (Default: they are left "
+        "out)",
         False,
     )
     no_mqm_root: bool = setting("Learn penalties such as MQM's as they are; else as minus their root.", False)

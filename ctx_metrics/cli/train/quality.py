@@ -10,11 +10,12 @@ import numpy as np
 
 from ...engine.options import EngineOptions
 from ...meta.scoring import MetricSettings
-from ...models.estimator import EMBEDDED_FOLDER
+from ...models.estimator import EMBEDDED_FOLDER, EMBEDDED_UNIFIED
+from ...models.folder import read_config
 from ...notices import counted, notice
 from ...run.flags import engine_options
 from ...settings import from_flags
-from ...training.card import METRICS, card, use
+from ...training.card import METRICS, card, command, use
 from ...training.curve import learning_curve
 from ...training.quality.data import share
 from ...training.quality.development import DevelopmentSet, read_development
@@ -41,7 +42,7 @@ def train(args: Namespace) -> None:
     recipe, architecture = recipe_of(args), from_flags(Architecture, args)
     data, inputs, rooted = trainings.data_options(args), architecture.reads, not args.no_mqm_root
     training = read_training_set(
-        args.train, inputs, args.normalise, args.average, rooted, data, not args.teacher, recipe.seed
+        args.train, inputs, args.normalise, args.average, rooted, data, not args.teacher, recipe.seed, args.keep_humans
     )
     development = read_development(args.dev, args.dev_metric, inputs, args.dev_threshold or 0.0, data)
     say_shared(training, development)
@@ -75,14 +76,17 @@ def train(args: Namespace) -> None:
         notes["targets"]["of_systems"] = training.by_system
     if teacher:
         notes["targets"] = {"teacher": teacher}
+    init = _first_weights(args)
+    before = [] if init is None else read_config(init).get("commands", [])
+    notes["commands"] = [*before, command(args.argv)]  # from nothing to this model
     trainings.begin(out, args.restart)
     target = args.languages or trainings.target_languages(architecture.encoder, known)
-    cache, init = Path(args.cache or out / trainings.EMBEDDINGS), _first_weights(args)
-    common: dict[str, Any] = {"out": out, "engine": engine, "languages": target, "notes": notes}
+    cache = Path(args.cache or out / trainings.EMBEDDINGS)
+    common: dict[str, Any] = {"out": out, "engine": engine, "languages": target, "notes": notes, "init": init}
     if architecture.unified:
         trained = learn_unified(architecture, recipe, training, development, window=args.window, **common)
     else:
-        kept: dict[str, Any] = {"cache": cache, "cache_mb": args.cache_mb, "init": init}
+        kept: dict[str, Any] = {"cache": cache, "cache_mb": args.cache_mb}
         trained = learn(architecture, recipe, training, development, **common, **kept)
     best, told = trained.checks[trained.best], trained.config["development"]
     rows = [[name, f"{score:.4f}"] for name, score in told["sets"].items()]
@@ -95,7 +99,7 @@ def train(args: Namespace) -> None:
     ]
     name = trainings.name_of(args.out)
     draw = (lambda: learning_curve(trained.checks, trained.best, told["metric"], name)) if plot else None
-    text = card(name, args.kind, trained, sources, args.argv)
+    text = card(name, args.kind, trained, sources)
     trainings.finish(args.out, trained.checks, card=text, draw=draw, lines=lines, uses=use(args.kind, args.out, inputs))
     if best.score <= 0:
         notice("the best check agrees with people no better than chance: this model has learned nothing of use")
@@ -135,6 +139,8 @@ def learned_from(training: TrainingSet, development: DevelopmentSet) -> str:
 def _first_weights(args: Namespace) -> Path | None:
     """The folder that --init names, which for "embedded" is that of the network's embedded model."""
     if args.init == "embedded":
+        if args.kind == "comet" and from_flags(Architecture, args).unified:
+            return EMBEDDED_UNIFIED
         return EMBEDDED_FOLDER if args.kind == "comet" else EMBEDDED_FOLDER.parent / args.kind
     return Path(args.init) if args.init else None
 

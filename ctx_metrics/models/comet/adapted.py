@@ -113,6 +113,18 @@ class AdaptedCheckpoint:
                 )
                 raise ModelError(f"{self.file} does not fit its config.json ({name}: {shapes}); copy the folder again")
 
+    @torch.no_grad()
+    def restore(self, network: UnifiedNetwork, mean: float, deviation: float) -> None:
+        """Put what was learned into a network of these sizes, as `stored` took it from one with this mean and deviation."""
+        own, given = learned(network), {**self._changes, **self.head}
+        last = _last_weight(own)
+        for name, tensor in own.items():
+            value = given[_name_in_file(name)]
+            if name == last.replace("weight", "bias"):
+                value = value - mean
+            tensor.copy_(value / deviation if name.startswith(last.removesuffix("weight")) else value)
+        network.matching.load_state_dict(self.matching.state_dict())
+
     def weights(self) -> Tensors:
         """The encoder's tensors by their bare names, with what was learned."""
         return _Merged(self._encoder.weights(), self._changes)
@@ -167,13 +179,16 @@ def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, 
 
     mean, deviation    what the values 0 and 1 above it, in standard deviations of judgements, become
     """
-    tensors = {name.replace(".linear.", "."): tensor.clone() for name, tensor in learned(network).items()}
+    tensors = {_name_in_file(name): tensor.clone() for name, tensor in learned(network).items()}
     tensors |= {f"matching.{name}": tensor for name, tensor in network.matching.state_dict().items()}
     last = _last_weight(tensors)
     bias = last.replace("weight", "bias")
     tensors[last], tensors[bias] = tensors[last] * deviation, tensors[bias] * deviation + mean
-    named = {name.removeprefix("encoder.") if name[:8] == "encoder." else name: t for name, t in tensors.items()}
-    return {name: tensor.half() if tensor.dim() > 1 else tensor for name, tensor in named.items()}
+    return {name: tensor.half() if tensor.dim() > 1 else tensor for name, tensor in tensors.items()}
+
+
+def _name_in_file(name: str) -> str:
+    return name.replace(".linear.", ".").removeprefix("encoder.")
 
 
 def write_unified(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:

@@ -108,17 +108,22 @@ def read_judgements(
     return sets
 
 
-def usable(rows: Sequence[Judgement], inputs: str, scored: bool = True) -> tuple[list[Judgement], Counter]:
+def usable(
+    rows: Sequence[Judgement], inputs: str, scored: bool = True, humans: bool = False
+) -> tuple[list[Judgement], Counter]:
     """The rows of machines that have a score (if they must be `scored`), a partner (reference or source, or one of both
     where both are read) and an output,
     and how many others there are: {"of human systems": 3, "without a score": 5, ...}, each counted once, for the first of
-    its lacks."""
+    its lacks.
+
+    humans    whether rows of human systems count too, but for those that are the reference
+    """
     partners = PARTNERS[inputs]
     kept: list[Judgement] = []
     left: Counter[str] = Counter()
     human = {system for system in {row.system for row in rows} if is_human(system)}
     for row in rows:
-        if row.system in human:
+        if row.system in human and not (humans and row.hypothesis.strip() != (row.reference or "").strip()):
             left["of human systems"] += 1
         elif scored and math.isnan(row.score):
             left["without a score"] += 1

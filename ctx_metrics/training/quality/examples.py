@@ -87,6 +87,7 @@ def read_training_set(
     options: DataOptions = ALL,
     scored: bool = True,
     seed: int = 1,
+    humans: bool = False,
 ) -> TrainingSet:
     """The rows of files and folders; what is left out of each path is said in one line.
 
@@ -101,6 +102,7 @@ def read_training_set(
     options      as in data.read_judgements
     scored       whether rows must have a score; else all targets are 0, to be put in by a teacher
     seed         of the rows that are taken where a path asks for some
+    humans       whether rows of human systems are taken too, but for those that are the reference
 
     Where only systems were judged, each output learns its system's score.
 
@@ -121,7 +123,7 @@ def read_training_set(
     columns: list[tuple[str, str | None, str | None, float, float, str, Place]] = []
     for of_set in read_judgements([share(path).path for path in paths], options, scored, by_system=True):
         check_inputs(of_set, inputs)
-        rows, left = usable(of_set.rows, inputs, scored)
+        rows, left = usable(of_set.rows, inputs, scored, humans)
         targets = np.array([row.score if scored else 0.0 for row in rows])
         flat = 0
         if rows and scored and not of_set.preferences:

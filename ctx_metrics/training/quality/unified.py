@@ -21,8 +21,8 @@ from ...engine.options import EngineOptions
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...errors import InputError
 from ...models import hub
-from ...models.comet.adapted import round_as_stored, stored, write_unified
-from ...models.comet.checkpoint import ENCODER_KINDS
+from ...models.comet.adapted import AdaptedCheckpoint, round_as_stored, stored, write_unified
+from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS
 from ...models.comet.hyperparameters import SEPARATORS
 from ...models.comet.network import UnifiedNetwork, new_network, padded
 from ...models.comet.sequence import INPUTS, joined
@@ -218,6 +218,7 @@ def learn_unified(
     engine: EngineOptions = EngineOptions(),
     languages: Sequence[str] | None = None,
     notes: dict[str, Any] | None = None,
+    init: Path | None = None,
     window: int | None = None,
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json, as models.comet.adapted has them.
@@ -247,6 +248,8 @@ def learn_unified(
     }
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"])
+    if init is not None:
+        _start_from(init, network, config)
     texts = [*training.hypotheses, *training.references, *training.sources]
     fingerprint = {
         "network, encoder or languages": config,
@@ -254,6 +257,7 @@ def learn_unified(
         "number format": str(dtype),
         "training data": digest(texts, after=training.targets.tobytes() + training.weights.tobytes()),
         "development data": digest([*development.hypotheses, *development.references, *development.sources]),
+        "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
     claim(out, fingerprint)
     check_tokens(tokenizer, training, development, config["max_length"])
@@ -265,12 +269,15 @@ def learn_unified(
             notice(f"{cut} cut to {config['max_length']} tokens")
     device = resolve_device(engine.device)
     task = UnifiedTask(network, recipe, training, inputs[0], development, inputs[1], device, dtype)
-    task.standardise()
+    if init is None:
+        task.standardise()
     loop = Loop(task, out / STATE, fingerprint, engine.quiet)
     checks: list[Check] = loop.train()
     round_as_stored(network, DEVIATION)
     best = checks[loop.progress.best]
-    config["training"] = {**asdict(recipe), "rows": len(training), "dtype": engine.dtype, "window": window}
+    first = None if init is None else init.name
+    told = {"rows": len(training), "init": first, "dtype": engine.dtype, "window": window}
+    config["training"] = {**asdict(recipe), **told}
     sets = development.scores(task.values(inputs[1]))
     config["shares"] = task.shares.tolist()
     config["development"] = {"metric": development.metric, "score": best.score, "step": best.step, "sets": sets}
@@ -278,3 +285,16 @@ def learn_unified(
     write_unified(out, config, stored(network, MEAN, DEVIATION))
     (out / STATE).unlink(missing_ok=True)
     return Trained(read_config(out), checks, loop.progress.best)
+
+
+def _start_from(init: Path, network: UnifiedNetwork, config: Mapping[str, Any]) -> None:
+    """Put the weights of a model of the same sizes, over the same encoder, into the network."""
+    given = read_config(init)
+    wanted = {
+        "model_type": ADAPTED_KIND,
+        **{name: config[name] for name in ("encoder_ckpt", "inputs", "rank", "network")},
+    }
+    for name, value in wanted.items():
+        if given.get(name) != value:
+            raise InputError(f"{init} has {name} {given.get(name)}, not {value}; start from a model of the same")
+    AdaptedCheckpoint(init).restore(network, MEAN, DEVIATION)
