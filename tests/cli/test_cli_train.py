@@ -336,6 +336,8 @@ def test_first_weights(train, tmp_path):
     commands = json.loads((tmp_path / "second" / "config.json").read_text())["commands"]
     assert ["--init out" in each for each in commands] == [False, True]  # from nothing to these weights
     assert all(f"    {each}\n" in (tmp_path / "second" / "README.md").read_text() for each in commands)
+    done = train("bilstm", "--init", tmp_path / "out", "--init-share", ".5", out=tmp_path / "third")
+    assert done.code == 2 and "--init-share is not for bilstm, which writes what it learned" in done.err
     done = train("esim", "--init", tmp_path / "out", out=tmp_path / "third")
     assert (
         done.code == 1

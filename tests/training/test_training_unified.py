@@ -41,10 +41,10 @@ def data(tmp_path_factory):
     return read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:], inputs="mt+src+ref")
 
 
-def learned(encoder, data, out, inputs="mt+src+ref", init=None, **engine):
+def learned(encoder, data, out, inputs="mt+src+ref", init=None, init_share=0.0, **engine):
     architecture = Architecture("comet", str(encoder), inputs=inputs, rank=2, feedforward=5)
     options = EngineOptions(device="cpu", quiet=True, **engine)
-    return learn_unified(architecture, RECIPE, *data, out=out, engine=options, init=init)
+    return learn_unified(architecture, RECIPE, *data, out=out, engine=options, init=init, init_share=init_share)
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +167,23 @@ def test_a_training_goes_on_from_a_model(models, data, tmp_path):
     assert trained.config["weights_sha256"] != json.loads((folder / "config.json").read_text())["weights_sha256"]
 
 
+def test_a_part_of_the_first_weights_is_kept(models, data, tmp_path):
+    folder, encoder = models["xlmr"]
+    learned(encoder, data, tmp_path / "all", init=folder)
+    part = learned(encoder, data, tmp_path / "part", init=folder, init_share=0.25)
+    first, after, mixed = (
+        load_file(each / "model.safetensors") for each in (folder, tmp_path / "all", tmp_path / "part")
+    )
+    for name, tensor in mixed.items():
+        wanted = 0.25 * first[name].float() + 0.75 * after[name].float()
+        torch.testing.assert_close(tensor.float(), wanted, rtol=2e-3, atol=1e-4, msg=name)
+    told = part.config["development"]
+    assert (
+        told["score"] == pytest.approx(np.mean([*told["sets"].values()]))
+        and part.config["training"]["init_share"] == 0.25
+    )
+
+
 def test_a_model_of_other_sizes_cannot_be_begun_with(models, data, tmp_path):
     with pytest.raises(InputError, match=r"xlmr has encoder_ckpt \w+, not \w+; start from a model of the same"):
         learned(models["bert"][1], data, tmp_path / "next", init=models["xlmr"][0])
@@ -183,7 +200,14 @@ def test_what_is_written(models, data):
     folder, encoder = models["xlmr"]
     config = json.loads((folder / "config.json").read_text())
     assert config["model_type"] == "ctx-unified" and config["encoder_model"] == "XLM-RoBERTa" and config["rank"] == 2
-    assert config["training"] == {**vars(RECIPE), "rows": len(data[0]), "init": None, "dtype": "fp32", "window": None}
+    assert config["training"] == {
+        **vars(RECIPE),
+        "rows": len(data[0]),
+        "init": None,
+        "init_share": 0.0,
+        "dtype": "fp32",
+        "window": None,
+    }
     estimator = load_estimator(str(folder), QUIET)
     assert estimator.inputs == "mt+src+ref" and estimator.choices == INPUTS
     assert estimator.signature()["model"] == "xlmr" and estimator.signature()["ckpt"] == config["weights_sha256"][:12]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from ...flag_types import AtLeast0, File, Files, Folder, Languages, Positive
+from ...flag_types import AtLeast0, File, Files, Folder, Languages, Positive, Share
 from ...run.flags import add_engine_arguments, add_metric_arguments
 from ...run.registry import metric_table
 from ...settings import Part, add_all, from_flags, setting
@@ -57,8 +57,9 @@ NOT_OF_COMET = {
     "max_length": "which reads all that its encoder does",
     "cache": "which keeps no states of tokens",
     "rank": "which changes its encoder with --inputs alone",
+    "init_share": "which writes what it learned; with --inputs it can keep a part of the first weights",
 }
-NOT_OF_NETWORKS = {"rank": "which leaves its encoder as it is"}
+NOT_OF_NETWORKS = {"rank": "which leaves its encoder as it is", "init_share": "which writes what it learned"}
 NOT_OF_UNIFIED = {
     **{name: why for name, why in NOT_OF_COMET.items() if name in ("projection", "pooling", "cache")},
     "layers": "which mixes all of them with --inputs",
@@ -130,6 +131,10 @@ class Model:
     """What the model begins as, and what it is for."""
 
     init: Folder | None = setting("Start from a trained model of the same network and sizes: a folder, or embedded.")
+    init_share: Share | None = setting(
+        "What part of the weights of --init the written ones keep, from 0 to 1: .5 writes the mean of these and of the "
+        "learned ones, which is often better than both. (Default: none)"
+    )
     languages: Languages | None = setting(
         "What the model is for, as its card and config.json say. (Default: the data's target languages, as far as its names "
         "tell; en with the embedded encoder)"
@@ -200,6 +205,8 @@ def check(args: Namespace) -> None:
         error("--window 1: a window has at least 2 sentences")
     if args.dev_threshold is not None and args.dev_metric != "darr":
         error("--dev-threshold is for --dev-metric darr")
+    if args.init_share is not None and not args.init:
+        error("--init-share is for --init FOLDER")
     if args.teacher_scores and not args.teacher:
         error("--teacher-scores is for --teacher METRIC")
     check_pairs(args)

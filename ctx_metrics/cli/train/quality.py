@@ -77,14 +77,17 @@ def train(args: Namespace) -> None:
     if teacher:
         notes["targets"] = {"teacher": teacher}
     init = _first_weights(args)
-    before = [] if init is None else read_config(init).get("commands", [])
-    notes["commands"] = [*before, command(args.argv)]  # from nothing to this model
+    first = {} if init is None else read_config(init)
+    notes["commands"] = [*first.get("commands", []), command(args.argv)]  # from nothing to this model
     trainings.begin(out, args.restart)
     target = args.languages or trainings.target_languages(architecture.encoder, known)
+    if target and first.get("languages") and not args.languages:
+        target = sorted({*first["languages"], *target})
     cache = Path(args.cache or out / trainings.EMBEDDINGS)
     common: dict[str, Any] = {"out": out, "engine": engine, "languages": target, "notes": notes, "init": init}
     if architecture.unified:
-        trained = learn_unified(architecture, recipe, training, development, window=args.window, **common)
+        more = {"window": args.window, "init_share": args.init_share or 0.0}
+        trained = learn_unified(architecture, recipe, training, development, **more, **common)
     else:
         kept: dict[str, Any] = {"cache": cache, "cache_mb": args.cache_mb}
         trained = learn(architecture, recipe, training, development, **common, **kept)
@@ -92,7 +95,7 @@ def train(args: Namespace) -> None:
     rows = [[name, f"{score:.4f}"] for name, score in told["sets"].items()]
     lines = [
         table(
-            ["Development set", METRICS[told["metric"]]], [*rows, *[["mean", f"{best.score:.4f}"]] * (len(rows) > 1)]
+            ["Development set", METRICS[told["metric"]]], [*rows, *[["mean", f"{told['score']:.4f}"]] * (len(rows) > 1)]
         ),
         learned_from(training, development),
         f"Best check: {trained.best + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
