@@ -1,6 +1,7 @@
 """COMET: a learned model of translation quality on segments (Rei et al. 2020 and its successors)."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
@@ -44,8 +45,8 @@ class COMET(EstimatorMetric):
     bounded, 0.5 for a mean translation of its training data and 0.15 for a standard deviation. It scores where the target
     language is not English, and without references: where none are given, or the sources in their place.
 
-    A segment whose hypothesis or reference has no tokens is counted; it has the value 0 with the English model, and what
-    the model says of it with all others.
+    A segment of which a text is empty is counted; it has the value 0 with the embedded models, and what the model says of it
+    with a COMET checkpoint.
 
     >>> round(COMET(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
     100.0
@@ -56,11 +57,15 @@ class COMET(EstimatorMetric):
     takes_multilingual = True
 
     def _load_estimator(self) -> "Estimator":
+        from ..models.comet.adapted import is_adapted
+        from ..models.folder import read_config
         from ..models.load import load_estimator
 
         name, inputs = self.options.model, self.options.inputs
         if name in (None, MULTILINGUAL):
             name, inputs = self._embedded()
+        elif inputs is None and not self._has_references and is_adapted(Path(name)):
+            inputs = "mt+src" if read_config(Path(name)).get("inputs") == "mt+src+ref" else None
         return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.options.spans)
 
     def _embedded(self) -> tuple[str | None, str | None]:
@@ -94,12 +99,17 @@ class COMET(EstimatorMetric):
         return f"{self.NAME}-embedded" if self.options.model in EMBEDDED_NAMES else self.NAME
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        name = self.NAME.lower()
         if not self.asked:
             notice(
-                f"{name}: no model is named, so the small embedded one scores, which is no COMET checkpoint "
+                f"{self.NAME.lower()}: no model is named, so the small embedded one scores, which is no COMET checkpoint "
                 f"({self.flag}-model)"
             )
-        if self.options.model in EMBEDDED_NAMES and self._ref_cache and not self._has_references:
-            notice(f"{name}: the references are the sources, so it scores without references")
+        self._say_without_references()
         return super()._score(corpora)
+
+    def _say_without_references(self) -> None:
+        """Say it where the sources stand in the references' place, and the command line does not."""
+        several = len(self.estimator.choices) > 1
+        chosen = several and self.options.inputs is None and self.estimator.inputs == "mt+src"
+        if chosen and self._ref_cache and not self._has_references:
+            notice(f"{self.NAME.lower()}: the references are the sources, so it scores without references")

@@ -88,6 +88,7 @@ class SLIDE(COMET):
         self.settings.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        self._say_without_references()
         if corpora[0].doc_ids is None:
             notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]

@@ -37,7 +37,8 @@ class EstimatorMetric(ContextMetric):
         self._estimator: Estimator | None = None
         self.english_only = self.estimator.english_only
         self._guard_language()
-        check_sources(self.NAME.lower(), self.estimator, self._context.sources)
+        references = self._ref_cache is None or bool(self._ref_cache)
+        check_sources(self.NAME.lower(), self.estimator, self._context.sources, references)
         unread = set() if "src" in self.estimator.inputs else {"sources"}
         self.capabilities = replace(
             self.capabilities, reads=self.capabilities.reads - unread, references="ref" in self.estimator.inputs

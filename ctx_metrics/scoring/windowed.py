@@ -114,14 +114,20 @@ def read_texts(inputs: str) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | None) -> None:
-    """Raise InputError, naming the flag to add, when a model reads sources and there are none."""
+def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | None, references: bool) -> None:
+    """Raise InputError, naming what to add, when a model reads sources and there are none.
+
+    references    whether there are any
+    """
     if "src" in estimator.inputs and sources is None:
+        if "ref" in estimator.inputs and not references:
+            both = f"the model reads {estimator.inputs}, and neither sources nor references are given"
+            raise InputError(f"{metric}: {both}: give --source FILE and a reference (-r FILE)")
         raise InputError(_needs(metric, estimator, "src", "--source FILE"))
 
 
 def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
-    others = [choice for choice in estimator.choices if name not in choice]
+    others = [choice for choice in estimator.choices if name not in choice.split("+")]
     without = f", or --{metric}-inputs {others[0]} to do without" if others else ""
     return f"{metric}: the model reads {estimator.inputs} and needs the {TEXTS[name]}s: give {flag}{without}"
 

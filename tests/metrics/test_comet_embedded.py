@@ -6,6 +6,7 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.comet import COMET
 from ctx_metrics.metrics.slide import SLIDE
+from ctx_metrics.models.estimator import EMBEDDED_UNIFIED
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 OUTPUTS = ["Die Katze sitzt auf der Matte.", "Es regnet."]
@@ -97,3 +98,35 @@ def test_the_english_one_by_name_for_another_language(caplog):
     metric = COMET(target_lang="de", model="embedded", engine=QUIET)
     assert metric.settings["model"] == "embedded-alignment-regressor" and metric.title == "COMET-embedded"
     assert "comet: the model reads English only, and the language is 'de'; scored all the same" in caplog.text
+
+
+@pytest.mark.parametrize("references", [[], [["Das Haus ist alt.", "Es regnet heute."]]])
+def test_an_empty_output_is_never_the_better_one(multilingual, caplog, references):
+    """Nobody judged an empty output: the network liked it better than a bad translation."""
+    given = {"target_lang": "de", "sources": SOURCES, "references": references, "engine": QUIET}
+    system = ["", OUTPUTS[1]]
+    metric = COMET(**given, systems=[system])
+    found = metric.corpus_score(system, None)
+    assert metric.system_results()[0].windows[0].value == 0
+    assert found.score < COMET(**given).corpus_score(["Ein Hund läuft.", OUTPUTS[1]], None).score
+    assert "1 segment has an empty hypothesis" in caplog.text and "and scores 0 (segment 1)" in caplog.text
+    slide = SLIDE(**given, window=2).corpus_score(["", ""], None)
+    assert slide.score == 0
+
+
+def test_a_folder_of_the_same_kind_scores_without_references_too(multilingual, caplog):
+    given = {"model": str(EMBEDDED_UNIFIED), "target_lang": "de", "sources": SOURCES, "engine": QUIET}
+    alone, instead = COMET(**given, references=[]), COMET(**given, references=[SOURCES])
+    assert alone.settings["inputs"] == instead.settings["inputs"] == "mt+src"
+    assert alone.corpus_score(OUTPUTS, None).score == instead.corpus_score(OUTPUTS, None).score
+    assert caplog.text.count("comet: the references are the sources, so it scores without references") == 1
+    SLIDE(**given, references=[SOURCES], doc_ids=["a", "a"]).corpus_score(OUTPUTS, None)
+    assert "slide: the references are the sources, so it scores without references" in caplog.text
+    caplog.clear()
+    asked = COMET(**given, references=[SOURCES], inputs="mt+src+ref")
+    asked.corpus_score(OUTPUTS, None)
+    assert asked.settings["inputs"] == "mt+src+ref" and "the references are the sources" not in caplog.text
+    with pytest.raises(
+        InputError, match=r"reads mt\+src\+ref, and neither sources nor references are given: give --source"
+    ):
+        COMET(**{**given, "sources": None}, references=[], inputs="mt+src+ref")

@@ -206,7 +206,7 @@ def check(args: Namespace) -> None:
     if args.dev_threshold is not None and args.dev_metric != "darr":
         error("--dev-threshold is for --dev-metric darr")
     if args.init_share is not None and not args.init:
-        error("--init-share is for --init FOLDER")
+        error("--init-share keeps a part of the weights of --init; name those")
     if args.teacher_scores and not args.teacher:
         error("--teacher-scores is for --teacher METRIC")
     check_pairs(args)

@@ -50,7 +50,7 @@ PARTS = dict(zip(INPUTS, ("src", "ref", "unified"), strict=True))
 class CometEstimator(Estimator):
     """What all COMET models share: one encoder a process, tokenisation a block ahead of the encoder, a head in fp32."""
 
-    empty_value = None
+    empty_value: float | None = None
     readouts: list[ReadoutKey]
 
     def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str):
@@ -70,6 +70,11 @@ class CometEstimator(Estimator):
         self.encoder.load()
         checkpoint.release()
         self.model = checkpoint.resolved()
+
+    @property
+    def read(self) -> str:
+        """What is read of an example, as `inputs` has it."""
+        return self.inputs
 
     @abstractmethod
     def _sequences(self, examples: Sequence[Example]) -> Sequences:
@@ -93,10 +98,12 @@ class CometEstimator(Estimator):
                 states = [[next(read) for _ in of_example] for of_example in sequences]
                 estimates = self._values(block, sequences, states)
                 for example, of_example, estimate in zip(block, sequences, estimates, strict=True):
-                    estimates_of[example] = estimate._replace(
-                        cut=any(sequence.cut > 0 for sequence in of_example),
-                        empty=any(not text.strip() for text in example.texts(self.inputs)),
-                    )
+                    cut = any(sequence.cut > 0 for sequence in of_example)
+                    empty = any(not text.strip() for text in example.texts(self.read))
+                    if empty and self.empty_value is not None:
+                        parts = dict.fromkeys(estimate.parts, self.empty_value)
+                        estimate = estimate._replace(value=self.empty_value, parts=parts)
+                    estimates_of[example] = estimate._replace(cut=cut, empty=empty)
         return [estimates_of[example] for example in examples]
 
     def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], Sequences]]:
@@ -197,6 +204,7 @@ class UnifiedEstimator(CometEstimator):
         shares: Sequence[float] = [1.0] * len(PARTS)
         if isinstance(checkpoint, AdaptedCheckpoint):
             self.features, shares = checkpoint.matching, checkpoint.shares
+            self.empty_value = 0.0  # nobody judged an empty output, and the network likes it better than a bad one
         # each way of reading that counts, and its share in the score
         self.combinations = {self.inputs: 1.0}
         if self.inputs == "mt+src+ref":
@@ -210,6 +218,11 @@ class UnifiedEstimator(CometEstimator):
     @property
     def special_tokens(self) -> int:
         return 2 + SEPARATORS[self.hyperparameters.encoder_model] * (len(self.inputs.split("+")) - 1)
+
+    @property
+    def read(self) -> str:
+        names = [name for way in self.combinations for name in way.split("+")]
+        return "+".join(name for name in ("mt", "src", "ref") if name in names)
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
         return [any(sequence.cut for sequence in of_example) for of_example in self._sequences(examples)]

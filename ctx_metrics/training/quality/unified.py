@@ -309,5 +309,7 @@ def _start_from(init: Path, network: UnifiedNetwork, config: Mapping[str, Any]) 
     }
     for name, value in wanted.items():
         if given.get(name) != value:
-            raise InputError(f"{init} has {name} {given.get(name)}, not {value}; start from a model of the same")
+            raise InputError(
+                f"{init} has {name} {given.get(name)}, not {value}; start from a model with the same {name}"
+            )
     AdaptedCheckpoint(init).restore(network, MEAN, DEVIATION)
