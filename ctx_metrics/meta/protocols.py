@@ -66,7 +66,7 @@ class Protocol(ABC):
         return ""
 
     def human(self, judged: JudgedSet) -> np.ndarray:
-        """What people said at this level: (S,) of systems, (S, N) of segments."""
+        """What people said at this level: float64 (S,) of systems, (S, N) of segments, (S, D) of documents."""
         return judged.human_systems if self.level == "system" else judged.human_segments
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Protocol(ABC):
         return float(ratio(np.sum([each.parts.sum(axis=0) for each in measured if each.parts is not None], axis=0)))
 
     def scores_of(self, metric: MetricScores, judged: JudgedSet) -> np.ndarray | None:
-        """The scores that this protocol reads, None where the metric has none of that level."""
+        """The scores that this protocol reads, of the shape of `human`; None where the metric has none of that level."""
         return metric.system_scores if self.level == "system" else metric.segment_scores
 
 

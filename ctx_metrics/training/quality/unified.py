@@ -279,9 +279,10 @@ def learn_unified(
     loop = Loop(task, out / STATE, fingerprint, engine.quiet)
     checks: list[Check] = loop.train()
     round_as_stored(network, DEVIATION)
-    for name, tensor in learned(network).items() if first else ():
-        tensor.copy_(init_share * first[name].to(tensor.device) + (1 - init_share) * tensor)
-    round_as_stored(network, DEVIATION)
+    if first:
+        for name, tensor in learned(network).items():
+            tensor.copy_(init_share * first[name].to(tensor.device) + (1 - init_share) * tensor)
+        round_as_stored(network, DEVIATION)
     best = checks[loop.progress.best]
     told = {"rows": len(training), "init": None if init is None else init.name, "init_share": init_share}
     config["training"] = {**asdict(recipe), **told, "dtype": engine.dtype, "window": window}
@@ -301,7 +302,10 @@ def learn_unified(
 
 
 def _start_from(init: Path, network: UnifiedNetwork, config: Mapping[str, Any]) -> None:
-    """Put the weights of a model of the same sizes, over the same encoder, into the network."""
+    """Put the weights of a model of the same sizes, over the same encoder, into the network.
+
+    Raises InputError for a model of another kind, encoder, inputs or sizes, and ModelError for a folder that cannot be read.
+    """
     given = read_config(init)
     wanted = {
         "model_type": ADAPTED_KIND,
