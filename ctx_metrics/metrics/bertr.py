@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from ..run.context import Stream
+from ..scoring.matches import PairMatch, Side
 from ..scoring.token_matching import (
     EncoderSettings,
     Layers,
@@ -49,18 +52,20 @@ class BERTR(TokenMatchingMetric):
         )
 
 
-def greedy_recall(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> float:
+def greedy_recall(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> PairMatch:
     """Mean over reference tokens of the largest cosine to a hypothesis token (paper, equations 1 and 2).
 
     hypothesis    fp32 tensor [tokens, width];  reference    fp32 tensor [tokens, width]; at least one token each
-    Returns a float in [-1, 1].
+    Returns the value, a float in [-1, 1], and each reference token's cosine.
 
     >>> import torch
     >>> hypothesis, reference = torch.tensor([[1., 0.]]), torch.tensor([[2., 0.], [3., 4.]])
-    >>> round(greedy_recall(hypothesis, reference), 4)    # (1 + 3/5) / 2
+    >>> round(greedy_recall(hypothesis, reference).value, 4)    # (1 + 3/5) / 2
     0.8
     """
     import torch.nn.functional as F
 
     cosines = F.normalize(reference, dim=1) @ F.normalize(hypothesis, dim=1).T
-    return cosines.max(dim=1).values.mean().item()
+    largest = cosines.max(dim=1).values
+    weights = np.full(len(largest), 1 / len(largest), np.float32)
+    return PairMatch(largest.mean().item(), None, Side(largest.numpy(), weights))

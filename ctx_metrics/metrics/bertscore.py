@@ -8,6 +8,7 @@ import numpy as np
 
 from ..notices import notice
 from ..run.context import Stream
+from ..scoring.matches import PairMatch, Side
 from ..scoring.token_matching import (
     EncoderSettings,
     Layers,
@@ -91,13 +92,14 @@ class BERTScore(TokenMatchingMetric):
     def _matching(self, references: Sequence[Stream]) -> Matching:
         weights = self._token_weights(references)
 
-        def matching(hypothesis: "EncodedText", reference: "EncodedText") -> float:
-            return greedy_match(
-                self._states(hypothesis),
-                self._states(reference),
-                text_weights(hypothesis.ids, weights),
-                text_weights(reference.ids, weights),
-            )[SCORES.index(self.options.score)]
+        def matching(hypothesis: "EncodedText", reference: "EncodedText") -> PairMatch:
+            cosines = largest_cosines(self._states(hypothesis), self._states(reference))
+            of_tokens = [text_weights(text.ids, weights) for text in (hypothesis, reference)]
+            sides = [
+                Side(own[1:-1], weight[1:-1].astype(np.float32)) if self.options.score in (part, "f1") else None
+                for own, weight, part in zip(cosines, of_tokens, SCORES[:2], strict=True)
+            ]
+            return PairMatch(greedy_match(*cosines, *of_tokens)[SCORES.index(self.options.score)], *sides)
 
         return matching
 
@@ -152,8 +154,24 @@ def text_weights(ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return of_tokens / of_tokens.sum()
 
 
+def largest_cosines(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> tuple[np.ndarray, np.ndarray]:
+    """The largest cosine of each hypothesis token with any reference token, and of each reference token: float32 [tokens].
+
+    hypothesis, reference    fp32 tensors [tokens, width]; every token can be matched
+
+    >>> import torch
+    >>> hypothesis, reference = torch.tensor([[1., 0.]]), torch.tensor([[2., 0.], [3., 4.]])
+    >>> [each.tolist() for each in largest_cosines(hypothesis, reference)]
+    [[1.0], [1.0, 0.6000000238418579]]
+    """
+    import torch.nn.functional as F
+
+    cosines = (F.normalize(hypothesis, dim=1) @ F.normalize(reference, dim=1).T).numpy()
+    return cosines.max(axis=1), cosines.max(axis=0)
+
+
 def greedy_match(
-    hypothesis: "torch.Tensor", reference: "torch.Tensor", hypothesis_weights: np.ndarray, reference_weights: np.ndarray
+    hypothesis: np.ndarray, reference: np.ndarray, hypothesis_weights: np.ndarray, reference_weights: np.ndarray
 ) -> tuple[float, float, float]:
     """Precision, recall and F1 of greedy matching (Zhang et al. 2020, section 3).
 
@@ -161,18 +179,13 @@ def greedy_match(
 
     F1 is 0 where P and R are not both above or both below 0, which have no harmonic mean.
 
-    hypothesis, reference    fp32 tensors [tokens, width]; every token can be matched
+    hypothesis, reference    the largest cosines of their tokens, as largest_cosines gives them
     ..._weights              float64 arrays [tokens] that sum to 1
 
-    >>> import torch
-    >>> hypothesis, reference = torch.tensor([[1., 0.]]), torch.tensor([[2., 0.], [3., 4.]])
-    >>> [round(value, 4) for value in greedy_match(hypothesis, reference, np.ones(1), np.array([.5, .5]))]
+    >>> [round(value, 4) for value in greedy_match(np.ones(1), np.array([1, .6]), np.ones(1), np.array([.5, .5]))]
     [1.0, 0.8, 0.8889]
     """
-    import torch.nn.functional as F
-
-    cosines = (F.normalize(hypothesis, dim=1) @ F.normalize(reference, dim=1).T).numpy()
-    precision = float(hypothesis_weights @ cosines.max(axis=1))
-    recall = float(reference_weights @ cosines.max(axis=0))
+    precision = float(hypothesis_weights @ hypothesis)
+    recall = float(reference_weights @ reference)
     product = precision * recall
     return precision, recall, 0.0 if product <= 0 else 2 * product / (precision + recall)  # NaN stays NaN

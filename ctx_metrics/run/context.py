@@ -29,6 +29,7 @@ class Context:
     pseudo_filter      how pseudo-references are filtered, or the name of a filter with its defaults
     info_references    streams whose n-grams NIST counts, of any length; None: the references
     engine             device, number format, batch size
+    explain            whether metrics that match tokens keep how well each one matched
     """
 
     references: Sequence[Stream] | None = None
@@ -43,6 +44,7 @@ class Context:
     pseudo_filter: PseudoFilter | str = PseudoFilter()
     info_references: Sequence[Stream] | None = None
     engine: EngineOptions = EngineOptions()
+    explain: bool = False
 
     @property
     def trg_lang(self) -> str:

@@ -23,6 +23,7 @@ from ..run.context import Capabilities, Context, Stream
 from ..run.finite import check_finite
 from ..settings import add_flags, check_choices, setting
 from ..windows import Window
+from .matches import SegmentMatch
 
 Row = list[float]
 
@@ -104,6 +105,8 @@ class SystemResult:
     notices    the same in words, for stderr
     windows    what learned models read as one input, in order; empty for other metrics
     of_texts   what is to be said of the texts, whatever the metric: said once a run, without the metric's name
+    matches    how the tokens of each segment match those of the reference that counts, None where nothing was matched;
+               empty for metrics that match none, and where nobody asked
     """
 
     rows: list[Row]
@@ -111,6 +114,7 @@ class SystemResult:
     notices: list[str] = field(default_factory=list)
     windows: list[ScoredWindow] = field(default_factory=list)
     of_texts: list[str] = field(default_factory=list)
+    matches: list[SegmentMatch | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class Scores(NamedTuple):
     """One system's scores, on the metric's scale, in corpus order; NaN where nothing was scored.
 
     title     what the metric calls itself in tables
+    rows      the statistics of segments, which add up
     result    all that a metric of ours found for the system; None for other metrics
     """
 
@@ -31,6 +32,7 @@ class Scores(NamedTuple):
     documents: list[float]
     system: float
     title: str
+    rows: list[list[float]]
     result: "SystemResult | None" = None
 
 
@@ -76,6 +78,7 @@ def _of_rows(metric: Metric, rows: list[list[float]], documents: Sequence[tuple[
         [float(part._aggregate_and_compute(rows[start:end]).score) for start, end in documents],
         float(whole.score),
         whole.name,
+        rows,
         getattr(metric, "last_result", None),
     )
 

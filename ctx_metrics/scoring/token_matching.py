@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..corpus import Corpus
@@ -13,6 +13,7 @@ from ..run.context import Capabilities, Stream
 from ..settings import setting
 from .base import SystemResult, multiref_setting
 from .encoders import EncoderMetric, encoder_setting
+from .matches import PairMatch, of_segments
 from .segment_counts import places_of_pairs, results_of_pairs
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 # The layers with the best segment Pearson on WMT15/16 DA: docs/bertr.md and docs/bertscore.md show the choice.
 EMBEDDED_LAYER, MULTILINGUAL_LAYER = "4", "7"
 Layers = int | str | Sequence[int]
-Matching = Callable[["EncodedText", "EncodedText"], float]
+Matching = Callable[["EncodedText", "EncodedText"], PairMatch]
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class TokenMatchingMetric(EncoderMetric):
     A segment whose hypothesis or reference has no tokens scores 0 and is counted.
     """
 
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
+    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine", "explain"}))
     # of target languages, "" for any other: hub name and layer
     PAPER_MODELS: ClassVar[dict[str, tuple[str, str | None]]]
 
@@ -110,7 +111,7 @@ class TokenMatchingMetric(EncoderMetric):
 
     @abstractmethod
     def _matching(self, references: Sequence[Stream]) -> Matching:
-        """The value of an encoded pair (hypothesis, reference); `references` are those of the run."""
+        """How an encoded pair (hypothesis, reference) matches; `references` are those of the run."""
 
     def _as_read(self, text: str) -> str:
         """A text as the tokenizer is given it."""
@@ -123,19 +124,40 @@ class TokenMatchingMetric(EncoderMetric):
         return torch.cat([text.states[mix] for mix in self.mixes], dim=1)
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        from ..engine.pairs import map_pairs, one_by_one
+        from ..engine.pairs import PairResult, map_pairs, one_by_one
 
-        matching = one_by_one(self._matching(corpora[0].references))
+        matching, explain = self._matching(corpora[0].references), self._context.explain
+        kept = one_by_one(
+            matching if explain else lambda *pair: matching(*pair)._replace(hypothesis=None, reference=None)
+        )
         places = places_of_pairs([corpus.references for corpus in corpora])
         pairs = [
             (self._as_read(corpora[system].hypotheses[i]), self._as_read(corpora[system].references[k][i] or ""))
             for system, i, k in places
         ]
-        results = map_pairs(
-            self.encoder, pairs, self.mixes, matching, max_content=self.max_length, label=self.NAME.lower()
-        )
+        results = map_pairs(self.encoder, pairs, self.mixes, kept, max_content=self.max_length, label=self.NAME.lower())
         shape = len(corpora), len(corpora[0])
-        return results_of_pairs(places, results, shape, self.options.multiref, self.max_length)
+        valued = [
+            PairResult(None if each.value is None else each.value.value, each.cut, each.empty) for each in results
+        ]
+        made = results_of_pairs(places, valued, shape, self.options.multiref, self.max_length)
+        if explain:
+            of_systems = of_segments(places, [each.value for each in results], shape)
+            made = [replace(each, matches=own) for each, own in zip(made, of_systems, strict=True)]
+        return made
+
+    def tokens(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The characters (start, end) of each token of a text that is read, special ones left out."""
+        read = [self._as_read(text) for text in texts]
+        shifts = [
+            len(own) - len(own.lstrip(" ")) - (len(text) - len(text.lstrip()))
+            for own, text in zip(read, texts, strict=True)
+        ]
+        offsets = self.encoder.tokenizer.offsets(read, self.max_length)
+        return [
+            [(max(0, start - shift), end - shift) for start, end in of_text[1:-1]]
+            for of_text, shift in zip(offsets, shifts, strict=True)
+        ]
 
 
 def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[int, ...]]:

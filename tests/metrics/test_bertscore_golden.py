@@ -12,7 +12,7 @@ from bertscore_conftest import (
 )
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.metrics.bertscore import greedy_match, inverse_document_frequencies, text_weights
+from ctx_metrics.metrics.bertscore import greedy_match, inverse_document_frequencies, largest_cosines, text_weights
 
 
 @pytest.mark.parametrize(
@@ -119,18 +119,18 @@ def test_greedy_match_agrees_with_loops():
 
         p = sum(w * max(cosine(a, b) for b in r) for w, a in zip(wh, h))
         q = sum(w * max(cosine(a, b) for a in h) for w, b in zip(wr, r))
-        found = greedy_match(torch.tensor(h).float(), torch.tensor(r).float(), wh, wr)
+        found = greedy_match(*largest_cosines(torch.tensor(h).float(), torch.tensor(r).float()), wh, wr)
         assert found == pytest.approx((p, q, 2 * p * q / (p + q) if p * q > 0 else 0.0), abs=1e-6)
 
 
 def test_f1_without_a_harmonic_mean():
     east, west = torch.tensor([[1.0, 0.0]]), torch.tensor([[-1.0, 0.0]])
     one = np.ones(1)
-    assert greedy_match(east, west, one, one) == (-1, -1, -1)
+    assert greedy_match(*largest_cosines(east, west), one, one) == (-1, -1, -1)
     both, weights = torch.cat([east, west]), np.array([0.0, 1.0])
     # precision: west against east; recall: east against both
-    assert greedy_match(both, east, weights, one) == (-1, 1, 0)
-    assert greedy_match(both, torch.tensor([[0.0, 1.0]]), weights, one) == (0, 0, 0)
+    assert greedy_match(*largest_cosines(both, east), weights, one) == (-1, 1, 0)
+    assert greedy_match(*largest_cosines(both, torch.tensor([[0.0, 1.0]])), weights, one) == (0, 0, 0)
 
 
 def test_inverse_document_frequencies_agree_with_counting():

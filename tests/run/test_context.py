@@ -8,7 +8,7 @@ from sacrebleu.metrics.base import Metric
 
 from ctx_metrics import BERTR, ESIM, NIST, SLIDE
 from ctx_metrics.errors import ModelError
-from ctx_metrics.metrics.bertscore import greedy_match
+from ctx_metrics.metrics.bertscore import greedy_match, largest_cosines
 from ctx_metrics.run.context import CONTEXT, Context, build, capabilities
 from ctx_metrics.run.finite import check_finite, with_finite_rows
 from ctx_metrics.scoring.base import best_reference
@@ -128,7 +128,7 @@ def test_nan_is_not_lost_on_the_way():
     import torch
 
     broken, whole = torch.tensor([[math.nan, 1.0], [1.0, 0.0]]), torch.tensor([[1.0, 0.0]])
-    assert all(math.isnan(value) for value in greedy_match(broken, whole, [0.5, 0.5], [1.0]))
+    assert all(math.isnan(value) for value in greedy_match(*largest_cosines(broken, whole), [0.5, 0.5], [1.0]))
     for values in ([0.5, math.nan], [math.nan, 0.5], [math.inf, -math.inf]):
         assert math.isnan(best_reference(values, "max")) and math.isnan(best_reference(values, "mean"))
 

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
+from ...clusters import ranks
 from ...errors import InputError
 from ..inference.bootstrap import interval, p_not_better, resampled_sums
-from ..inference.significance import ranks
 
 PRIOR = 0.5  # games that `rank` adds to each pair of systems
 TOLERANCE = 1e-10
