@@ -16,12 +16,12 @@ class OncePerRun(logging.Filter):
 
     def __init__(self):
         super().__init__()
-        self._said: set[str] = set()
+        self.said: dict[str, None] = {}  # in order
 
     def filter(self, record: logging.LogRecord) -> bool:
-        message, before = record.getMessage(), len(self._said)
-        self._said.add(message)
-        return len(self._said) > before
+        message, before = record.getMessage(), len(self.said)
+        self.said[message] = None
+        return len(self.said) > before
 
 
 def notice(message: str) -> None:

@@ -12,7 +12,7 @@ MOST_LINES = 400
 # from the top; rooms in one line do not know each other, what is not named lies in the package's folder and below all
 FLOORS = [
     ["cli", "plugin"],
-    ["training"],
+    ["training", "report"],
     ["meta"],
     ["judgements", "metrics"],
     ["features"],

@@ -83,6 +83,7 @@ def write_files(folder: Path) -> None:
         "empty.txt": "",
         "returning.txt": "a\nb\na\n",
         "one-document.txt": "a\na\na\n",
+        "many.txt": "one\n" * 50_001,
         "wordy.txt": f"The cat sat.\n{'the cat sat ' * 200}\nThey left.\n",
         "one-tab-missing.tsv": "one\tone\ntwo\tzwei\nthree\n",
         "plain.gz": "one\ntwo\nthree\n",
@@ -137,6 +138,14 @@ def write_judged(folder: Path) -> None:
         "chrf-ref.seg.score": scores,
         "short-ref.seg.score": scores[:3],
         "long-ref.seg.score": [*scores, "B\t3"],
+        "table-short.tsv": [
+            "level\tsystem\tsegment\tmetric\tscore",
+            *(f"segment\thyp\t{k}\tchrf\t{k}" for k in (1, 2)),
+        ],
+        "table-long.tsv": [
+            "level\tsystem\tsegment\tmetric\tscore",
+            *(f"segment\thyp\t{k}\tchrf\t{k}" for k in (1, 2, 3, 4)),
+        ],
     }.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 

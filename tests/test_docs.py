@@ -1,13 +1,17 @@
 """What the pages show must run."""
 
+import base64
 import doctest
+import gzip
 import json
 import re
 from pathlib import Path
 
 import pytest
-from plugin_conftest import REF, SOURCE, A, B, add_package
+from plugin_conftest import REF, SOURCE, A, B, C, add_package, lines_of
 from plugin_conftest import fresh_sacrebleu as sacrebleu
+
+from ctx_metrics.report.page import script
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -56,3 +60,18 @@ def test_the_readme_examples_in_python():
 def test_the_examples_in_python(page):
     failed, tried = doctest.testfile(str(DOCS / page), module_relative=False)
     assert tried >= 4 and failed == 0
+
+
+def test_the_example_of_a_report():
+    """It is of the examples, with README's scores and the script as it is; docs/report.md has the command that makes it."""
+    html = (DOCS / "figures" / "report.html").read_text(encoding="utf-8")
+    data = json.loads(gzip.decompress(base64.b64decode(re.search(r'id="data">(.*?)</script>', html)[1])))
+    assert data["outputs"] == [lines_of(name) for name in (A, B, C)] and data["source"] == lines_of(SOURCE)
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    printed = {row[0]: row[1:] for row in re.findall(r"│ +examples/(\S+)" + r" │ +([\d.]+) +" * 4, readme)}
+    order = ["BERTR", "BLEU", "chrF2", "SLIDE-embedded"]
+    found = {each["title"]: each["system"] for each in data["metrics"]}
+    assert [[f"{found[title][s]:.1f}" for title in order] for s in range(3)] == [
+        list(printed[name]) for name in (A, B, C)
+    ]
+    assert script() in html

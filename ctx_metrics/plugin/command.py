@@ -57,6 +57,7 @@ class CommandTable(dict):
     def _make(self, name: str, references, **flags) -> Metric:
         """Called by main() in place of the class. Its keywords were picked by prefix, which is not reliable for ours."""
         run = self._run
+        run.references = references
         if not run.metrics:  # what can fail early should, not after an hour of scoring
             if run.by_document or run.targets:
                 run.document_ids()

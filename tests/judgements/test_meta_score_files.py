@@ -52,7 +52,11 @@ def test_system_scores_alone(tmp_path, judged):
 @pytest.mark.parametrize(
     "name, text, message",
     [
-        ("m-r.seg.score", "A\t1\nA\t1\n", "m-r.seg.score: no scores of B; leave these systems out of toy"),
+        (
+            "m-r.seg.score",
+            "A\t1\nA\t1\n",
+            "m-r.seg.score: no scores of B, but of A; name the systems alike, or leave these out of toy",
+        ),
         ("m-r.seg.score", seg(b="B\t3\n"), "m-r.seg.score: 1 score of B, and toy wants 2; write a line for each"),
         ("m-r.sys.score", seg(), "m-r.sys.score: 2 scores of A, and toy wants 1"),
         ("m-r.seg.score", seg(b="B\tx\nB\t1\n"), "m-r.seg.score, line 1: 'x' is no score"),

@@ -4,13 +4,16 @@ Reads test sets with human judgements, scores them with metrics or reads their s
 the protocols of the WMT metrics tasks, with ranks by significance.
 """
 
+import os
+import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...errors import InputError
 from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole
+from ...notices import notice
 from ...run.flags import add_engine_arguments
 from ...settings import add_all, from_flags, setting
 from ...training.options import DataOptions
@@ -20,7 +23,7 @@ from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, check_metric
 
 ENDINGS = {"json": "json", "tsv": "tsv", "tex": "latex", "md": "markdown"}
 if TYPE_CHECKING:
-    from ...judgements.judged import JudgedSet
+    from ...judgements.judged import JudgedSet, MetricScores
     from ...meta.protocols import Protocol
 
 INSTEAD = ("paraphrase",)
@@ -133,7 +136,7 @@ class Evaluation:
     )
     scores: Files | None = setting(
         "Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
-        "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them.",
+        "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them; from tables of `score` (.jsonl, .tsv).",
         metavar="PATH",
     )
     save_scores: Directory | None = setting(
@@ -193,7 +196,11 @@ class Output:
 
 @dataclass(frozen=True)
 class Plots:
-    """The figures."""
+    """Figures and pages."""
+
+    report: Directory | None = setting(
+        "Write a page SET.html for each set, as `ctx-metrics report` does, with people's scores beside the metrics'."
+    )
 
     plot: Directory | None = setting(
         "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
@@ -242,7 +249,11 @@ def run(args: Namespace) -> int:
         from ...meta import plots
 
         plots.check()
-    for folder in filter(None, (args.plot, args.save_scores)):
+    if args.report:
+        from ...report import page
+
+        page.check_installed()
+    for folder in filter(None, (args.plot, args.save_scores, args.report)):
         check_writable(folder, folder=True)
     sets = meta_data.read_sets(args)
     protocols = _protocols(sets, args)
@@ -254,7 +265,25 @@ def run(args: Namespace) -> int:
         from . import figures as meta_figures
 
         meta_figures.draw(report, sets, scores, protocols, args)
+    if args.report:
+        _write_pages(sets, scores, args.report)
     return 0
+
+
+def _write_pages(
+    sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores | None]]", folder: str
+) -> None:
+    from ...report.kept import judged_content
+    from ...report.page import page
+    from ...writing import make_folder, write_whole
+
+    make_folder(folder)
+    written = []
+    for judged in sets:
+        if content := judged_content(judged, scores[judged.name]):
+            written.append(os.path.join(folder, re.sub(r"[^\w.-]", "_", judged.name) + ".html"))
+            write_whole(written[-1], page(content, judged.name))
+    notice(f"pages: {', '.join(written)}" if written else "--report: there is nothing to show")
 
 
 def _protocols(sets: "Sequence[JudgedSet]", args: Namespace) -> "list[Protocol]":

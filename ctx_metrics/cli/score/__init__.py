@@ -118,18 +118,23 @@ class Scoring:
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
     add_all(parser, [Inputs, Scoring])
+    add_metric_flags(parser, argv)
+    add_all(parser, [flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
+
+
+def add_metric_flags(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the flags of the metrics, of what several of them share, and of the engine."""
     add_own_flags(parser, argv, [DEFAULT_METRIC])
     parts: Sequence[Part] = [
         ("round trips of the rtt metrics", add_roundtrip_arguments),
         ("pseudo-references of the pr metrics", add_pseudo_arguments),
         ("engine of the neural metrics", add_engine_arguments),
-        flags.quiet("No progress bars, and no signatures on stderr beside TSV."),
     ]
     add_all(parser, parts)
 
 
-def check(args: Namespace) -> None:
-    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+def check_inputs(args: Namespace) -> None:
+    """Fill in what depends on several flags of Inputs; exits with 2, as argparse does, where they contradict each other."""
     error = args.parser.error
     if args.dataset and (args.source or args.references):
         error("-d names a test set with its source and references; leave out -s and -r")
@@ -152,6 +157,12 @@ def check(args: Namespace) -> None:
             args.columns = column_names(",".join(args.columns))
         except ArgumentTypeError as fault:
             error(f"argument --columns: {fault}")
+
+
+def check(args: Namespace) -> None:
+    """The same of all flags."""
+    error = args.parser.error
+    check_inputs(args)
     if args.only_system and args.levels not in (None, ["system"]):
         error(f"--only-system contradicts --level {' '.join(args.levels)}; leave one out")
     if args.only_system:
@@ -173,11 +184,17 @@ def _check_metrics(args: Namespace) -> None:
     check_metrics(args)
     if grid and args.levels not in (None, ["system"]):
         error("--slide-grid gives system scores; leave out --level")
-    if args.model is not None:
-        # quality models, not text encoders such as bertr's
+    take_model(args)
+
+
+def take_model(args: Namespace) -> None:
+    """Give --model to the metrics that have a quality model and none of their own; exits with 2 where none has one."""
+    if args.model is not None:  # quality models, not text encoders such as bertr's
         dests = [f"{name}_model" for name in args.metrics if capabilities(args.table[name.upper()]).estimator]
         if not dests:
-            error(f"--model is given, but none of the metrics has a quality model ({', '.join(args.metrics)})")
+            args.parser.error(
+                f"--model is given, but none of the metrics has a quality model ({', '.join(args.metrics)})"
+            )
         for dest in dests:
             if getattr(args, dest) == args.parser.get_default(dest):
                 setattr(args, dest, args.model)
@@ -198,6 +215,7 @@ def run(args: Namespace) -> int:
         text, signatures = grid.render_grid(read, args)
     else:
         metrics = scoring.build_metrics(read, args)
+        scoring.say_unread(metrics, read, args)
         context = read.context
         scores = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
         reports = {

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None,
 def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
     """Make all metrics before the first one scores, so that what they share is computed once.
 
-    Raises InputError if one needs a reference and none is given; a notice names the inputs that none of them reads.
+    Raises InputError if one needs a reference and none is given.
     """
     context = _with_round_trips(inputs.context, args)
     chosen = [(args.table[name.upper()], _settings(name, args)) for name in args.metrics]
@@ -82,6 +82,12 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
     for name, can in read.items():
         if not context.references and can.references and not can.estimator:  # an estimator says so itself
             raise InputError(f"{name}: needs a reference: give -r FILE")
+    return metrics
+
+
+def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, args: Namespace) -> None:
+    """Name the inputs that none of the metrics reads."""
+    context, read = inputs.context, [capabilities(metric) for metric in metrics.values()]
     doc_ids = context.doc_ids if args.docids and args.levels == ["system"] else None
     for key, given, words in (
         ("sources", None if args.dataset else context.sources, "the source is given, and none of the metrics reads it"),
@@ -93,9 +99,8 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
             "pseudo-references are given, and none of the metrics reads them",
         ),
     ):
-        if given is not None and not any(key in can.reads for can in read.values()):
+        if given is not None and not any(key in can.reads for can in read):
             notice(f"{words} ({', '.join(metrics)})")
-    return metrics
 
 
 def report(metric: Metric, scores: Sequence[Scores], args: Namespace) -> MetricReport:

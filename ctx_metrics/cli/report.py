@@ -1,0 +1,163 @@
+"""Write one HTML page that shows what scores mean: systems compared, segments, documents and charts.
+
+Scores as `ctx-metrics score` does, and writes a file that opens in any browser, from disk and without a network.
+"""
+
+import logging
+import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from ..flag_types import Model, expanduser
+from ..notices import logger, notice
+from ..settings import add_all, setting
+from ..writing import check_writable
+from .common import flags
+from .common.metrics import Metrics, check_metrics, metric_names
+from .score import Inputs, add_metric_flags, check_inputs, take_model
+
+DEFAULT_METRICS = ("bleu", "chrf", "comet")
+TABLES = {".tex": "latex", ".md": "markdown"}
+EXPORTS = ("texts", "tables", "pearmut", "subset2evaluate")
+USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [-o report.html] [flags]"
+EPILOG = """\
+examples:
+  # two systems side by side, with documents
+  ctx-metrics report -s src.txt -t a.txt b.txt -r ref.txt --docids ids.txt -l de-en -m bleu chrf bertr slide
+
+  # without a reference
+  ctx-metrics report -s src.txt -t a.txt b.txt -l en-de -m comet -o report.html
+
+The flags of one metric are shown when it is named: ctx-metrics report -m slide --help
+"""
+
+
+def table_file(text: str) -> str:
+    """The path of a table, for argparse; its ending says how it is laid out."""
+    if os.path.splitext(text)[1] not in TABLES:
+        raise ArgumentTypeError(f"{text}: a table's file ends in {' or '.join(TABLES)}")
+    return expanduser(text)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows, and where it is written."""
+
+    metrics: Metrics | None = setting(
+        f"Any of %(choices)s. (Default: {' '.join(DEFAULT_METRICS)})",
+        flag="-m --metrics",
+        group="what to score with",
+        action="store",
+        choices=metric_names,
+    )
+    model: Model | None = setting(
+        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+    )
+    scores: Annotated[Sequence[str], expanduser, "PATH"] | None = setting(
+        "Also metrics of tables that `score` wrote (.jsonl, .tsv), of files METRIC-REF.seg.score, or of folders of them, as "
+        "--ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; people's scores too. With it and without -m "
+        "nothing is scored."
+    )
+    resample: Literal["segment", "document"] = setting(
+        "What is drawn for intervals and tests; slide's windows need whole documents.", "segment", group="page"
+    )
+    title: str | None = setting("Of the page. (Default: the language pair, or the systems)", metavar="TEXT")
+    output: flags.Output = setting("The page.", "report.html", flag="-o --output")
+    texts: flags.Output | None = setting("Also the texts with all scores as TSV.", group="exports")
+    tables: Annotated[Sequence[str], table_file, "FILE"] | None = setting(
+        "Also tables of all pairs of systems: .tex for LaTeX, .md for Markdown."
+    )
+    pearmut: flags.Output | None = setting(
+        "Also a campaign of Pearmut, for people to judge, with a metric's error spans."
+    )
+    subset2evaluate: flags.Output | None = setting("Also the items of subset2evaluate, which selects what to judge.")
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    add_all(parser, [Inputs, Page])
+    add_metric_flags(parser, argv)
+    add_all(parser, [flags.quiet()])
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ..report import exports
+    from ..report.content import Content, check_size, column
+    from ..report.kept import read_columns
+    from ..report.page import check_installed, page, title_of
+    from ..scoring.scores import all_scores
+    from .common import output
+    from .common.inputs import read_inputs
+    from .score.scoring import build_metrics
+
+    check_inputs(args)
+    if not args.metrics and not args.scores:
+        args.metrics = list(DEFAULT_METRICS) if args.references or args.dataset else ["comet"]
+    check_metrics(args)
+    take_model(args)
+    if args.resample == "document" and not (args.docids or args.dataset or args.columns):
+        args.parser.error("--resample document needs the documents: give --docids FILE")
+    if args.scores and not (args.translations or args.columns):
+        args.parser.error("--scores has no texts, which a report shows beside them: give -t FILE")
+    paths = _paths(args)
+    for _, path in paths:
+        check_writable(path)
+    check_installed()
+    args.levels = ["document"] if args.docids else ["segment"]
+    by_document = args.resample == "document"
+    with _heard() as notices:
+        read = read_inputs(args)
+        check_size(read.context.systems)
+        read = read._replace(context=replace(read.context, explain=True))
+        names, context = read
+        columns = read_columns(args.scores or (), names, context, by_document=by_document)
+        metrics = build_metrics(read, args)
+        scores = all_scores(metrics.values(), context.systems, context.doc_ids)
+    columns += [
+        column(name, metric, of_metric, context.doc_ids, by_document=by_document)
+        for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
+    ]
+    content = Content(names, context, columns, notices, by_document)
+    title = args.title or title_of(content)
+    render = {
+        "-o": lambda path: page(content, title),
+        "--texts": lambda path: exports.texts_table(content),
+        "--tables": lambda path: exports.pairs_tables(content, TABLES[os.path.splitext(path)[1]]),
+        "--pearmut": lambda path: exports.pearmut(content, title),
+        "--subset2evaluate": lambda path: exports.subset2evaluate(content),
+    }
+    texts = [render[flag](path) for flag, path in paths]
+    for (_, path), text in zip(paths, texts, strict=True):
+        output.write(text, path)
+    if not args.quiet and (written := [path for _, path in paths if path]):
+        notice(f"written: {', '.join(written)}")
+    return 0
+
+
+def _paths(args: Namespace) -> list[tuple[str, str | None]]:
+    """What is written, and its flag; exits with 2 where two are one file."""
+    paths: list[tuple[str, str | None]] = [("-o", args.output)]
+    for name in EXPORTS:
+        value = getattr(args, name) or []
+        for path in [value] if isinstance(value, str) else value:
+            if before := [flag for flag, other in paths if other == path]:
+                args.parser.error(f"{before[0]} and --{name} name one file, {path}")
+            paths.append((f"--{name}", path))
+    return paths
+
+
+@contextmanager
+def _heard() -> Iterator[list[str]]:
+    """What is said within the block, as lines, each once."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(handler)

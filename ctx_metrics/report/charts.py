@@ -1,0 +1,254 @@
+"""The charts of a report as Vega-Lite, whose data the page holds, and the numbers of each as a table."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .content import Content
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+# words of the first reference, else of the source or the output, from which a class begins
+LENGTHS = (1, 6, 11, 21, 31, 51)
+
+
+class Chart(NamedTuple):
+    """A chart's caption, its Vega-Lite specification, and the header and rows of its table."""
+
+    caption: str
+    spec: dict[str, Any]
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+def charts(content: Content) -> list[Chart]:
+    """All charts that the content has the data for."""
+    drawn = [_distribution(content), _by_length(content)]
+    if content.documents:
+        drawn.append(_by_document(content))
+    if len(content.columns) > 1:
+        drawn.append(_metrics(content))
+    if len(content.names) > 1:
+        drawn += [_systems(content), _wins(content)]
+    return drawn
+
+
+def lengths(content: Content) -> np.ndarray:
+    """Words of each segment, int64 [N]: of the first reference, else of the source, else of the first output."""
+    context = content.context
+    texts = [*(context.references or []), context.sources, *context.systems]
+    stream = next(stream for stream in texts if stream is not None)
+    return np.array([len((text or "").split()) for text in stream])
+
+
+def _base(content: Content, *params: Any) -> Any:
+    import altair as alt
+
+    return alt.Chart(alt.NamedData("segments")).add_params(*params).properties(width=640, height=320)
+
+
+def _choice(name: str, options: Sequence[str], value: str, words: str) -> Any:
+    import altair as alt
+
+    return alt.param(name=name, value=value, bind=alt.binding_select(options=[*options], name=f"{words} "))
+
+
+def _metric(content: Content) -> Any:
+    titles = [each.title for each in content.columns]
+    return _choice("metric", titles, titles[0], "Metric")
+
+
+def _color(content: Content) -> Any:
+    import altair as alt
+
+    names = [*content.names]
+    return alt.Color("system:N", sort=names, scale=alt.Scale(scheme="tableau10" if len(names) <= 10 else "category20"))
+
+
+def _judged(content: Content) -> list[str]:
+    """All systems, those first that have a score by the first metric."""
+    first = content.columns[0].scores
+    return sorted(content.names, key=lambda name: math.isnan(first[content.names.index(name)].system))
+
+
+def _distribution(content: Content) -> Chart:
+    import altair as alt
+
+    chart = (
+        _base(content, _metric(content))
+        .transform_calculate(score="datum.scores[metric]")
+        .transform_filter("isValid(datum.score)")
+        .transform_density("score", groupby=["system"], as_=["score", "density"])
+        .mark_line()
+        .encode(x=alt.X("score:Q", title="segment score"), y=alt.Y("density:Q", title=None), color=_color(content))
+    )
+    rows = [
+        [each.title, name, *_quantiles(of_system.segments)]
+        for each in content.columns
+        for name, of_system in zip(content.names, each.scores, strict=True)
+    ]
+    header = ["Metric", "System", *(f"{100 * q:.0f} % below" for q in QUANTILES)]
+    return Chart("Distribution of segment scores", chart.to_dict(validate=False), header, rows)
+
+
+def _quantiles(scores: Sequence[float]) -> list[float]:
+    known = [score for score in scores if not math.isnan(score)]
+    return np.quantile(known, QUANTILES).tolist() if known else [math.nan] * len(QUANTILES)
+
+
+def classes(content: Content) -> tuple[list[str], np.ndarray]:
+    """Names of the classes of length, and that of each segment, int64 [N]."""
+    ends = [f"{end - 1}" for end in LENGTHS[1:]]
+    names = [f"{begin}-{end}" for begin, end in zip(LENGTHS, ends, strict=False)] + [f"{LENGTHS[-1]} and more"]
+    return names, np.maximum(np.searchsorted(LENGTHS, lengths(content), side="right") - 1, 0)
+
+
+def _by_length(content: Content) -> Chart:
+    import altair as alt
+
+    names, of_segments = classes(content)
+    chart = (
+        _base(content, _metric(content))
+        .transform_calculate(score="datum.scores[metric]")
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("words:O", title="words", sort=names),
+            y=alt.Y("mean(score):Q", title="mean segment score", scale=alt.Scale(zero=False)),
+            color=_color(content),
+        )
+    )
+    rows = []
+    for each in content.columns:
+        for name, of_system in zip(content.names, each.scores, strict=True):
+            scores = np.array(of_system.segments)
+            own = [scores[(of_segments == k) & ~np.isnan(scores)] for k in range(len(names))]
+            rows.append([each.title, name, *(float(part.mean()) if len(part) else float("nan") for part in own)])
+    return Chart("Score by length", chart.to_dict(validate=False), ["Metric", "System", *names], rows)
+
+
+def _by_document(content: Content) -> Chart:
+    import altair as alt
+
+    order, names = [name for name, _, _ in content.documents], _judged(content)
+    x = alt.X("document:N", title=None, sort=order, axis=alt.Axis(labelLimit=120, labelOverlap=True))
+    y = alt.Y("mean(score):Q", title="mean segment score", scale=alt.Scale(zero=False))
+    of_all = alt.Chart().mark_line(color="gray", strokeWidth=1).encode(x=x, y=y)
+    of_one = (
+        alt.Chart()
+        .transform_filter("datum.system == system")
+        .mark_circle(size=60)
+        .encode(x=x, y=y, tooltip=["document:N", "system:N", "mean(score):Q"])
+    )
+    chart = (
+        alt.layer(of_all, of_one, data=alt.NamedData("segments"))
+        .add_params(
+            _metric(content), _choice("system", content.names, names[0], "System (the line is the mean of all)")
+        )
+        .transform_calculate(score="datum.scores[metric]")
+        .transform_filter("isValid(datum.score)")
+        .properties(width=640, height=320)
+    )
+    rows = [
+        [each.title, order[k], *(of_system.documents[k] for of_system in each.scores)]
+        for each in content.columns
+        for k in range(len(order))
+    ]
+    header = ["Metric", "Document", *content.names]
+    return Chart("Score by document", chart.to_dict(validate=False), header, rows)
+
+
+def _scatter(content: Content, x: str, y: str, title: str, *params: Any) -> dict[str, Any]:
+    import altair as alt
+
+    chart = (
+        _base(content, *params)
+        .transform_calculate(x=x, y=y)
+        .transform_filter("isValid(datum.x) && isValid(datum.y)")
+        .mark_circle(size=25, opacity=0.4, cursor="pointer")
+        .encode(
+            x=alt.X("x:Q", title=None, scale=alt.Scale(zero=False)),
+            y=alt.Y("y:Q", title=None, scale=alt.Scale(zero=False)),
+            tooltip=["segment:Q", "x:Q", "y:Q"],
+        )
+    )
+    return {**chart.to_dict(validate=False), "title": {"text": {"expr": title}, "fontWeight": "normal"}}
+
+
+def _metrics(content: Content) -> Chart:
+    titles = [each.title for each in content.columns]
+    spec = _scatter(
+        content,
+        "datum.system == system ? datum.scores[across] : null",
+        "datum.scores[up]",
+        "up + ' against ' + across + ', ' + system",
+        _choice("system", content.names, _judged(content)[0], "System"),
+        _choice("across", titles, titles[0], "Across"),
+        _choice("up", titles, titles[1], "Up"),
+    )
+    scores = np.array([[of_system.segments for of_system in each.scores] for each in content.columns])
+    rows = [
+        [title, *(_pearson(scores[i].ravel(), other.ravel()) for other in scores)] for i, title in enumerate(titles)
+    ]
+    return Chart("Metric against metric, by segment", spec, ["Pearson's r, all systems", *titles], rows)
+
+
+def _systems(content: Content) -> Chart:
+    names, judged = [*content.names], _judged(content)
+    spec = _scatter(
+        content,
+        "datum.system == names[0] ? datum.all[metric][across] : null",
+        "datum.all[metric][up]",
+        "up + ' against ' + across + ', ' + metric",
+        _metric(content),
+        _choice("across", names, judged[0], "Across"),
+        _choice("up", names, judged[1], "Up"),
+    )
+    spec["params"].append({"name": "names", "value": names})
+    rows = []
+    for each in content.columns:
+        scores = np.array([of_system.segments for of_system in each.scores])
+        rows += [[each.title, name, *(_pearson(scores[i], other) for other in scores)] for i, name in enumerate(names)]
+    return Chart("System against system, by segment", spec, ["Pearson's r by", "System", *names], rows)
+
+
+def _wins(content: Content) -> Chart:
+    import altair as alt
+
+    names = [*content.names]
+    rows, cells = [], []
+    for each in content.columns:
+        scores = each.sign * np.array([of_system.segments for of_system in each.scores])
+        for i, name in enumerate(names):
+            shares = [
+                float("nan") if i == j else float(np.mean((scores[i] > other) + 0.5 * (scores[i] == other)))
+                for j, other in enumerate(scores)
+            ]
+            rows.append([each.title, name, *(100 * share for share in shares)])
+            cells += [
+                {"by": each.title, "better": name, "other": other, "wins": 100 * share}
+                for other, share in zip(names, shares, strict=True)
+                if share == share
+            ]
+    chart = (
+        alt.Chart(alt.InlineData(values=cells))
+        .add_params(_metric(content))
+        .transform_filter("datum.by == metric")
+        .mark_rect()
+        .encode(
+            x=alt.X("other:N", title="other system", sort=names),
+            y=alt.Y("better:N", title="system", sort=names),
+            color=alt.Color("wins:Q", title="% of segments", scale=alt.Scale(domain=[0, 100], scheme="blueorange")),
+            tooltip=["better:N", "other:N", alt.Tooltip("wins:Q", format=".1f")],
+        )
+        .properties(width=48 * len(names), height=32 * len(names))
+    )
+    header = ["% of segments won by", "System", *names]
+    return Chart("How often a system's segment has the better score", chart.to_dict(validate=False), header, rows)
+
+
+def _pearson(one: np.ndarray, other: np.ndarray) -> float:
+    known = ~(np.isnan(one) | np.isnan(other))
+    if known.sum() < 2 or one[known].std() == 0 or other[known].std() == 0:
+        return float("nan")
+    return float(np.corrcoef(one[known], other[known])[0, 1])

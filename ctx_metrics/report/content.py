@@ -1,0 +1,233 @@
+"""What a report shows of one run: texts, scores, comparisons of systems, and what was said."""
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics.base import Metric
+
+from ..corpus import document_ranges
+from ..errors import InputError
+from ..notices import notice
+from ..run.context import Context, capabilities
+from ..scoring.comparison import Comparison, compare
+from ..scoring.matches import SegmentMatch
+from ..scoring.scores import Scores
+from ..scoring.token_matching import TokenMatchingMetric
+
+LARGEST = 50_000  # outputs, of all systems, that a browser lists without delay
+MATCHED = 1_200_000  # tokens whose matches are shown, some 3 bytes each
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric: its scores of each system, and how far apart systems are by it.
+
+    signature     "" where it is not known
+    metric        None for scores that were read from files
+    sign          1 where a larger score is the better one, -1 where the smaller is
+    comparison    None for fewer than two segments (or documents, where they are drawn), of which nothing can be drawn
+    """
+
+    name: str
+    signature: str
+    scores: Sequence[Scores]
+    sign: int
+    comparison: Comparison | None
+    metric: Metric | None = None
+
+    @property
+    def title(self) -> str:
+        """What the metric calls itself in tables."""
+        return self.scores[0].title
+
+    @property
+    def best(self) -> int:
+        """The number of the system with the best score."""
+        return int(np.argmax(np.nan_to_num([self.sign * each.system for each in self.scores], nan=-np.inf)))
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a report shows.
+
+    names          of the systems, in the order of context.systems
+    notices        what was said while the run scored
+    by_document    whether intervals and tests draw whole documents
+    """
+
+    names: Sequence[str]
+    context: Context
+    columns: Sequence[Column]
+    notices: Sequence[str] = ()
+    by_document: bool = False
+
+    @property
+    def documents(self) -> list[tuple[str, int, int]]:
+        """Each document's id, and its segments from the first to before the last."""
+        ids = self.context.doc_ids
+        return [] if ids is None else [(ids[start], start, end) for start, end in document_ranges(ids)]
+
+
+def check_size(systems: Sequence[Sequence[str]]) -> None:
+    """Raise InputError for more outputs than a page can hold."""
+    outputs = len(systems) * len(systems[0])
+    if outputs > LARGEST:
+        raise InputError(
+            f"{len(systems):,} x {len(systems[0]):,} outputs, and a report's page holds {LARGEST:,}: take fewer systems, or "
+            "the first lines of all files (head -n)"
+        )
+
+
+def column(
+    name: str, metric: Metric, scores: Sequence[Scores], doc_ids: Sequence[str] | None, *, by_document: bool = False
+) -> Column:
+    """A metric's column of a run's scores; `by_document` draws whole documents for intervals and tests."""
+    ranges = document_ranges(doc_ids) if by_document and doc_ids is not None else None
+    units = len(scores[0].segments) if ranges is None else len(ranges)
+    sign = 1 if capabilities(metric).higher_is_better else -1
+    comparison = None
+    if units > 1:
+        comparison = compare(
+            lambda row: metric._compute_score_from_stats(row).score,  # type: ignore[arg-type]
+            [each.rows for each in scores],
+            [each.system for each in scores],
+            ranges,
+            sign=sign,
+        )
+    return Column(name, str(metric.get_signature().format()), scores, sign, comparison, metric)
+
+
+def as_data(content: Content) -> dict[str, Any]:
+    """What the page's script reads, as JSON can hold it: numbers in full, None for what was not scored."""
+    context = content.context
+    texts = [context.sources or [], *(context.references or []), *context.systems]
+    key = hashlib.sha256("\n".join(text or "" for stream in texts for text in stream).encode(errors="replace"))
+    return {
+        "key": key.hexdigest()[:16],
+        "systems": [*content.names],
+        "source_lang": context.source_lang,
+        "target_lang": context.target_lang,
+        "source": None if context.sources is None else [*context.sources],
+        "references": [[text or "" for text in stream] for stream in context.references or []],
+        "outputs": [[text or "" for text in system] for system in context.systems],
+        "documents": [{"id": name, "start": start, "end": end} for name, start, end in content.documents],
+        "metrics": [
+            {
+                "title": each.title,
+                "sign": each.sign,
+                "p": None
+                if each.comparison is None
+                else [[*map(_known, row)] for row in each.comparison.p_values.tolist()],
+                "system": [_known(of_system.system) for of_system in each.scores],
+                "segments": [[*map(_known, of_system.segments)] for of_system in each.scores],
+                "documents": [[*map(_known, of_system.documents)] for of_system in each.scores]
+                if context.doc_ids is not None
+                else None,
+            }
+            for each in content.columns
+        ],
+        "windows": [*_windows(content)],
+        "details": dict(_details(content)),
+        "matches": [*_matches(content)],
+    }
+
+
+def _known(score: float) -> float | None:
+    return None if math.isnan(score) else score
+
+
+def _windows(content: Content) -> Sequence[Mapping[str, Any]]:
+    """The windows of metrics that read several segments at once: first segment, last one + 1, score."""
+    found = []
+    for number, each in enumerate(content.columns):
+        results = [of_system.result for of_system in each.scores]
+        windows = [[] if result is None else result.windows for result in results]
+        if any(scored.window.end - scored.window.start > 1 for of_system in windows for scored in of_system):
+            rows = [
+                [
+                    [scored.window.start, scored.window.end, None if scored.value is None else 100 * scored.value]
+                    for scored in of_system
+                ]
+                for of_system in windows
+            ]
+            found.append({"metric": number, "rows": rows})
+    return found
+
+
+def _details(content: Content) -> Sequence[tuple[str, dict[str, Any]]]:
+    """Parts and error spans of single segments, by "system segment"."""
+    found: dict[str, dict[str, Any]] = {}
+    for each in content.columns:
+        for system, of_system in enumerate(each.scores):
+            for scored in of_system.result.windows if of_system.result else ():
+                estimate, (start, end, _) = scored.estimate, scored.window
+                if estimate is None or end - start > 1 or not (estimate.parts or estimate.spans):
+                    continue
+                detail = found.setdefault(f"{system} {start}", {})
+                if estimate.parts:
+                    detail["parts"] = {part: 100 * value for part, value in estimate.parts.items()}
+                if estimate.spans:
+                    spans = [{"start": s.start, "end": s.end, "severity": s.severity} for s in estimate.spans]
+                    detail["spans"] = spans
+    return [*found.items()]
+
+
+def _matches(content: Content) -> Iterator[dict[str, Any]]:
+    """How tokens matched, of metrics that kept it: where tokens are in their texts, and their cosines in millionths.
+
+    Of large runs only as many segments are shown as MATCHED tokens allow, those with the worst scores first.
+    """
+    context, left = content.context, MATCHED
+    for number, column in enumerate(content.columns):
+        matches = [of_system.result.matches if of_system.result else [] for of_system in column.scores]
+        if not isinstance(column.metric, TokenMatchingMetric) or not any(matches):
+            continue
+        scores = column.sign * np.nan_to_num([of_system.segments for of_system in column.scores]).mean(axis=0)
+        chosen: list[int] = []
+        for i in np.argsort(scores, kind="stable").tolist():
+            left -= sum(_tokens(of_system[i]) for of_system in matches)
+            if left < 0:
+                break
+            chosen.append(i)
+        if left < 0:
+            notice(
+                f"{column.title}: matches of tokens are shown for the {len(chosen):,} segments with the lowest scores"
+            )
+        streams = [[stream[i] or "" for i in chosen] for stream in (*(context.references or []), *context.systems)]
+        offsets = [column.metric.tokens(stream) for stream in streams]
+        references = len(context.references or [])
+        yield {
+            "metric": number,
+            "segments": chosen,
+            "references": [[*map(_flat, stream)] for stream in offsets[:references]],
+            "outputs": [[*map(_flat, stream)] for stream in offsets[references:]],
+            "pairs": [[_pair(of_system[i]) for i in chosen] for of_system in matches],
+        }
+
+
+def _tokens(match: SegmentMatch | None) -> int:
+    sides = () if match is None else (match.pair.hypothesis, match.pair.reference)
+    return sum(len(side.cosines) for side in sides if side is not None)
+
+
+def _flat(spans: Sequence[tuple[int, int]]) -> list[int]:
+    return [place for span in spans for place in span]
+
+
+def _pair(match: SegmentMatch | None) -> list[Any] | None:
+    """[number of the reference, cosines and weights of hypothesis, the same of reference]; weights None if all are alike."""
+    if match is None:
+        return None
+    found: list[Any] = [match.number]
+    for side in (match.pair.hypothesis, match.pair.reference):
+        if side is None:
+            found += [None, None]
+            continue
+        alike = bool((side.weights == side.weights[0]).all())
+        found.append(np.round(1e6 * side.cosines.astype(np.float64)).astype(int).tolist())
+        found.append(None if alike else np.round(1e6 * side.weights.astype(np.float64)).astype(int).tolist())
+    return found

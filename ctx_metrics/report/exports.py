@@ -1,0 +1,164 @@
+"""What other programs read of a report: texts with scores as TSV, JSON for Pearmut and subset2evaluate, tables of pairs."""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tabulate import tabulate
+
+from ..notices import notice
+from ..scoring.comparison import ALPHA
+from .content import Column, Content
+
+NOTE = "A row's score less a column's. * marks p < .05 (paired bootstrap), which no two systems of a rank have."
+SEVERITIES = {"critical": "major"}  # of Pearmut, which has minor and major
+
+
+def texts_table(content: Content) -> str:
+    """Tab-separated text with a header: a row for each output, with its texts and scores in full."""
+    context, documents = content.context, _documents_of(content)
+    references = context.references or []
+    header = ["system", "document", "segment", *(each.title for each in content.columns), "source"]
+    header += ["reference" if k == 0 else f"reference {k + 1}" for k in range(len(references))] + ["hypothesis"]
+    rows = [header]
+    for s, name in enumerate(content.names):
+        for i, output in enumerate(context.systems[s]):
+            scores = [_shown(each.scores[s].segments[i]) for each in content.columns]
+            texts = [
+                "" if context.sources is None else context.sources[i],
+                *(each[i] or "" for each in references),
+                output,
+            ]
+            rows.append([name, documents[i], str(i + 1), *scores, *texts])
+    return "".join("\t".join(" ".join(cell.split("\t")) for cell in row) + "\n" for row in rows)
+
+
+def pearmut(content: Content, campaign: str) -> str:
+    """A campaign of Pearmut: one task of all documents, whose items hold all systems' outputs, with the error spans that a
+    metric marked. Their last character is inclusive there."""
+    context = content.context
+    ranges = [(start, end) for _, start, end in content.documents] or [
+        (i, i + 1) for i in range(len(context.systems[0]))
+    ]
+    spans = _spans(content)
+    documents = [[_item(content, i, spans) for i in range(start, end)] for start, end in ranges]
+    if context.sources is None:
+        notice("--pearmut: the items have no source, which people need to judge a translation (-s)")
+    name = re.sub(r"\W+", "-", campaign).strip("-")
+    info = {"assignment": "task-based", "protocol": "ESA"}
+    return _json({"info": info, "campaign_id": name, "data": [documents]})
+
+
+def subset2evaluate(content: Content) -> str:
+    """The items of subset2evaluate: texts, and each system's segment scores by metric."""
+    context, documents = content.context, _documents_of(content)
+    items = [
+        {
+            "i": i,
+            "doc": documents[i],
+            "src": "" if context.sources is None else context.sources[i],
+            "ref": (context.references[0][i] or "") if context.references else "",
+            "tgt": {name: context.systems[s][i] for s, name in enumerate(content.names)},
+            "scores": {
+                name: {each.title: _known(each.sign * each.scores[s].segments[i]) for each in content.columns}
+                for s, name in enumerate(content.names)
+            },
+        }
+        for i in range(len(context.systems[0]))
+    ]
+    return _json(items)
+
+
+def pairs_tables(content: Content, kind: str) -> str:
+    """Each metric's systems from the best, with rank and differences from all others: `kind` is latex or markdown."""
+    formats = {"latex": "latex_raw", "markdown": "github"}
+    tables = []
+    for each in content.columns:
+        rows, header = _pairs(content, each, kind)
+        align = ["left", *["right"] * (len(header) - 1)]
+        tables.append(tabulate(rows, header, tablefmt=formats[kind], disable_numparse=True, colalign=align))
+    return "\n\n".join([*tables, f"% {NOTE}" if kind == "latex" else NOTE]) + "\n"
+
+
+def _pairs(content: Content, column: Column, kind: str) -> tuple[list[list[str]], list[str]]:
+    order = sorted(range(len(content.names)), key=lambda s: -column.sign * column.scores[s].system)
+    names = [_escaped(content.names[s], kind) for s in order]
+    comparison, rows = column.comparison, []
+    for s, name in zip(order, names, strict=True):
+        score = _bold(f"{column.scores[s].system:.1f}", kind) if s == column.best else f"{column.scores[s].system:.1f}"
+        row = [name, score, "" if comparison is None else str(comparison.ranks[s])]
+        for other in order:
+            difference = column.scores[s].system - column.scores[other].system
+            sure = comparison is not None and comparison.p_values[s, other] < ALPHA
+            row.append("" if s == other else f"{difference:+.1f}" + "*" * sure)
+        rows.append(row)
+    return rows, [_escaped(column.title, kind), "score", "rank", *names]
+
+
+def _escaped(text: str, kind: str) -> str:
+    if kind == "markdown":
+        return text.replace("|", "\\|")
+    for character in "\\&%$#_{}~^":
+        text = text.replace(
+            character,
+            {"\\": "\\textbackslash ", "~": "\\textasciitilde ", "^": "\\textasciicircum "}.get(
+                character, f"\\{character}"
+            ),
+        )
+    return text
+
+
+def _bold(text: str, kind: str) -> str:
+    return f"\\textbf{{{text}}}" if kind == "latex" else f"**{text}**"
+
+
+def _documents_of(content: Content) -> Sequence[str]:
+    ids = content.context.doc_ids
+    return [""] * len(content.context.systems[0]) if ids is None else ids
+
+
+def _item(content: Content, i: int, spans: Mapping[tuple[int, int], list[dict[str, Any]]]) -> dict[str, Any]:
+    context = content.context
+    item: dict[str, Any] = {"src": "" if context.sources is None else context.sources[i]}
+    if context.references:
+        item["ref"] = context.references[0][i] or ""
+    item["tgt"] = {name: context.systems[s][i] for s, name in enumerate(content.names)}
+    if spans:
+        item["error_spans"] = {name: spans.get((s, i), []) for s, name in enumerate(content.names)}
+    return item
+
+
+def _spans(content: Content) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    """Error spans by system and segment, of the first metric that marks any."""
+    for column in content.columns:
+        found = {
+            (s, scored.window.start): [
+                {
+                    "start_i": span.start,
+                    "end_i": span.end - 1,
+                    "severity": SEVERITIES.get(span.severity, span.severity),
+                    "category": None,
+                }
+                for span in scored.estimate.spans
+            ]
+            for s, of_system in enumerate(column.scores)
+            for scored in (of_system.result.windows if of_system.result else ())
+            if scored.window.end - scored.window.start == 1 and scored.estimate and scored.estimate.spans
+        }
+        if found:
+            return found
+    return {}
+
+
+def _known(score: float) -> float | None:
+    return None if math.isnan(score) else score
+
+
+def _shown(score: float) -> str:
+    return "" if math.isnan(score) else repr(score)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

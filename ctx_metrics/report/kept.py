@@ -1,0 +1,92 @@
+"""Columns of a report from scores that are there already: of files, of `meta`, and people's."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..corpus import document_ranges
+from ..errors import InputError
+from ..judgements.judged import JudgedSet, MetricScores, row_means
+from ..judgements.score_files import read_scores
+from ..notices import notice
+from ..run.context import Context
+from ..scoring.comparison import compare
+from ..scoring.scores import Scores
+from .content import LARGEST, Column, Content
+
+PEOPLE = "human"  # what the column of people's scores is called
+CLOSE = 1e-6  # of a system's score and the mean of its segments', to be one
+
+
+def read_columns(
+    paths: Sequence[str], names: Sequence[str], context: Context, *, by_document: bool = False
+) -> list[Column]:
+    """The metrics of score files, folders and tables, which must hold each system by its name; raises InputError as
+    read_scores does, and for a metric without scores of segments."""
+    systems = context.systems
+    unjudged = np.full(len(names), np.nan)
+    texts = JudgedSet("this run", names, len(systems[0]), systems, system_scores=unjudged, doc_ids=context.doc_ids)
+    return [_column(scores, context.doc_ids, by_document) for scores in read_scores(paths, texts)]
+
+
+def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores | None]) -> Content | None:
+    """A report's content of a judged set, people's scores first; None, and said, where outputs are missing or too many, or
+    nothing scored segments. Scores without those of segments are left out."""
+    people = MetricScores(PEOPLE, judged.segment_scores, judged.system_scores)
+    kept = [each for each in [people, *metrics] if each is not None and each.segment_scores is not None]
+    lacks = {
+        "it has not every system's output of each segment": not judged.complete,
+        "nothing scored its segments": not kept,
+        f"it has more than {LARGEST:,} outputs": len(judged.systems) * judged.segments > LARGEST,
+    }
+    if any(lacks.values()):
+        notice(f"{judged.name}: no report: {next(what for what, lacking in lacks.items() if lacking)}")
+        return None
+    context = Context(
+        references=judged.references or None,
+        sources=judged.sources,
+        systems=judged.texts,  # type: ignore[arg-type]  # complete: none is missing
+        doc_ids=judged.doc_ids,
+        source_lang=judged.source_lang,
+        target_lang=judged.target_lang,
+    )
+    return Content(judged.systems, context, [_column(each, judged.doc_ids, False) for each in kept])
+
+
+def _column(metric: MetricScores, doc_ids: Sequence[str] | None, by_document: bool) -> Column:
+    """Intervals and tests draw segments where a system's score is the mean of its segments' scores, as it is of nearly all
+    metrics but BLEU, chrF and TER; of others there are none, which is said. Of documents the means are shown. TER, whose
+    smaller score is the better one, is known by its name where its scores are not negated."""
+    if metric.segment_scores is None:
+        raise InputError(
+            f"{metric.name}: its files have no scores of segments, which a report shows (METRIC-REF.seg.score)"
+        )
+    segments = metric.segment_scores
+    of_systems = row_means(segments) if metric.system_scores is None else metric.system_scores
+    sign = -1 if metric.name.lower() == "ter" and (segments > 0).any() else 1
+    ranges = None if doc_ids is None else document_ranges(doc_ids)
+    rows = [np.column_stack([np.nan_to_num(own), ~np.isnan(own)]) for own in segments]
+    scores = [
+        Scores(
+            own.tolist(),
+            [] if ranges is None else [_mean(own[start:end]) for start, end in ranges],
+            float(system),
+            metric.name,
+            row.tolist(),
+        )
+        for own, system, row in zip(segments, of_systems, rows, strict=True)
+    ]
+    comparison = None
+    if not np.allclose(of_systems, row_means(segments), rtol=0, atol=CLOSE, equal_nan=True):
+        notice(
+            f"{metric.name}: a system's score is not the mean of its segments', so there is no interval and no test of it"
+        )
+    elif segments.shape[1] > 1:
+        drawn = ranges if by_document else None
+        mean = lambda row: row[0] / row[1] if row[1] else np.nan  # noqa: E731
+        comparison = compare(mean, rows, of_systems.tolist(), drawn, sign=sign)
+    return Column(metric.name, metric.signature, scores, sign, comparison)
+
+
+def _mean(scores: np.ndarray) -> float:
+    return float(row_means(scores[None])[0])

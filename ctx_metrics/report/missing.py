@@ -1,0 +1,56 @@
+"""How many of the reference's words each output lacks, as a column beside the metrics: who drops words is seen at once."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
+
+from ..corpus import document_ranges
+from ..run.context import Context
+from ..scoring.comparison import compare
+from ..scoring.scores import Scores
+from .content import Column
+
+TITLE = "missing words, %"
+WITHOUT_SPACES = frozenset("zh ja th lo km my".split())  # languages whose characters are counted
+
+
+def missing_words(context: Context, *, by_document: bool = False) -> Column | None:
+    """Words of the first reference that an output has not, or has less often, in % of the reference's words; the order of
+    words does not count. None without references.
+
+    Words are those of BLEU's tokenizer 13a in lower case, or characters of Chinese, Japanese, Thai, Lao, Khmer and Burmese.
+    NaN for a segment whose reference is empty.
+
+    >>> texts = {"references": [["The dog sleeps on the sofa ."]], "systems": [["The dog sleeps .", "On the sofa"][:1]]}
+    >>> round(missing_words(Context(**texts)).scores[0].system, 1)    # on, the, sofa: 3 of 7
+    42.9
+    """
+    if not context.references:
+        return None
+    by_characters = (context.target_lang or "") in WITHOUT_SPACES
+    tokenizer = TokenizerChar() if by_characters else Tokenizer13a()
+    references = [Counter(tokenizer((text or "").lower()).split()) for text in context.references[0]]
+    ranges = None if context.doc_ids is None else document_ranges(context.doc_ids)
+    scores = []
+    for system in context.systems:
+        outputs = [Counter(tokenizer((text or "").lower()).split()) for text in system]
+        rows = [[(words - own).total(), words.total()] for words, own in zip(references, outputs, strict=True)]
+        table = np.array(rows, np.float64).reshape(-1, 2)
+        documents = [] if ranges is None else [_share(table[start:end].sum(axis=0)) for start, end in ranges]
+        segments = [_share(row) for row in table]
+        scores.append(Scores(segments, documents, _share(table.sum(axis=0)), TITLE, table.tolist()))
+    comparison = None
+    units = ranges if by_document and ranges is not None else context.references[0]
+    if len(units) > 1:
+        of_systems = [each.system for each in scores]
+        drawn = ranges if by_document else None
+        comparison = compare(_share, [each.rows for each in scores], of_systems, drawn, sign=-1)
+    signature = f"reference:1|case:lc|tok:{'char' if by_characters else '13a'}"
+    return Column("missing", signature, scores, -1, comparison)
+
+
+def _share(row: Sequence[float] | np.ndarray) -> float:
+    return 100 * row[0] / row[1] if row[1] else float("nan")

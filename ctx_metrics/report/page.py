@@ -1,0 +1,114 @@
+"""The one HTML file of a report: everything is in it, and it asks for nothing."""
+
+import base64
+import gzip
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .charts import charts, classes
+from .content import Column, Content, as_data
+from .missing import missing_words
+
+FOLDER = Path(__file__).parent
+EXTRA = "pip install 'ctx-metrics[report]'"
+# what the page calls by name
+VEGA = "window.vegaEmbed = vegaEmbed;"
+SCRIPTS = "page tables overview marks differences why selection segments documents charts open".split()
+PARTS = [("overview", "Overview"), ("segments", "Segments"), ("documents", "Documents"), ("charts", "Charts")]
+
+
+def title_of(content: Content) -> str:
+    """A title from the languages and the systems, of which more than three are counted."""
+    context, names = content.context, content.names
+    pair = "-".join(each for each in (context.source_lang, context.target_lang) if each)
+    return f"{pair} {', '.join(names) if len(names) <= 3 else f'{len(names)} systems'}".strip()
+
+
+def check_installed() -> None:
+    """Raise InputError where what draws a page is not installed."""
+    for name in ("altair", "jinja2", "vl_convert"):
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise InputError(f"a report needs {name}, which is not installed; install it with: {EXTRA}") from error
+
+
+def page(content: Content, title: str) -> str:
+    """The page's HTML."""
+    import vl_convert
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+
+    missing = missing_words(content.context, by_document=content.by_document)
+    if missing is not None:
+        content = replace(content, columns=[*content.columns, missing])
+    drawn = charts(content)
+    names, of_segments = classes(content)
+    data = {**as_data(content), "charts": [chart.spec for chart in drawn], "words": [names[k] for k in of_segments]}
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    columns = [(each, rows(each, content.names), pairs(each, content.names)) for each in content.columns]
+    environment = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("page.html").render(
+        title=title,
+        parts=[part for part in PARTS if part[0] != "documents" or content.documents],
+        content=content,
+        columns=columns,
+        tested=[column for column in columns if column[2]],
+        table=table,
+        charts=drawn,
+        data=base64.b64encode(
+            gzip.compress(text.encode(errors="replace"), mtime=0)
+        ).decode(),  # texts and scores shrink to a third
+        style=Markup((FOLDER / "page.css").read_text("utf-8")),
+        script=Markup(script()),
+        vega=Markup(vl_convert.javascript_bundle(snippet=VEGA).replace("</script", "<\\/script")),
+    )
+
+
+def script() -> str:
+    """The page's script: those of its parts, one after the other."""
+    return "\n".join((FOLDER / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+
+
+def rows(column: Column, names: Sequence[str]) -> list[list[str]]:
+    """A row for each system: its score, and where resamples tell them, their mean, half the interval, and the rank."""
+    comparison = column.comparison
+    found = []
+    for number, (name, of_system) in enumerate(zip(names, column.scores, strict=True)):
+        row = [name, cell(of_system.system)]
+        if comparison is not None and not math.isnan(of_system.system):
+            numbers = comparison.means[number], comparison.margins[number]
+            row += [*map(cell, numbers), str(comparison.ranks[number])]
+        found.append(row)
+    return found
+
+
+def pairs(column: Column, names: Sequence[str]) -> list[list[str]]:
+    """A row for each system: its difference from each other one, with the p-value."""
+    if column.comparison is None:
+        return []
+    scores, p_values = [each.system for each in column.scores], column.comparison.p_values
+    return [
+        [name, *("" if i == j else _difference(scores[i] - scores[j], p_values[i, j]) for j in range(len(names)))]
+        for i, name in enumerate(names)
+    ]
+
+
+def _difference(points: float, p_value: float) -> str:
+    return "-" if math.isnan(points) else f"{points:+.1f} (p {p_value:.3f})"
+
+
+def table(value: Any) -> str:
+    """A cell of a chart's table."""
+    return cell(value) if isinstance(value, float) else str(value)
+
+
+def cell(score: float) -> str:
+    """A score as the commands print it."""
+    return "-" if math.isnan(score) else f"{score:.1f}"

@@ -1,0 +1,57 @@
+// Segments that the reader marked; the browser keeps them for this report.
+
+const KEY = `ctx-marks-${data.key}`;
+
+/** Where marks are kept; null in a browser that keeps nothing of pages from disk, in which they last as long as the page. */
+const storage = (() => {
+  try {
+    return localStorage;
+  } catch {
+    return null;
+  }
+})();
+
+/** @type {Set<number>} */
+const marks = new Set(JSON.parse(storage?.getItem(KEY) || "[]"));
+
+/** @param {number} segment @param {boolean} marked */
+function mark(segment, marked) {
+  if (marked) marks.add(segment);
+  else marks.delete(segment);
+  storage?.setItem(KEY, JSON.stringify([...marks]));
+}
+
+/** The marked segments, a row for each system, with texts and scores. */
+function marked() {
+  const columns = [
+    "segment",
+    "document",
+    "system",
+    ...data.metrics.map((each) => each.title),
+    "source",
+    "reference",
+    "hypothesis",
+  ];
+  const rows = [...marks]
+    .sort((a, b) => a - b)
+    .flatMap((i) =>
+      data.systems.map((name, s) => [
+        i + 1,
+        documentName(i),
+        name,
+        ...data.metrics.map((each) => each.segments[s][i] ?? ""),
+        data.source ? data.source[i] : "",
+        data.references.length ? data.references[0][i] : "",
+        data.outputs[s][i],
+      ]),
+    );
+  return [columns, ...rows]
+    .map((row) => row.map((cell) => String(cell).replace(/[\t\n\r]/g, " ")).join("\t") + "\n")
+    .join("");
+}
+
+/** Save the marked segments; where there are none, say so. */
+function saveMarked() {
+  if (marks.size) save("marked.tsv", marked());
+  else byId("segment-count").textContent = "No segment is marked: tick the box beside its number.";
+}

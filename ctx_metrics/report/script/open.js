@@ -1,0 +1,60 @@
+// What the address names is opened: the last script, which begins all.
+
+const PARTS = ["overview", "segments", "documents", "charts"];
+
+function open() {
+  const [, name, number] = /^#?([a-z]*)-?(\d*)$/.exec(location.hash) || ["", "overview", ""];
+  const part = { segment: "segments", document: "documents" }[name] || (PARTS.includes(name) ? name : "overview");
+  for (const each of PARTS) byId(`part-${each}`).hidden = each !== part;
+  document.querySelectorAll("nav a").forEach((link) => {
+    if (link.getAttribute("href") === `#${part}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  });
+  if (part === "segments") {
+    if (name === "segment" && !chosen().includes(Number(number) - 1))
+      Object.assign(state, { text: "", document: -1, least: "", most: "", marked: false });
+    showSegments();
+    if (name === "segment") {
+      const box = byId("segment-list").querySelector(`#segment-${number}`);
+      fill(box);
+      box?.scrollIntoView();
+      setTimeout(() => box?.scrollIntoView(), 300); // once the boxes above it have their contents, and so their heights
+    }
+  } else if (part === "documents") {
+    reading = name === "document" && data.documents[Number(number) - 1] ? Number(number) - 1 : -1;
+    showDocuments();
+    if (reading >= 0) byId("document-heading").focus({ preventScroll: true });
+    scrollTo(0, 0);
+  } else if (part === "charts") showCharts();
+}
+
+document
+  .querySelectorAll("[data-copy]")
+  .forEach((button) =>
+    button.addEventListener("click", () =>
+      navigator.clipboard.writeText(byId(/** @type {HTMLElement} */ (button).dataset.copy || "").textContent || ""),
+    ),
+  );
+document.querySelectorAll("[data-for=pairs-metric]").forEach((select) =>
+  select.addEventListener("change", () =>
+    document.querySelectorAll(".pairs").forEach((each, number) => {
+      /** @type {HTMLElement} */ (each).hidden = number !== /** @type {HTMLSelectElement} */ (select).selectedIndex;
+    }),
+  ),
+);
+document.querySelectorAll("#part-overview > table").forEach(sortable);
+if (data.systems.length > 1) showBaseline(0);
+addEventListener("hashchange", open);
+addEventListener("beforeprint", () => {
+  printing = true;
+  byId("segment-list").querySelectorAll("article").forEach(fill);
+});
+addEventListener("afterprint", () => (printing = false));
+addEventListener("keydown", (event) => {
+  if (event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  const boxes = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#segment-list article"))];
+  if (byId("part-segments").hidden || !"jk".includes(event.key) || event.ctrlKey || event.metaKey) return;
+  const at = boxes.findIndex((box) => box.getBoundingClientRect().top > -10);
+  boxes[Math.max(0, Math.min(boxes.length - 1, at + (event.key === "j" ? 1 : -1)))]?.scrollIntoView();
+});
+open();

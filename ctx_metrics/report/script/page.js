@@ -1,0 +1,99 @@
+// What the other scripts stand on: the page's data, elements, and how scores are written. All data are in the page; nothing is fetched.
+
+/**
+ * @typedef {{title: string, sign: number, p: (number|null)[][]|null, segments: (number|null)[][], documents: (number|null)[][]|null, system: (number|null)[]}} Metric
+ * @typedef {{id: string, start: number, end: number}} Doc
+ * @typedef {{systems: string[], metrics: Metric[], source: string[]|null, references: string[][], outputs: string[][],
+ *            words: string[], documents: Doc[], key: string, source_lang: string|null, target_lang: string|null,
+ *            windows: {metric: number, rows: [number, number, number|null][][]}[],
+ *            matches: Match[], details: Object<string, Detail>, charts: any[]}} Data
+ * @typedef {[number, number[]|null, number[]|null, number[]|null, number[]|null]} Pair
+ * @typedef {{metric: number, segments: number[], references: number[][][], outputs: number[][][], pairs: (Pair|null)[][]}} Match
+ * @typedef {{parts?: Object<string, number>, spans?: {start: number, end: number, severity: string}[]}} Detail
+ */
+
+/** The page's data: JSON, packed by gzip, in base 64. @returns {Promise<Data>} */
+async function unpacked() {
+  const text = atob(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "");
+  const stream = new Blob([Uint8Array.from(text, (each) => each.charCodeAt(0))])
+    .stream()
+    .pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+const data = await unpacked();
+const documentOf = new Int32Array(data.outputs[0].length).fill(-1);
+data.documents.forEach((doc, number) => documentOf.fill(number, doc.start, doc.end));
+
+/** An element with attributes and children; texts are set as text, never as HTML.
+ * @param {string} tag @param {Object<string, any>} [attributes] @param {...(Node|string|null)} children */
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, String(value));
+  }
+  made.append(...children.filter((child) => child !== null).map((child) => /** @type {Node|string} */ (child)));
+  return made;
+}
+
+/** @param {string} id @returns {HTMLElement} */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** A score as the command prints it: to one decimal, as Python rounds. A tie, which only a number such as 0.25 or 0.75 is, goes to the
+ * even digit; toFixed takes the larger one. @param {number|null} score */
+function shown(score) {
+  if (score === null) return "-";
+  return Math.abs(score * 4) % 4 === 1 ? (Math.trunc(score * 10) / 10).toFixed(1) : score.toFixed(1);
+}
+
+/** @param {number} segment */
+const documentName = (segment) => (documentOf[segment] < 0 ? "" : data.documents[documentOf[segment]].id);
+
+/** Put tools into their form; the one that has the focus keeps it. @param {HTMLElement} form @param {HTMLElement[]} tools */
+function setTools(form, tools) {
+  const controls = () => /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("select, input, button"));
+  const at = [...controls()].findIndex((each) => each === document.activeElement);
+  form.replaceChildren(...tools);
+  controls()[at]?.focus();
+}
+
+/** A labelled choice. @param {string} words @param {[string, string][]} options value and text @param {string} value @param {(value: string) => void} change */
+function choice(words, options, value, change) {
+  const select = /** @type {HTMLSelectElement} */ (
+    element(
+      "select",
+      { onchange: () => change(select.value) },
+      ...options.map(([own, text]) => element("option", { value: own, selected: own === value }, text)),
+    )
+  );
+  return element("label", {}, `${words} `, select);
+}
+
+/** A labelled text field; what is typed counts after a moment. @param {string} words @param {string} type @param {string} value @param {(value: string) => void} change */
+function field(words, type, value, change) {
+  let timer = 0;
+  const input = /** @type {HTMLInputElement} */ (
+    element("input", {
+      type,
+      value,
+      oninput: () => {
+        clearTimeout(timer);
+        timer = window.setTimeout(() => change(input.value), 150);
+      },
+    })
+  );
+  if (type === "number") input.step = "any";
+  return element("label", {}, `${words} `, input);
+}
+
+/** Give the user a file. @param {string} name @param {string} text */
+function save(name, text) {
+  const link = element("a", {
+    href: URL.createObjectURL(new Blob([text], { type: "text/tab-separated-values" })),
+    download: name,
+  });
+  link.click();
+  URL.revokeObjectURL(/** @type {HTMLAnchorElement} */ (link).href);
+}

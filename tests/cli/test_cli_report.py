@@ -1,0 +1,167 @@
+"""`ctx-metrics report`, `ctx-metrics meta --report` and sacrebleu's --ctx-report: what they read and write."""
+
+import base64
+import gzip
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, A, B, C, lines_of, sacrebleu
+
+from ctx_metrics.report.page import check_installed
+
+INPUTS = ["-t", A, B, "-r", REF, "-l", "de-en"]
+
+
+def data_of(path) -> dict:
+    """What the script of a page reads."""
+    html = path.read_text(encoding="utf-8")
+    assert html.startswith("<!doctype html>") and html.endswith("</html>\n" if html.endswith("\n") else "</html>")
+    packed = re.search(r'<script type="text/plain" id="data">(.*?)</script>', html)[1]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+def scores_of(data: dict) -> dict:
+    return {each["title"]: each["segments"] for each in data["metrics"] if each["title"] != "missing words, %"}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """The path of JSON lines that `score` wrote of two systems by bleu and bertr."""
+    from ctx_metrics.cli import main
+
+    path = tmp_path_factory.mktemp("scores") / "scores.jsonl"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path.parent)
+        examples = [str(EXAMPLES / each) if "." in each else each for each in INPUTS]
+        levels = ["--level", "segment", "document", "system", "--docids", str(EXAMPLES / DOCIDS)]
+        assert main(["score", *examples, *levels, "-m", "bleu", "bertr", "-q", "-o", str(path)]) == 0
+    return path
+
+
+def test_a_page_and_all_exports(ctx, tmp_path, table):
+    paths = {
+        name: tmp_path / file
+        for name, file in {
+            "texts": "t.tsv",
+            "tables": "t.tex",
+            "pearmut": "p.json",
+            "subset2evaluate": "s.json",
+        }.items()
+    }
+    page = tmp_path / "page.html"
+    flags = [word for name, path in paths.items() for word in (f"--{name}", path)]
+    done = ctx("report", *INPUTS, "-s", SOURCE, "--docids", DOCIDS, "-m", "bleu", "bertr", "-o", page, *flags)
+    assert (done.code, done.out) == (0, "")
+    assert done.err.splitlines()[-1] == f"ctx-metrics: written: {', '.join(map(str, [page, *paths.values()]))}"
+    data = data_of(page)
+    assert data["systems"] == [NAME_A, NAME_B] and data["source"] == lines_of(SOURCE)
+    assert [data["source_lang"], data["target_lang"]] == ["de", "en"] and len(data["documents"]) == 7
+    rows = [json.loads(line) for line in table.read_text().splitlines()]
+    titles = {"bleu": "BLEU", "bertr": "BERTR"}
+    for row in rows:
+        [metric] = [each for each in data["metrics"] if each["title"] == titles[row["metric"]]]
+        system = data["systems"].index(row["system"])
+        shown = {
+            "segment": lambda: metric["segments"][system][row["segment"] - 1],
+            "document": lambda: metric["documents"][system][
+                [doc["id"] for doc in data["documents"]].index(row["document"])
+            ],
+            "system": lambda: metric["system"][system],
+        }[row["level"]]()
+        assert shown == pytest.approx(row["score"], rel=1e-12)
+    assert len(paths["texts"].read_text().splitlines()) == 1 + 2 * 59
+    assert paths["tables"].read_text().count("tabular") == 4
+    assert len(json.loads(paths["subset2evaluate"].read_text())) == 59
+    assert sum(map(len, json.loads(paths["pearmut"].read_text())["data"][0])) == 59
+
+
+def test_scores_that_are_there_are_shown_as_they_are(ctx, tmp_path, table):
+    page = tmp_path / "page.html"
+    done = ctx("report", "-t", A, B, "--scores", table, "-o", page, "-q")
+    assert done.code == 0 and len(done.err.splitlines()) == 1 and "bleu: a system's score is not the mean" in done.err
+    rows = [json.loads(line) for line in table.read_text().splitlines()]
+    data = data_of(page)
+    assert [each["title"] for each in data["metrics"]] == ["bleu", "bertr"]
+    for each in data["metrics"]:
+        assert each["system"] == [
+            row["score"] for row in rows if (row["level"], row["metric"]) == ("system", each["title"])
+        ]
+        own = [
+            row["score"]
+            for row in rows
+            if (row["level"], row["metric"], row["system"]) == ("segment", each["title"], NAME_B)
+        ]
+        assert each["segments"][1] == own
+    assert data["metrics"][0]["p"] is None and data["metrics"][1]["p"][0][1] < 0.05  # bleu is no mean of segments
+
+
+def test_scores_of_files_beside_metrics(ctx, tmp_path):
+    lines = "".join(f"{name}\t{k % 5}\n" for name in NAMES[:2] for k in range(59))
+    (tmp_path / "human.seg.score").write_text(lines)
+    page = tmp_path / "page.html"
+    done = ctx("report", *INPUTS, "--scores", tmp_path / "human.seg.score", "-m", "chrf", "-o", page, "-q")
+    assert done.code == 0
+    assert list(scores_of(data_of(page))) == ["human", "chrF2"]
+
+
+def test_what_is_scored_without_flags(ctx, tmp_path):
+    page = tmp_path / "page.html"
+    assert ctx("report", "-t", A, "-r", REF, "-l", "de-en", "-o", page, "-q").code == 0
+    assert list(scores_of(data_of(page))) == ["BLEU", "chrF2", "COMET-embedded"]
+
+
+def test_the_sacrebleu_command_writes_the_same_page(ctx, tmp_path):
+    """Beside the scores that it prints without it; the page's texts, scores and matches are those of `report`."""
+    own, other = tmp_path / "own.html", tmp_path / "other.html"
+    plain = [REF, "-i", A, B, "-l", "de-en", "-m", "bleu", "bertr", "--docids", DOCIDS]
+    done = sacrebleu(*plain, "--ctx-report", str(own), "--source", SOURCE)
+    assert done.returncode == 0 and done.stdout == sacrebleu(*plain).stdout
+    flags = ["-s", SOURCE, "--docids", DOCIDS, "-m", "bleu", "bertr"]
+    assert ctx("report", *INPUTS, *flags, "-o", other, "-q").code == 0
+    one, two = data_of(own), data_of(other)
+    assert one.pop("charts") and two.pop("charts") and one == two
+    done = sacrebleu(*plain, "--ctx-report", str(own))  # again, over the page that is there
+    assert done.returncode == 0 and data_of(own)["source"] is None
+
+
+def test_the_sacrebleu_command_with_its_own_metrics_alone(tmp_path):
+    page = tmp_path / "page.html"
+    done = sacrebleu(REF, "-i", C, "-m", "bleu", "ter", "--ctx-report", str(page), "-b")
+    assert done.returncode == 0 and list(scores_of(data_of(page))) == ["BLEU", "TER"]
+    assert data_of(page)["systems"] == [NAMES[2]]
+
+
+def test_meta_shows_people_beside_metrics(ctx, tmp_path):
+    rows = [
+        f"{system}\t{i}\t{text}\t{reference}\t{(i * 7 + k) % 11}"
+        for k, system in enumerate((A, B))
+        for i, (text, reference) in enumerate(zip(lines_of(system), lines_of(REF)), 1)
+    ]
+    (tmp_path / "judged.de-en.tsv").write_text("system\tseg\tmt\tref\tscore\n" + "\n".join(rows) + "\n")
+    folder = tmp_path / "pages"
+    done = ctx("meta", tmp_path / "judged.de-en.tsv", "-m", "chrf", "--report", folder, "-o", tmp_path / "table.txt")
+    assert done.code == 0, done.err
+    [page] = folder.iterdir()
+    assert page.name == "judged.de-en.html" and f"pages: {page}" in done.err
+    data = data_of(page)
+    assert list(scores_of(data)) == ["human", "chrf"]
+    assert data["metrics"][0]["segments"][1][:3] == [8, 4, 0]
+
+
+def test_what_is_missing_is_said_before_scoring(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(
+        Exception,
+        match=r"a report needs vl_convert, which is not installed; install it with: pip install 'ctx-metrics\[report\]'",
+    ):
+        check_installed()
+
+
+def test_nothing_of_it_is_loaded_without_it():
+    code = "import sys; from ctx_metrics.cli import main; main(['score', '-t', '{0}', '-r', '{0}', '-m', 'bleu']); print([m for m in ('altair', 'vl_convert', 'jinja2') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code.format(EXAMPLES / REF)], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr

@@ -1,0 +1,281 @@
+"""What a report's page and its exports hold."""
+
+import base64
+import gzip
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from comet_checkpoints import RECIPES
+from comet_checkpoints import build as build_checkpoint
+from comet_texts import ORDINARY
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from ctx_metrics import BERTR, COMET, SLIDE, InputError
+from ctx_metrics.report import content as report_content
+from ctx_metrics.report import exports
+from ctx_metrics.report.charts import charts, classes
+from ctx_metrics.report.content import Content, as_data, check_size, column
+from ctx_metrics.report.missing import missing_words
+from ctx_metrics.report.page import page, title_of
+from ctx_metrics.run.context import Context, build
+from ctx_metrics.scoring.scores import scores
+
+TEXTS = {
+    "source": ["Der Hund schläft.", "Es regnet.", "Wir gehen.", "Sie liest."],
+    "ref": ["The dog is asleep.", "It is raining today.", "We are going home.", "She reads a book."],
+    "a": ["The dog sleeps.", "</script><b>bold</b>", "We go home.", "She reads a book."],
+    "b": ["A cat runs.", "It rains.", "We are going home.", ""],
+}
+SOURCES, OUTPUTS, REFERENCES = map(list, zip(*ORDINARY))
+IDS = ["one", "one", "two", "two"]
+
+
+def made(metrics=None, names=("a", "b"), **changes) -> Content:
+    """A run's content, by BLEU and TER unless other metrics are given."""
+    context = Context(
+        **{
+            "references": [TEXTS["ref"]],
+            "sources": TEXTS["source"],
+            "systems": [TEXTS[name] for name in names],
+            "doc_ids": IDS,
+            "source_lang": "de",
+            "target_lang": "en",
+            "explain": True,
+            **changes,
+        }
+    )
+    metrics = metrics or {"bleu": BLEU(references=context.references), "ter": TER(references=context.references)}
+    metrics = {
+        name: build(*metric, context, {}) if isinstance(metric, tuple) else metric for name, metric in metrics.items()
+    }
+    metrics = {
+        name: build(metric, context, {}) if isinstance(metric, type) else metric for name, metric in metrics.items()
+    }
+    columns = [
+        column(name, metric, [scores(metric, system, context.doc_ids) for system in context.systems], context.doc_ids)
+        for name, metric in metrics.items()
+    ]
+    return Content(names, context, columns, ["something was cut"])
+
+
+def unpacked(html: str) -> dict:
+    packed = re.search(r'<script type="text/plain" id="data">(.*?)</script>', html)[1]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+def test_the_page_holds_all_texts_and_scores():
+    content = made()
+    html = page(content, "a <title>")
+    data = unpacked(html)
+    assert data["outputs"] == [TEXTS["a"], TEXTS["b"]] and data["references"] == [TEXTS["ref"]]
+    assert data["source"] == TEXTS["source"] and data["systems"] == ["a", "b"]
+    assert data["documents"] == [{"id": "one", "start": 0, "end": 2}, {"id": "two", "start": 2, "end": 4}]
+    assert data["metrics"].pop()["title"] == "missing words, %"
+    for each, own in zip(data["metrics"], content.columns, strict=True):
+        assert each["title"] == own.title and each["sign"] == own.sign
+        assert each["segments"] == [of_system.segments for of_system in own.scores]
+        assert each["documents"] == [of_system.documents for of_system in own.scores]
+        assert each["system"] == [of_system.system for of_system in own.scores]
+        assert each["p"][0][0] is None and each["p"][0][1] == own.comparison.p_values[0, 1]
+    assert "<title>a &lt;title&gt;</title>" in html and "something was cut" in html
+    assert all(own.signature in html for own in content.columns)
+
+
+class Tags(HTMLParser):
+    """The tags of a page as a browser reads them: what a script holds is none."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+def test_nothing_is_fetched_and_no_text_closes_a_script():
+    html = page(made(), "t")
+    tags = Tags(html).found
+    assert [tag for tag, _ in tags].count("script") == len(re.findall("</script>", html)) == 3
+    assert not [tag for tag in tags if tag[0] in ("img", "link", "iframe", "object") or "src" in tag[1]]
+    assert all(attributes["href"].startswith("#") for tag, attributes in tags if "href" in attributes)
+    assert "b" not in [tag for tag, _ in tags]  # texts are packed, and set as text by the page's script
+
+
+def test_names_are_escaped():
+    content = made()
+    html = page(Content(['<img src=x onerror="alert(1)">', "b"], content.context, content.columns), "t")
+    assert "img" not in [tag for tag, _ in Tags(html).found] and "&lt;img src=x" in html
+
+
+def test_titles():
+    assert title_of(made()) == "de-en a, b"
+    assert title_of(made(names=["a", "b"] * 2)) == "de-en 4 systems"
+
+
+@pytest.mark.parametrize("count", [1, 2, 12])
+def test_any_number_of_systems_draws_charts(count):
+    content = made(names=["a", "b"] * (count // 2) or ["a"])
+    drawn = charts(content)
+    assert [chart.caption for chart in drawn][:3] == [
+        "Distribution of segment scores",
+        "Score by length",
+        "Score by document",
+    ]
+    assert len(drawn) == (4 if count == 1 else 6)
+    assert all(len(row) == len(chart.header) for chart in drawn for row in chart.rows)
+    json.dumps([chart.spec for chart in drawn], allow_nan=False)
+
+
+def test_one_metric_without_documents():
+    content = made({"chrf": CHRF(references=[TEXTS["ref"]])}, names=("a",), doc_ids=None)
+    assert [chart.caption for chart in charts(content)] == ["Distribution of segment scores", "Score by length"]
+    assert as_data(content)["metrics"][0]["documents"] is None
+
+
+def test_the_numbers_of_charts():
+    """Of the four references 4, 4, 4 and 4 words are counted, of the sources 3, 2, 2 and 2."""
+    content = made()
+    names, of_segments = classes(content)
+    assert names[0] == "1-5" and of_segments.tolist() == [0, 0, 0, 0]
+    by_caption = {chart.caption: chart.rows for chart in charts(content)}
+    bleu = np.array([each.segments for each in content.columns[0].scores])
+    assert by_caption["Score by length"][0][:3] == ["BLEU", "a", pytest.approx(bleu[0].mean())]
+    wins = 100 * float(np.mean((bleu[0] > bleu[1]) + (bleu[0] == bleu[1]) / 2))
+    assert by_caption["How often a system's segment has the better score"][0][2:] == [
+        pytest.approx(np.nan, nan_ok=True),
+        pytest.approx(wins),
+    ]
+    ter = np.array([each.segments for each in content.columns[1].scores])  # the smaller one is the better one
+    wins = 100 * float(np.mean((ter[0] < ter[1]) + (ter[0] == ter[1]) / 2))
+    assert by_caption["How often a system's segment has the better score"][2][3] == pytest.approx(wins)
+    r = np.corrcoef(bleu.ravel(), ter.ravel())[0, 1]
+    assert by_caption["Metric against metric, by segment"][0] == ["BLEU", pytest.approx(1), pytest.approx(r)]
+
+
+def test_windows_of_slide():
+    [windows] = as_data(made({"bertr": BERTR, "slide": SLIDE}))["windows"]
+    assert windows["metric"] == 1 and [row[:2] for row in windows["rows"][0]] == [[0, 2], [2, 4]]
+
+
+def test_matches_are_those_of_the_worst_segments_where_there_are_too_many(monkeypatch, caplog):
+    whole = as_data(made({"bertr": BERTR}))["matches"][0]
+    assert sorted(whole["segments"]) == [0, 1, 2, 3]
+    tokens = sum(len(pair[3]) for pair in whole["pairs"][0] + whole["pairs"][1] if pair)
+    monkeypatch.setattr(report_content, "MATCHED", tokens - 1)
+    some = as_data(made({"bertr": BERTR}))["matches"][0]
+    assert some["segments"] == whole["segments"][:3]
+    assert caplog.messages[-1:] == ["BERTR: matches of tokens are shown for the 3 segments with the lowest scores"]
+
+
+def test_a_page_is_not_made_of_too_many_outputs():
+    check_size([["a"] * 25_000, ["b"] * 25_000])
+    with pytest.raises(InputError, match="2 x 25,001 outputs, and a report's page holds 50,000"):
+        check_size([["a"] * 25_001, ["b"] * 25_001])
+
+
+# missing words
+
+
+def test_missing_words_by_hand():
+    """Of "the cat and the dog ." the output "the dog ran ." lacks cat, and, the: 3 of 6; an empty one lacks all."""
+    references = ["The cat and the dog.", "It rains.", ""]
+    context = Context(
+        references=[references], systems=[["The dog ran.", "It rains.", "x"], ["", "it", ""]], doc_ids=["a", "a", "b"]
+    )
+    column = missing_words(context)
+    assert [each.system for each in column.scores] == [pytest.approx(100 * 3 / 9), pytest.approx(100 * 8 / 9)]
+    np.testing.assert_allclose(column.scores[0].segments, [50, 0, np.nan])
+    np.testing.assert_allclose(column.scores[1].documents, [100 * 8 / 9, np.nan])
+    assert column.sign == -1 and column.best == 0
+
+
+@pytest.mark.parametrize("language, share", [("zh", 50), ("en", 100)])
+def test_words_of_languages_without_spaces_are_characters(language, share):
+    context = Context(references=[["今天下雨"]], systems=[["今天晴朗"]], target_lang=language)
+    assert missing_words(context).scores[0].system == share
+
+
+def test_nothing_is_missing_without_references():
+    context = Context(sources=["Es regnet."], systems=[["It rains."]])
+    assert missing_words(context) is None
+
+
+# exports
+
+
+def test_texts_as_tsv():
+    content = made()
+    header, *rows = [line.split("\t") for line in exports.texts_table(content).splitlines()]
+    assert header == "system document segment BLEU TER source reference hypothesis".split()
+    assert len(rows) == 8
+    assert rows[1] == [
+        "a",
+        "one",
+        "2",
+        *(repr(each.scores[0].segments[1]) for each in content.columns),
+        *(TEXTS[name][1] for name in ("source", "ref", "a")),
+    ]
+
+
+def test_items_of_subset2evaluate():
+    items = json.loads(exports.subset2evaluate(made()))
+    assert [item["i"] for item in items] == [0, 1, 2, 3] and [item["doc"] for item in items] == IDS
+    assert items[0]["tgt"] == {"a": TEXTS["a"][0], "b": TEXTS["b"][0]} and items[0]["src"] == TEXTS["source"][0]
+    assert items[3]["scores"]["a"]["TER"] == 0 and items[3]["scores"]["b"]["TER"] < 0  # larger is better there
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory):
+    """The content of an XCOMET checkpoint's run."""
+    folder = build_checkpoint(RECIPES["xcomet"], tmp_path_factory.mktemp("models") / "xcomet")
+    context = Context(references=[REFERENCES], sources=SOURCES, systems=[OUTPUTS])
+    metric = COMET([REFERENCES], [OUTPUTS], sources=SOURCES, model=str(folder))
+    return Content(["a"], context, [column("comet", metric, [scores(metric, OUTPUTS)], None)])
+
+
+def test_pearmut_ends_are_inclusive(marked):
+    """A span's last character is named there, as Pearmut's page marks it; in the page it is the one after."""
+    [document, *_] = json.loads(exports.pearmut(marked, "campaign"))["data"]
+    details, seen = as_data(marked)["details"], set()
+    for i, [item] in enumerate(document):
+        assert item["tgt"] == {"a": OUTPUTS[i]} and item["src"] == SOURCES[i]
+        ours = details.get(f"0 {i}", {}).get("spans", [])
+        theirs = item["error_spans"]["a"]
+        assert [(each["start_i"], each["end_i"] + 1) for each in theirs] == [
+            (each["start"], each["end"]) for each in ours
+        ]
+        seen |= {each["severity"] for each in theirs}
+    assert seen and seen <= {"minor", "major"}
+
+
+def test_parts_are_on_the_scale_of_scores(marked):
+    detail = as_data(marked)["details"]["0 0"]
+    [scored] = [each for each in marked.columns[0].scores[0].result.windows if each.window.start == 0]
+    assert detail["parts"] == {name: pytest.approx(100 * value) for name, value in scored.estimate.parts.items()}
+
+
+def test_tables_of_pairs():
+    content = made()
+    markdown = exports.pairs_tables(content, "markdown")
+    bleu, ter, note = [table.splitlines() for table in markdown.split("\n\n")]
+    assert note[0].startswith("A row's score less a column's.")
+    assert bleu[0].replace(" ", "").startswith("|BLEU|score|rank|")
+    best = content.columns[1].best
+    assert [cell.strip() for cell in ter[2].split("|")][1:3] == [
+        "ab"[best],
+        f"**{content.columns[1].scores[best].system:.1f}**",
+    ]
+    latex = exports.pairs_tables(Content(["a_1", "b&c"], content.context, content.columns), "latex")
+    assert (
+        r"a\_1" in latex and r"b\&c" in latex and latex.count(r"\textbf{") == 2 and latex.count(r"\begin{tabular}") == 2
+    )
+
+
+def test_a_campaign_without_sources_is_said(caplog):
+    campaign = json.loads(exports.pearmut(made(sources=None), "de-en a, b"))
+    assert campaign["campaign_id"] == "de-en-a-b"
+    assert caplog.messages == ["--pearmut: the items have no source, which people need to judge a translation (-s)"]

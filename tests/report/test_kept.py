@@ -1,0 +1,70 @@
+"""Columns of scores that are there already."""
+
+import numpy as np
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.judgements.judged import JudgedSet, MetricScores
+from ctx_metrics.report.kept import judged_content, read_columns
+from ctx_metrics.run.context import Context
+
+NAN = float("nan")
+TEXTS = [["It rains.", "We left.", "Stop."], ["It pours.", "We went.", "Halt."]]
+
+
+@pytest.fixture
+def context():
+    return Context(systems=TEXTS, doc_ids=["a", "a", "b"])
+
+
+def scores(*of_systems: str) -> str:
+    return "".join(f"{name}\t{score}\n" for name, own in zip("AB", of_systems) for score in own.split())
+
+
+def test_segments_documents_and_systems(tmp_path, context):
+    (tmp_path / "human.seg.score").write_text(scores("1 2 None", "3 3 6"))
+    [column] = read_columns([str(tmp_path)], ["A", "B"], context)
+    assert (column.title, column.sign, column.best) == ("human", 1, 1)
+    assert [each.system for each in column.scores] == [1.5, 4]
+    np.testing.assert_array_equal([each.documents for each in column.scores], [[1.5, NAN], [3, 6]])
+    assert column.comparison.ranks == [2, 1] and column.comparison.margins[0] > 0
+
+
+def test_no_interval_where_a_systems_score_is_no_mean(tmp_path, context, caplog):
+    (tmp_path / "bleu-ref.seg.score").write_text(scores("1 2 3", "3 3 6"))
+    (tmp_path / "bleu-ref.sys.score").write_text(scores("2.5", "3"))
+    [column] = read_columns([str(tmp_path)], ["A", "B"], context)
+    assert column.comparison is None and [each.system for each in column.scores] == [2.5, 3]
+    assert [message.partition(":")[0] for message in caplog.messages] == ["bleu"]
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_ter_is_known_by_its_name(tmp_path, context, negated):
+    one, other = ("-80 -80 -80", "-20 -10 -30") if negated else ("80 80 80", "20 10 30")
+    (tmp_path / "ter-ref.seg.score").write_text(scores(one, other))
+    [column] = read_columns([str(tmp_path)], ["A", "B"], context)
+    assert (column.sign, column.best) == (1 if negated else -1, 1)
+
+
+def test_scores_of_systems_alone_are_not_enough(tmp_path, context):
+    (tmp_path / "m-ref.sys.score").write_text(scores("2.5", "3"))
+    with pytest.raises(InputError, match="m: its files have no scores of segments"):
+        read_columns([str(tmp_path)], ["A", "B"], context)
+
+
+def test_a_judged_set_has_people_first(caplog):
+    human = np.array([[1.0, NAN, 3], [NAN, NAN, NAN]])
+    judged = JudgedSet("toy", ["A", "B"], 3, TEXTS, [["It rains.", "We left.", "Stop!"]], segment_scores=human)
+    metric, grid = MetricScores("m", np.ones((2, 3)), np.ones(2)), MetricScores("slide(1,1)", None, np.ones(2))
+    content = judged_content(judged, [metric, None, grid])
+    assert [each.title for each in content.columns] == ["human", "m"]
+    people = content.columns[0]
+    assert people.scores[0].system == 2 and np.isnan(people.scores[1].system) and people.comparison.ranks == [1, 0]
+    assert not caplog.messages
+
+
+def test_no_page_of_a_set_that_lacks_outputs(caplog):
+    texts = [[*TEXTS[0][:2], None], TEXTS[1]]
+    judged = JudgedSet("toy", ["A", "B"], 3, texts, segment_scores=np.ones((2, 3)))
+    assert judged_content(judged, []) is None
+    assert caplog.messages == ["toy: no report: it has not every system's output of each segment"]

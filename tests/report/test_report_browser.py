@@ -1,0 +1,481 @@
+"""The report in headless Chromium, opened from disk with the network off."""
+
+import base64
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from comet_checkpoints import RECIPES, build
+from comet_texts import ORDINARY
+
+from ctx_metrics.cli import main
+
+selenium = pytest.importorskip("selenium", reason="the tests of the report drive a browser: pip install selenium")
+from selenium.webdriver import ActionChains, Chrome, ChromeOptions, ChromeService  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(
+        shutil.which("chromedriver") is None and "CTX_METRICS_BROWSER" not in os.environ,
+        reason="no chromedriver: apt install chromium chromium-driver",
+    ),
+]
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1300,900"
+)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    options = ChromeOptions()
+    for flag in [*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    saved = tmp_path_factory.mktemp("saved")
+    options.add_experimental_option("prefs", {"download.default_directory": str(saved)})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = Chrome(options=options, service=ChromeService(shutil.which("chromedriver")))
+    driver.saved = saved
+    driver.execute_cdp_cmd("Network.enable", {})
+    driver.execute_cdp_cmd(
+        "Network.emulateNetworkConditions",
+        {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
+    )
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A report of two systems and two documents, whose texts hold HTML."""
+    folder = tmp_path_factory.mktemp("report")
+    texts = {
+        "src": ["Der Hund schläft.", "Es regnet <b>heute</b>.", "Wir gehen nach Hause.", "Sie liest ein Buch."],
+        "ref": ["The dog is asleep.", "It is raining today.", "We are going home.", "She reads a book."],
+        "a": ["The dog sleeps.", "<script>document.title = 'broken'</script>", "We go home.", "She reads a book."],
+        "b": [
+            "A cat runs away.",
+            "</script><img src=x onerror=\"document.title='broken'\">",
+            "We are going home.",
+            "He eats.",
+        ],
+        "ids": ["one", "one", "two", "two"],
+    }
+    for name, lines in texts.items():
+        (folder / f"{name}.txt").write_text("".join(line + "\n" for line in lines))
+    file = {name: str(folder / f"{name}.txt") for name in texts}
+    page = folder / "report.html"
+    arguments = [
+        "-s",
+        file["src"],
+        "-t",
+        file["a"],
+        file["b"],
+        "-r",
+        file["ref"],
+        "--docids",
+        file["ids"],
+        "-l",
+        "de-en",
+    ]
+    assert main(["report", *arguments, "-m", "bleu", "ter", "bertr", "-o", str(page), "-q"]) == 0
+    return page
+
+
+def opened(driver, page, part=""):
+    driver.get("about:blank")
+    driver.get(f"file://{page}{part}")
+    WebDriverWait(driver, 10).until(lambda each: each.find_elements(By.CSS_SELECTOR, "nav a[aria-current]"))
+    return driver
+
+
+def filled(driver):
+    """Wait until all listed segments have their contents, which they get when they come near the window."""
+    WebDriverWait(driver, 10).until(lambda each: not each.find_elements(By.CSS_SELECTOR, "#segment-list article:empty"))
+
+
+def errors(driver):
+    return [entry for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+def shown(driver):
+    """The numbers of the segments that are listed, in order."""
+    return [
+        int(box.get_attribute("data-segment")) for box in driver.find_elements(By.CSS_SELECTOR, "#segment-list article")
+    ]
+
+
+def choose(driver, label, option, tools="segment-tools"):
+    found = driver.find_element(
+        By.XPATH, f"//form[@id='{tools}']//label[starts-with(normalize-space(.), '{label}')]/select"
+    )
+    Select(found).select_by_visible_text(option)
+
+
+def test_no_text_is_taken_for_html(driver, report):
+    opened(driver, report, "#segments")
+    WebDriverWait(driver, 10).until(lambda each: "document.title" in each.find_element(By.ID, "segment-list").text)
+    text = driver.find_element(By.ID, "segment-list").text
+    for words in ("<script>document.title = 'broken'</script>", "</script><img src=x", "Es regnet <b>heute</b>."):
+        assert words in text
+    assert driver.title == "de-en a, b" and not driver.find_elements(By.CSS_SELECTOR, "main img")
+    assert not errors(driver)
+
+
+def test_segments_are_sorted_and_filtered(driver, report):
+    opened(driver, report, "#segments")
+    assert shown(driver) == [0, 1, 2, 3]
+    choose(driver, "Metric", "TER")
+    choose(driver, "Sort by", "score")
+    choose(driver, "Order", "worst first")
+    assert shown(driver)[0] == 1
+    choose(driver, "System", "b")
+    assert shown(driver)[-1] == 2  # what is right has no edits
+    field = driver.find_element(By.CSS_SELECTOR, "input[type=search]")
+    field.send_keys("HOUSE")
+    WebDriverWait(driver, 5).until(lambda each: shown(each) == [])
+    field.clear()
+    field.send_keys("hause")
+    WebDriverWait(driver, 5).until(lambda each: shown(each) == [2])
+    assert not errors(driver)
+
+
+def test_documents_open(driver, report):
+    opened(driver, report, "#documents")
+    driver.find_element(By.LINK_TEXT, "two").click()
+    heading = driver.find_element(By.ID, "document-heading")
+    assert heading.text == "two" and "Wir gehen nach Hause." in driver.find_element(By.ID, "document-text").text
+    driver.find_element(By.CSS_SELECTOR, "#document-text a[href='#segment-4']").click()
+    WebDriverWait(driver, 5).until(lambda each: "Sie liest" in each.find_element(By.ID, "segment-4").text)
+
+
+def test_charts_are_drawn(driver, report):
+    opened(driver, report, "#charts")
+    WebDriverWait(driver, 20).until(
+        lambda each: (
+            len(each.find_elements(By.CSS_SELECTOR, "#part-charts canvas"))
+            == len(each.find_elements(By.CSS_SELECTOR, "#part-charts figure"))
+        )
+    )
+    assert not errors(driver)
+
+
+@pytest.fixture(scope="module")
+def printed(report, tmp_path_factory):
+    """What `score` prints of the same texts: {(level, system, document or segment): {metric: text}}."""
+    out, folder = tmp_path_factory.mktemp("printed") / "scores.tsv", report.parent
+    arguments = ["-t", str(folder / "a.txt"), str(folder / "b.txt"), "-r", str(folder / "ref.txt"), "-l", "de-en", "-q"]
+    levels = ["--docids", str(folder / "ids.txt"), "--level", "segment", "document", "system", "-w", "1"]
+    assert main(["score", *arguments, *levels, "-m", "bleu", "ter", "bertr", "-o", str(out)]) == 0
+    found: dict[tuple, list[str]] = {}
+    for line in out.read_text().splitlines()[1:]:
+        level, system, document, segment, _, score = line.split("\t")
+        place = {"segment": segment, "document": document, "system": system}[level]
+        found.setdefault((level, system, place), []).append(score)  # metric after metric
+    return found
+
+
+def rows(driver, css):
+    """The cells of a table's rows, its head left out."""
+    found = driver.find_elements(By.CSS_SELECTOR, f"{css} tbody tr")
+    return [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "th, td")] for row in found]
+
+
+def test_all_figures_are_those_of_score(driver, report, printed):
+    opened(driver, report, "#overview")
+    for name, *cells in rows(driver, "#part-overview > table"):
+        assert [cell.split()[0] for cell in cells[:-1]] == printed["system", name, name]
+    opened(driver, report, "#documents")
+    for system in "ab":
+        Select(driver.find_element(By.CSS_SELECTOR, "#document-tools select")).select_by_visible_text(system)
+        found = rows(driver, "#document-table")
+        assert len(found) == 2
+        for document, _, *cells in found:
+            assert cells[:-1] == printed["document", system, document]
+    opened(driver, report, "#segments")
+    filled(driver)
+    for i in range(4):
+        found = rows(driver, f"#segment-{i + 1} .scores")
+        assert len(found) == 2
+        for system, *cells in found:
+            assert cells[:-1] == printed["segment", system, str(i + 1)]
+
+
+def test_the_shaded_tokens_add_up(driver, report, tmp_path):
+    folder, out = report.parent, tmp_path / "scores.jsonl"
+    arguments = ["-t", str(folder / "a.txt"), str(folder / "b.txt"), "-r", str(folder / "ref.txt"), "-l", "de-en", "-q"]
+    assert main(["score", *arguments, "-m", "bertr", "--level", "segment", "-o", str(out)]) == 0
+    scores = [json.loads(line) for line in out.read_text().splitlines()]
+    scores = {(each["system"], each["segment"]): each["score"] for each in scores}
+    opened(driver, report, "#segments")
+    filled(driver)
+    lines = driver.execute_script(
+        "return [...document.querySelectorAll('.why')].map(line => [line.closest('article').dataset.segment, line.firstChild.textContent, "
+        "[...line.querySelectorAll('[data-match]')].map(token => Number(token.dataset.match)), line.querySelector('p').textContent])"
+    )
+    assert len(lines) == 8  # two systems' outputs of four segments
+    references = (folder / "ref.txt").read_text().split("\n")
+    for segment, name, matches, text in lines:
+        system = name.removeprefix("BERTR: reference in ")
+        score = scores[system, int(segment) + 1]
+        assert 100 * sum(matches) / len(matches) == pytest.approx(score, abs=1e-4)  # 1e-6 of a cosine
+        assert text == f"{references[int(segment)]} {score:.1f}"
+
+
+def test_systems_are_switched_and_compared(driver, report):
+    opened(driver, report, "#segments")
+    filled(driver)
+    assert [row[0] for row in rows(driver, "#segment-1 .scores")] == ["a", "b"]
+    choose(driver, "Metric", "BERTR")
+    choose(driver, "Sort by", "difference of the two systems")
+    order = Select(driver.find_elements(By.CSS_SELECTOR, "#segment-tools select")[4])
+    assert [option.text for option in order.options] == ["b is furthest ahead", "a is furthest ahead"]
+    filled(driver)
+    first = shown(driver)[0] + 1
+    scores = {name: float(cells[-2]) for name, *cells in rows(driver, f"#segment-{first} .scores")}
+    differences = driver.execute_script(
+        "return [...document.querySelectorAll('#segment-list .scores')].map(table => [...table.querySelectorAll('tbody tr')].map(row => Number(row.children[3].textContent)))"
+    )
+    assert scores["a"] - scores["b"] == min(a - b for a, b in differences)
+    choose(driver, "beside", "no other")
+    filled(driver)
+    assert [row[0] for row in rows(driver, "#segment-1 .scores")] == ["a"]
+    missing = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#segment-1 .reference del")]
+    added = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#segment-1 .output ins")]
+    assert (missing, added) == (["is asleep"], ["sleeps"])
+    kept = driver.execute_async_script(
+        "const done = arguments[arguments.length - 1], script = [...document.scripts].at(-1).textContent;"
+        "const source = /function common[^]*?\\n}\\n/.exec(script)[0];"
+        "done(new Function(source + 'return common')()('We left home On Monday we'.split(' '), 'on monday we all left'.split(' ')))"
+    )
+    assert kept == [False, True, False, True, True, True]  # "left" stands elsewhere; of two "we" one is there
+    assert not errors(driver)
+
+
+def test_a_link_opens_a_segment_that_a_filter_hides(driver, report):
+    opened(driver, report, "#segments")
+    driver.find_element(By.CSS_SELECTOR, "input[type=search]").send_keys("hause")
+    WebDriverWait(driver, 5).until(lambda each: shown(each) == [2])
+    driver.execute_script("location.hash = 'segment-4'")
+    WebDriverWait(driver, 5).until(lambda each: "Sie liest" in each.find_element(By.ID, "segment-4").text)
+    assert shown(driver) == [0, 1, 2, 3]
+    for part in ("#segment-99", "#document-99", "#nonsense"):  # what is not there opens the part, and no error
+        opened(driver, report, part)
+    assert not errors(driver)
+
+
+def test_marks_are_kept_and_saved(driver, report):
+    opened(driver, report, "#segments")
+    filled(driver)
+    driver.find_element(By.CSS_SELECTOR, "#segment-tools button").click()
+    assert driver.find_element(By.ID, "segment-count").text.startswith("No segment is marked")
+    driver.find_element(By.CSS_SELECTOR, "#segment-2 input").click()
+    opened(driver, report, "#segments")
+    driver.find_element(By.CSS_SELECTOR, "#segment-tools input[type=checkbox]").click()
+    assert shown(driver) == [1]
+    driver.find_element(By.CSS_SELECTOR, "#segment-tools button").click()
+    path = driver.saved / "marked.tsv"
+    WebDriverWait(driver, 10).until(lambda _: path.exists() and path.read_text(encoding="utf-8").count("\n") == 3)
+    header, *lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert header == [
+        "segment",
+        "document",
+        "system",
+        "BLEU",
+        "TER",
+        "BERTR",
+        "missing words, %",
+        "source",
+        "reference",
+        "hypothesis",
+    ]
+    assert [(line[0], line[1], line[2]) for line in lines] == [("2", "one", "a"), ("2", "one", "b")]
+    assert lines[0][-1] == "<script>document.title = 'broken'</script>"
+    filled(driver)
+    driver.find_element(By.CSS_SELECTOR, "#segment-2 input").click()
+
+
+def test_heads_sort_tables(driver, report):
+    opened(driver, report, "#overview")
+    names = lambda: [row[0] for row in rows(driver, "#part-overview > table")]  # noqa: E731
+    values = {name: float(cells[0].split()[0]) for name, *cells in rows(driver, "#part-overview > table")}
+    head = driver.find_elements(By.CSS_SELECTOR, "#part-overview > table .sort")[1]
+    head.click()
+    assert names() == sorted(values, key=values.get, reverse=True)
+    head.click()
+    assert names() == sorted(values, key=values.get)
+    opened(driver, report, "#documents")
+    [segments] = [each for each in driver.find_elements(By.CSS_SELECTOR, "#document-table .sort") if each.text == "TER"]
+    segments.click()
+    found = [float(row[3]) for row in rows(driver, "#document-table")]
+    assert found == sorted(found, reverse=True)
+
+
+def test_another_baseline(driver, report):
+    opened(driver, report, "#overview")
+    one = rows(driver, "#baseline-table")
+    choose(driver, "Baseline", "b", "baseline-tools")
+    other = rows(driver, "#baseline-table")
+    assert [row[0] for row in (one[0], other[0])] == ["b", "a"]
+    for there, back in zip(one[0][1:], other[0][1:], strict=True):
+        assert float(there.split()[0]) == -float(back.split()[0]) and there.split()[1:] == back.split()[1:]
+
+
+def test_what_is_chosen_stays_chosen(driver, report):
+    """The system and the metric go along from part to part, the focus stays, and a new order begins at the top."""
+    opened(driver, report, "#documents")
+    choose(driver, "System", "b", "document-tools")
+    choose(driver, "Metric", "BERTR", "document-tools")
+    assert driver.execute_script("return document.activeElement.value") == "2"
+    driver.find_element(By.LINK_TEXT, "one").click()
+    heads = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#document-text .reading th[scope=col]")]
+    assert heads[3] == "b" and "BERTR, b" in heads
+    assert not driver.find_elements(By.CSS_SELECTOR, "#document-table table")
+    driver.find_element(By.LINK_TEXT, "All documents").click()
+    WebDriverWait(driver, 5).until(lambda each: each.find_elements(By.CSS_SELECTOR, "#document-table table"))
+    driver.find_element(By.LINK_TEXT, "Segments").click()
+    filled(driver)
+    assert rows(driver, "#segment-1 .scores")[0][0] == "b"
+    driver.execute_script("scrollTo(0, 500)")
+    choose(driver, "Sort by", "score")
+    assert driver.execute_script("return scrollY") == 0
+
+
+def test_the_keys_j_and_k(driver, report):
+    opened(driver, report, "#segments")
+    filled(driver)
+    at = lambda: driver.execute_script("return scrollY")  # noqa: E731
+    assert at() == 0
+    ActionChains(driver).send_keys("jj").perform()
+    below = at()
+    assert below > 0
+    ActionChains(driver).send_keys("k").perform()
+    assert at() < below
+
+
+@pytest.mark.parametrize("part", ["overview", "segments", "documents", "charts"])
+def test_it_prints(driver, report, part):
+    opened(driver, report, f"#{part}")
+    pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    assert pdf.startswith(b"%PDF") and len(pdf) > 5_000
+    if part == "segments":
+        assert not driver.find_elements(By.CSS_SELECTOR, "#segment-list article:empty")
+    assert not errors(driver)
+
+
+@pytest.fixture
+def emulated(driver):
+    """Changes what the browser shows, and takes it back."""
+    yield lambda command, settings: driver.execute_cdp_cmd(f"Emulation.{command}", settings)
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("part", ["overview", "segments", "document-1", "charts"])
+def test_a_narrow_screen_scrolls_no_page_sideways(driver, report, emulated, part):
+    emulated("setDeviceMetricsOverride", {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+    opened(driver, report, f"#{part}")
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+def test_dark_mode(driver, report, emulated):
+    background = "return getComputedStyle(document.documentElement).colorScheme + matchMedia('(prefers-color-scheme: dark)').matches + getComputedStyle(document.querySelector('pre')).backgroundColor"
+    found = []
+    for scheme in ("light", "dark"):
+        emulated("setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        opened(driver, report)
+        found.append(driver.execute_script(background))
+    assert "false" in found[0] and "true" in found[1] and found[0].split("rgb")[1] != found[1].split("rgb")[1]
+
+
+def test_directions_and_languages_of_texts(driver, tmp_path):
+    """Right-to-left texts run from the right, and each text knows its language, which chooses the letters of CJK."""
+    for name, lines in {"src": ["猫が寝ている。"], "a": ["القطة نائمة."], "ref": ["القطة تنام."]}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    page = tmp_path / "page.html"
+    arguments = ["-s", tmp_path / "src", "-t", tmp_path / "a", "-r", tmp_path / "ref", "-l", "ja-ar", "-m", "chrf"]
+    assert main(["report", *map(str, arguments), "-o", str(page), "-q"]) == 0
+    opened(driver, page, "#segments")
+    filled(driver)
+    found = driver.execute_script(
+        "return [...document.querySelectorAll('#segment-1 .text p')].map(p => [p.lang, getComputedStyle(p).direction])"
+    )
+    assert found == [["ja", "ltr"], ["ar", "rtl"], ["ar", "rtl"]]
+
+
+def test_the_window_and_one_system_alone(driver, tmp_path):
+    """One system, one metric, one segment: nothing is compared, and nothing fails."""
+    (tmp_path / "a").write_text("It rains.\n")
+    page = tmp_path / "page.html"
+    assert (
+        main(["report", "-t", str(tmp_path / "a"), "-r", str(tmp_path / "a"), "-m", "chrf", "-o", str(page), "-q"]) == 0
+    )
+    for part in ("#overview", "#segments", "#charts"):
+        opened(driver, page, part)
+        assert not errors(driver)
+    assert Path(page).stat().st_size < 2_000_000
+
+
+def test_scores_are_rounded_as_the_command_does(driver, tmp_path):
+    values = [
+        0.25,
+        0.35,
+        0.75,
+        -0.25,
+        -0.05,
+        0.05,
+        12.45,
+        2.25,
+        1.15,
+        99.95,
+        0.45,
+        1e-9,
+        -1e-9,
+        100.0,
+        0.15,
+        8.849999999999999,
+    ]
+    (tmp_path / "a").write_text("It rains.\n" * len(values))
+    (tmp_path / "human.seg.score").write_text("".join(f"a\t{value!r}\n" for value in values))
+    page = tmp_path / "page.html"
+    assert (
+        main(
+            ["report", "-t", str(tmp_path / "a"), "--scores", str(tmp_path / "human.seg.score"), "-o", str(page), "-q"]
+        )
+        == 0
+    )
+    opened(driver, page, "#segments")
+    shown_texts = []
+    for k in range(len(values)):
+        opened(driver, page, f"#segment-{k + 1}")
+        WebDriverWait(driver, 5).until(lambda each: rows(each, f"#segment-{k + 1} .scores"))
+        shown_texts.append(rows(driver, f"#segment-{k + 1} .scores")[0][1])
+    assert shown_texts == [f"{value:.1f}" for value in values]
+
+
+def test_error_spans_are_marked(driver, tmp_path):
+    """Those of an XCOMET checkpoint, at their characters, with their severity, and the parts of its score."""
+    folder = build(RECIPES["xcomet"], tmp_path / "xcomet")
+    sources, outputs, references = zip(*ORDINARY)
+    for name, lines in {"src": sources, "a": outputs, "ref": references}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    inputs = ["-s", str(tmp_path / "src"), "-t", str(tmp_path / "a"), "-r", str(tmp_path / "ref"), "--no-text-checks"]
+    page, table = tmp_path / "page.html", tmp_path / "scores.jsonl"
+    model = ["-m", "comet", "--model", str(folder), "-q"]
+    assert main(["report", *inputs, *model, "-o", str(page)]) == 0
+    assert main(["score", *inputs, *model, "--level", "segment", "-o", str(table)]) == 0
+    scored = [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
+    assert any(each["error_spans"] for each in scored)
+    for i, (each, output) in enumerate(zip(scored, outputs)):
+        opened(driver, page, f"#segment-{i + 1}")
+        WebDriverWait(driver, 5).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, f"#segment-{i + 1} .why"))
+        marks = driver.find_elements(By.CSS_SELECTOR, f"#segment-{i + 1} .why mark")
+        wanted = [(span["severity"], output[span["start"] : span["end"]]) for span in each["error_spans"]]
+        assert [(mark.get_attribute("title"), mark.text) for mark in marks] == [
+            (kind, text.strip()) for kind, text in wanted
+        ]
+    assert not errors(driver)
