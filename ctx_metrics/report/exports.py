@@ -91,7 +91,7 @@ def _pairs(content: Content, column: Column, kind: str) -> tuple[list[list[str]]
         row = [name, score, "" if comparison is None else str(comparison.ranks[s])]
         for other in order:
             difference = column.scores[s].system - column.scores[other].system
-            sure = comparison is not None and comparison.p_values[s, other] < ALPHA
+            sure = comparison is not None and bool(comparison.p_values[s, other] < ALPHA)
             row.append("" if s == other else f"{difference:+.1f}" + "*" * sure)
         rows.append(row)
     return rows, [_escaped(column.title, kind), "score", "rank", *names]

@@ -53,4 +53,4 @@ def missing_words(context: Context, *, by_document: bool = False) -> Column | No
 
 
 def _share(row: Sequence[float] | np.ndarray) -> float:
-    return 100 * row[0] / row[1] if row[1] else float("nan")
+    return float(100 * row[0] / row[1]) if row[1] else float("nan")

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, A, B, C, lines_of, sacrebleu
+from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, A, B, C, lines_of
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 from ctx_metrics.report.page import check_installed
 
