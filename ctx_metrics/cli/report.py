@@ -64,7 +64,7 @@ class Page:
     resample: Literal["segment", "document"] = setting(
         "What is drawn for intervals and tests; slide's windows need whole documents.", "segment", group="page"
     )
-    title: str | None = setting("Of the page. (Default: the language pair, or the systems)", metavar="TEXT")
+    title: str | None = setting("Of the page. (Default: the language pair and the systems)", metavar="TEXT")
     output: flags.Output = setting("The page.", "report.html", flag="-o --output")
     texts: flags.Output | None = setting("Also the texts with all scores as TSV.", group="exports")
     tables: Annotated[Sequence[str], table_file, "FILE"] | None = setting(

@@ -87,17 +87,14 @@ def column(
 ) -> Column:
     """A metric's column of a run's scores; `by_document` draws whole documents for intervals and tests."""
     ranges = document_ranges(doc_ids) if by_document and doc_ids is not None else None
-    units = len(scores[0].segments) if ranges is None else len(ranges)
     sign = 1 if capabilities(metric).higher_is_better else -1
-    comparison = None
-    if units > 1:
-        comparison = compare(
-            lambda row: metric._compute_score_from_stats(row).score,  # type: ignore[arg-type]
-            [each.rows for each in scores],
-            [each.system for each in scores],
-            ranges,
-            sign=sign,
-        )
+    comparison = compare(
+        lambda row: metric._compute_score_from_stats(row).score,  # type: ignore[arg-type]
+        [each.rows for each in scores],
+        [each.system for each in scores],
+        ranges,
+        sign=sign,
+    )
     return Column(name, str(metric.get_signature().format()), scores, sign, comparison, metric)
 
 
@@ -121,23 +118,29 @@ def as_data(content: Content) -> dict[str, Any]:
                 "sign": each.sign,
                 "p": None
                 if each.comparison is None
-                else [[*map(_known, row)] for row in each.comparison.p_values.tolist()],
-                "system": [_known(of_system.system) for of_system in each.scores],
-                "segments": [[*map(_known, of_system.segments)] for of_system in each.scores],
-                "documents": [[*map(_known, of_system.documents)] for of_system in each.scores]
+                else [[*map(known, row)] for row in each.comparison.p_values.tolist()],
+                "system": [known(of_system.system) for of_system in each.scores],
+                "segments": [[*map(known, of_system.segments)] for of_system in each.scores],
+                "documents": [[*map(known, of_system.documents)] for of_system in each.scores]
                 if context.doc_ids is not None
                 else None,
             }
             for each in content.columns
         ],
         "windows": [*_windows(content)],
-        "details": dict(_details(content)),
+        "details": _details(content),
         "matches": [*_matches(content)],
     }
 
 
-def _known(score: float) -> float | None:
+def known(score: float) -> float | None:
+    """A score as JSON has it: None for NaN."""
     return None if math.isnan(score) else score
+
+
+def cell(score: float) -> str:
+    """A score as the commands print it: one decimal, "-" for NaN."""
+    return "-" if math.isnan(score) else f"{score:.1f}"
 
 
 def _windows(content: Content) -> Sequence[Mapping[str, Any]]:
@@ -158,7 +161,7 @@ def _windows(content: Content) -> Sequence[Mapping[str, Any]]:
     return found
 
 
-def _details(content: Content) -> Sequence[tuple[str, dict[str, Any]]]:
+def _details(content: Content) -> dict[str, dict[str, Any]]:
     """Parts and error spans of single segments, by "system segment"."""
     found: dict[str, dict[str, Any]] = {}
     for each in content.columns:
@@ -173,7 +176,7 @@ def _details(content: Content) -> Sequence[tuple[str, dict[str, Any]]]:
                 if estimate.spans:
                     spans = [{"start": s.start, "end": s.end, "severity": s.severity} for s in estimate.spans]
                     detail["spans"] = spans
-    return [*found.items()]
+    return found
 
 
 def _matches(content: Content) -> Iterator[dict[str, Any]]:

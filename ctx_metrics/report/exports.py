@@ -10,9 +10,13 @@ from tabulate import tabulate
 
 from ..notices import notice
 from ..scoring.comparison import ALPHA
-from .content import Column, Content
+from .content import Column, Content, cell, known
 
 NOTE = "A row's score less a column's. * marks p < .05 (paired bootstrap), which no two systems of a rank have."
+LATEX = str.maketrans(
+    {each: f"\\{each}" for each in "&%$#_{}"}
+    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+)
 SEVERITIES = {"critical": "major"}  # of Pearmut, which has minor and major
 
 
@@ -62,7 +66,7 @@ def subset2evaluate(content: Content) -> str:
             "ref": (context.references[0][i] or "") if context.references else "",
             "tgt": {name: context.systems[s][i] for s, name in enumerate(content.names)},
             "scores": {
-                name: {each.title: _known(each.sign * each.scores[s].segments[i]) for each in content.columns}
+                name: {each.title: known(each.sign * each.scores[s].segments[i]) for each in content.columns}
                 for s, name in enumerate(content.names)
             },
         }
@@ -83,31 +87,23 @@ def pairs_tables(content: Content, kind: str) -> str:
 
 
 def _pairs(content: Content, column: Column, kind: str) -> tuple[list[list[str]], list[str]]:
-    order = sorted(range(len(content.names)), key=lambda s: -column.sign * column.scores[s].system)
+    scores, comparison = [each.system for each in column.scores], column.comparison
+    order = sorted(range(len(scores)), key=lambda s: (math.isnan(scores[s]), -column.sign * scores[s]))
     names = [_escaped(content.names[s], kind) for s in order]
-    comparison, rows = column.comparison, []
+    rows = []
     for s, name in zip(order, names, strict=True):
-        score = _bold(f"{column.scores[s].system:.1f}", kind) if s == column.best else f"{column.scores[s].system:.1f}"
-        row = [name, score, "" if comparison is None else str(comparison.ranks[s])]
+        score = _bold(cell(scores[s]), kind) if s == column.best else cell(scores[s])
+        row = [name, score, "" if comparison is None else str(comparison.ranks[s] or "-")]
         for other in order:
-            difference = column.scores[s].system - column.scores[other].system
+            difference = scores[s] - scores[other]
             sure = comparison is not None and bool(comparison.p_values[s, other] < ALPHA)
-            row.append("" if s == other else f"{difference:+.1f}" + "*" * sure)
+            row.append("" if s == other else "-" if math.isnan(difference) else f"{difference:+.1f}" + "*" * sure)
         rows.append(row)
     return rows, [_escaped(column.title, kind), "score", "rank", *names]
 
 
 def _escaped(text: str, kind: str) -> str:
-    if kind == "markdown":
-        return text.replace("|", "\\|")
-    for character in "\\&%$#_{}~^":
-        text = text.replace(
-            character,
-            {"\\": "\\textbackslash ", "~": "\\textasciitilde ", "^": "\\textasciicircum "}.get(
-                character, f"\\{character}"
-            ),
-        )
-    return text
+    return text.replace("|", "\\|") if kind == "markdown" else text.translate(LATEX)
 
 
 def _bold(text: str, kind: str) -> str:
@@ -150,10 +146,6 @@ def _spans(content: Content) -> dict[tuple[int, int], list[dict[str, Any]]]:
         if found:
             return found
     return {}
-
-
-def _known(score: float) -> float | None:
-    return None if math.isnan(score) else score
 
 
 def _shown(score: float) -> str:

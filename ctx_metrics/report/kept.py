@@ -81,12 +81,15 @@ def _column(metric: MetricScores, doc_ids: Sequence[str] | None, by_document: bo
         notice(
             f"{metric.name}: a system's score is not the mean of its segments', so there is no interval and no test of it"
         )
-    elif segments.shape[1] > 1:
-        drawn = ranges if by_document else None
-        mean = lambda row: row[0] / row[1] if row[1] else np.nan  # noqa: E731
-        comparison = compare(mean, rows, of_systems.tolist(), drawn, sign=sign)
+    else:
+        comparison = compare(_ratio, rows, of_systems.tolist(), ranges if by_document else None, sign=sign)
     return Column(metric.name, metric.signature, scores, sign, comparison)
 
 
 def _mean(scores: np.ndarray) -> float:
     return float(row_means(scores[None])[0])
+
+
+def _ratio(row: np.ndarray) -> float:
+    """The mean of scores, of their sum and their number."""
+    return row[0] / row[1] if row[1] else np.nan

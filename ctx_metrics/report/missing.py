@@ -42,12 +42,8 @@ def missing_words(context: Context, *, by_document: bool = False) -> Column | No
         documents = [] if ranges is None else [_share(table[start:end].sum(axis=0)) for start, end in ranges]
         segments = [_share(row) for row in table]
         scores.append(Scores(segments, documents, _share(table.sum(axis=0)), TITLE, table.tolist()))
-    comparison = None
-    units = ranges if by_document and ranges is not None else context.references[0]
-    if len(units) > 1:
-        of_systems = [each.system for each in scores]
-        drawn = ranges if by_document else None
-        comparison = compare(_share, [each.rows for each in scores], of_systems, drawn, sign=-1)
+    drawn = ranges if by_document else None
+    comparison = compare(_share, [each.rows for each in scores], [each.system for each in scores], drawn, sign=-1)
     signature = f"reference:1|case:lc|tok:{'char' if by_characters else '13a'}"
     return Column("missing", signature, scores, -1, comparison)
 

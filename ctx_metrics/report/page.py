@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import InputError
 from .charts import charts, classes
-from .content import Column, Content, as_data
+from .content import Column, Content, as_data, cell
 from .missing import missing_words
 
 FOLDER = Path(__file__).parent
@@ -40,7 +40,7 @@ def check_installed() -> None:
 
 
 def page(content: Content, title: str) -> str:
-    """The page's HTML."""
+    """The HTML of a page named `title`, with all that it shows; check_installed says whether what it needs is there."""
     import vl_convert
     from jinja2 import Environment, FileSystemLoader
     from markupsafe import Markup
@@ -107,8 +107,3 @@ def _difference(points: float, p_value: float) -> str:
 def table(value: Any) -> str:
     """A cell of a chart's table."""
     return cell(value) if isinstance(value, float) else str(value)
-
-
-def cell(score: float) -> str:
-    """A score as the commands print it."""
-    return "-" if math.isnan(score) else f"{score:.1f}"

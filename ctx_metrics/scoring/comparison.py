@@ -37,8 +37,9 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     alpha: float = ALPHA,
-) -> Comparison:
-    """All pairs of systems as sacrebleu's paired bootstrap compares each one with its baseline (Koehn 2004).
+) -> Comparison | None:
+    """All pairs of systems as sacrebleu's paired bootstrap compares each one with its baseline (Koehn 2004); None for fewer
+    than two segments (or documents, where they are drawn).
 
     The same segments are drawn for all systems. With |d| the difference of two systems in a resample, D that of their scores
     and m the mean of |d|, p = (1 + number of resamples with |d| - m > |D|) / (1 + resamples).
@@ -61,6 +62,8 @@ def compare(
     if ranges is not None:
         starts = [start for start, _ in ranges]
         tables = [np.add.reduceat(table, starts, axis=0) for table in tables]
+    if len(tables[0]) < 2:
+        return None
     resampled = np.concatenate(
         [
             [[score(row) for row in counts @ table] for table in tables]

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -279,3 +280,13 @@ def test_a_campaign_without_sources_is_said(caplog):
     campaign = json.loads(exports.pearmut(made(sources=None), "de-en a, b"))
     assert campaign["campaign_id"] == "de-en-a-b"
     assert caplog.messages == ["--pearmut: the items have no source, which people need to judge a translation (-s)"]
+
+
+def test_tables_of_systems_without_scores():
+    """They stand last, with dashes."""
+    content, missing = made(), float("nan")
+    [bleu, _] = content.columns
+    column = replace(bleu, scores=[bleu.scores[0]._replace(system=missing), bleu.scores[1]], comparison=None)
+    rows = exports.pairs_tables(Content(["a", "b"], content.context, [column]), "markdown").splitlines()[2:4]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    assert [row[0] for row in cells] == ["b", "a"] and cells[1] == ["a", "-", "", "-", ""]
