@@ -53,8 +53,8 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def place(positions: Sequence[int], shown: int = 5) -> str:
-    """The first few 1-based positions of a longer list, for a message.
+def place(positions: Sequence[int], shown: int = 5, number: int | None = None) -> str:
+    """The first few 1-based positions of a longer list, for a message; `number` is how many there are, if not all are given.
 
     >>> place([0, 3, 4])
     '1, 4, 5'
@@ -62,7 +62,43 @@ def place(positions: Sequence[int], shown: int = 5) -> str:
     '1, 2, 3, 4, 5, ...'
     """
     head = ", ".join(str(position + 1) for position in positions[:shown])
-    return head + (", ..." if len(positions) > shown else "")
+    return head + (", ..." if (len(positions) if number is None else number) > shown else "")
+
+
+class Odd(str):
+    """A line on odd segments, which knows their number and the first of them, so that lines on parts of a corpus add up.
+
+    words     what is odd, with [what agrees with one of them|and with several]
+    number    of the segments;  first    0-based positions of at most FIRST of them
+    where     what the positions are of; "" shows none
+
+    >>> Odd("[line is|lines are] empty", 1, [3], "line").with_more(Odd("[line is|lines are] empty", 2, [10, 12], "line"))
+    '3 lines are empty (line 4, 11, 13)'
+    """
+
+    FIRST = 5
+    words: str
+    number: int
+    first: tuple[int, ...]
+    where: str
+
+    def __new__(cls, words: str, number: int, first: Sequence[int], where: str = "segment") -> "Odd":
+        agreeing = re.sub(r"\[(.*?)\|(.*?)\]", r"\1" if number == 1 else r"\2", words)
+        places = f" ({where} {place(first, cls.FIRST, number)})" if where else ""
+        line = super().__new__(cls, f"{number:,} {agreeing}{places}")
+        line.words, line.number, line.first, line.where = words, number, tuple(first[: cls.FIRST]), where
+        return line
+
+    def __getnewargs__(self) -> tuple:
+        return self.words, self.number, self.first, self.where
+
+    def after(self, segments: int) -> "Odd":
+        """The line where so many segments stand before these."""
+        return Odd(self.words, self.number, [position + segments for position in self.first], self.where)
+
+    def with_more(self, other: "Odd") -> "Odd":
+        """The line on these segments and on others that come behind them and are odd in the same way."""
+        return Odd(self.words, self.number + other.number, [*self.first, *other.first][: self.FIRST], self.where)
 
 
 def told(
@@ -77,9 +113,9 @@ def told(
     >>> told({"empty": ([3], "[line is|lines are] empty"), "cut": ([], "[line is|lines are] cut")}, "line")
     ({'empty': 1, 'cut': 0}, ['1 line is empty (line 4)'])
     """
-    lines = []
-    for kind, (positions, words) in kinds.items():
-        if len(positions) > least.get(kind, 0):
-            agreeing = re.sub(r"\[(.*?)\|(.*?)\]", r"\1" if len(positions) == 1 else r"\2", words)
-            lines.append(f"{len(positions):,} {agreeing} ({where} {place(positions)})")
+    lines: list[str] = [
+        Odd(words, len(positions), positions[: Odd.FIRST], where)
+        for kind, (positions, words) in kinds.items()
+        if len(positions) > least.get(kind, 0)
+    ]
     return {kind: len(positions) for kind, (positions, _) in kinds.items()}, lines

@@ -14,6 +14,7 @@ FLOORS = [
     ["cli", "plugin"],
     ["training", "report"],
     ["meta"],
+    ["scale"],
     ["judgements", "metrics"],
     ["features"],
     ["scoring", "roundtrip"],

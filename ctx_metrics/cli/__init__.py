@@ -21,6 +21,7 @@ from .hints import hints
 # a module each, - being _ in its name
 SUBCOMMANDS = {
     "score": "score translations with any metrics",
+    "annotate": "score tables of any size, and keep the best of their rows",
     "report": "write a page that shows what scores mean: systems, segments, documents, charts",
     "meta": "meta-evaluation: how well do metrics agree with people?",
     "train": "train a metric on human judgements",

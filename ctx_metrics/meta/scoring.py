@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -15,6 +15,9 @@ from ..notices import counted, notice, progress
 from ..run.context import Context, build, capabilities
 from ..run.streams import Segments, named
 from ..scoring.scores import of_parts, scores
+
+if TYPE_CHECKING:
+    from ..scale.corpora import InBlocks
 
 
 class MetricSettings(NamedTuple):
@@ -31,6 +34,7 @@ def score_set(
     engine: EngineOptions = EngineOptions(),
     *,
     kept: str | None = None,
+    in_blocks: "InBlocks | None" = None,
 ) -> list[MetricScores | None]:
     """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
 
@@ -40,6 +44,7 @@ def score_set(
 
     kept    a folder of score files: a metric's scores are written there as soon as it is done, and read in place of
             scoring where they are of the same texts with the same signature, which is said
+    in_blocks    what scores them block by block; None: each metric all at once
 
     Raises InputError for a set without texts or a folder that cannot be written, and what a metric raises that cannot be
     used on this language.
@@ -58,7 +63,7 @@ def score_set(
         if what:
             notice(f"{name}: left out on {judged.name}, which has {what}")
     # all metrics are made before the first one scores, so that what they share is computed once
-    made = [None if lacks[each.name] else _made(judged, each, engine) for each in metrics]
+    made = [None if lacks[each.name] else _made(judged, each, engine, in_blocks) for each in metrics]
     results = [
         read_kept(kept, judged, each.name, signatures=signatures(one[0]), settings=_noted(each))
         if one and kept is not None
@@ -120,17 +125,19 @@ def named_systems(judged: JudgedSet) -> list[Segments]:
     return [named(texts, f"{judged.name}/{name}") for name, texts in zip(judged.systems, judged.texts, strict=True)]
 
 
-def _made(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> tuple[Metric, list[Segments]]:
+def _made(
+    judged: JudgedSet, settings: MetricSettings, engine: EngineOptions, in_blocks: "InBlocks | None" = None
+) -> tuple[Metric, list[Segments]]:
     """A metric and the systems that it scores; of an incomplete set all outputs, as if they were one system's."""
     if judged.complete:
         systems = named_systems(judged)
-        return build_metric(judged, settings, systems, engine), systems
+        return build_metric(judged, settings, systems, engine, in_blocks=in_blocks), systems
     places = np.argwhere(judged.there)
     segments = named([judged.texts[system][segment] for system, segment in places], judged.name)
     streams = {"references": [[stream[segment] for _, segment in places] for stream in judged.references]}
     if judged.sources is not None:
         streams["sources"] = [judged.sources[segment] for _, segment in places]
-    return build_metric(judged, settings, [segments], engine, **streams), [segments]
+    return build_metric(judged, settings, [segments], engine, in_blocks=in_blocks, **streams), [segments]
 
 
 def _scored(judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments]) -> MetricScores:

@@ -1,7 +1,7 @@
 """BERTScore: precision, recall and F1 over contextual embeddings (Zhang et al. 2020), equal to the bert-score package."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -83,6 +83,9 @@ class BERTScore(TokenMatchingMetric):
     def _prepare(self) -> None:
         super()._prepare()
         self.settings |= {"part": self.options.score, "idf": self.options.idf}  # "score" is taken in sacrebleu's JSON
+        if self.options.idf != "none":
+            why = "inverse document frequencies are counted over all references"
+            self.capabilities = replace(self.capabilities, whole_corpus=why)
 
     def _as_read(self, text: str) -> str:
         # as bert-score has it: no white space around a text, and one space before it where a word's tokens depend on that

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 
@@ -63,12 +64,17 @@ class NIST(ContextMetric):
 
     NAME = "NIST"
     Settings = WordSettings
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "info_references"}))
+    capabilities = Capabilities(
+        reads=frozenset({"systems", "target_lang", "info_references"}),
+        whole_corpus="n-grams are counted over all references",
+    )
 
     def _prepare(self) -> None:
         lowercase, info_references = self.options.lowercase, self._context.info_references
         self._words = Words("nist", tokenizer_for(self.options.tokenize, self._context.target_lang), lowercase)
         self._information = None if info_references is None else self._information_of(info_references)
+        if info_references is not None:
+            self.capabilities = replace(self.capabilities, whole_corpus="")
         self.settings = {
             "case": "lc" if lowercase else "mixed",
             "tok": self._words.signature(),

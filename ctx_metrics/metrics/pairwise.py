@@ -59,7 +59,10 @@ class Pairwise(ContextMetric):
     NAME = "Pairwise"
     Settings = PairwiseSettings
     capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "target_lang", "engine"}), compares_systems=True, line_files=("against",)
+        reads=frozenset({"systems", "sources", "target_lang", "engine"}),
+        compares_systems=True,
+        whole_corpus="its opponents are the other systems",
+        line_files=("against",),
     )
 
     def _prepare(self) -> None:

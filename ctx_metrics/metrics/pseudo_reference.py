@@ -2,6 +2,7 @@
 filter accepts them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sacrebleu.metrics import BLEU, CHRF
@@ -57,6 +58,9 @@ class PseudoReferenceMetric(DerivedMetric):
             return
         from ..pseudo_references.filters import shared_filter
 
+        if pseudo_filter.guard is not None:
+            why = "its guard leaves a pseudo-reference system out by the share of all lines (--pseudo-guard)"
+            self.capabilities = replace(self.capabilities, whole_corpus=why)
         of_filter = shared_filter(pseudo_filter, engine, target_lang).signature()
         self.settings = {**self.settings, "pseudo": len(self.pseudo), **of_filter}
 

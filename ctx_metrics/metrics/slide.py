@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..notices import counted, notice, place, told
+from ..notices import Odd, notice, told
 from ..run.context import Stream
-from ..scoring.base import SystemResult
+from ..scoring.results import SystemResult, coverage
 from ..scoring.windowed import read_texts, system_results, window_examples
 from ..settings import setting
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
@@ -93,17 +93,20 @@ class SLIDE(COMET):
             notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
         windows = [self._windows_of(*each) for each in zip(corpora, counts, strict=True)]
-        if not any(windows):
-            raise InputError(
-                f"slide: every document is shorter than the window of {self.window} sentences, and partial windows are "
-                "dropped; take a smaller --slide-window, or another --slide-partial than drop"
-            )
         blanks = [blank_lines(*each, self.estimator.inputs) for each in zip(corpora, windows, strict=True)]
         documents = corpora[0].documents()
         results = system_results(self.NAME.lower(), self.estimator, corpora, windows, **self._reading)
         for each in zip(windows, counts, blanks, results, strict=True):
             self._count_windows(documents, *each)
         return results
+
+    def _why_nothing(self, result: SystemResult) -> str:
+        if result.windows:
+            return super()._why_nothing(result)
+        return (
+            f"every document is shorter than the window of {self.window} sentences, and partial windows are dropped; take a "
+            "smaller --slide-window, or another --slide-partial than drop"
+        )
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
         """The windows of all documents, as ranges of corpus segments; `counts` are the segments' tokens."""
@@ -133,23 +136,19 @@ class SLIDE(COMET):
             for start, end in documents:
                 kept = sentence_windows(end - start, self.window, self.stride, "drop")
                 dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
-        coverage = f"{100 * (1 - len(uncovered) / len(result.rows)):.1f}%"
-        result.counts = {"windows": len(windows), "coverage": coverage, **result.counts}
+        result.counts = {"windows": len(windows), "coverage": coverage(result.rows), **result.counts}
         if dropped:
-            were = counted(dropped, "partial window was", "partial windows were")
-            result.notices.append(f"{were} dropped (--slide-partial drop)")
-        if uncovered:
-            result.notices.append(
-                f"in no scored window: {len(uncovered)} of {len(result.rows)} sentences (segment {place(uncovered)})"
-            )
+            words = "[partial window was|partial windows were] dropped (--slide-partial drop)"
+            result.notices.append(Odd(words, dropped, (), ""))
         special, inputs = self.estimator.special_tokens, self.estimator.inputs
         over = [i for i, tokens in enumerate(counts) if tokens + special > (self.tokens or math.inf)]
         kinds = {
+            "uncovered": (uncovered, "[sentence is|sentences are] in no scored window"),
             "over": (over, f"[window of one sentence exceeds|windows of one sentence exceed] {self.tokens} tokens"),
             "blank": (blank, f"[sentence has|sentences have] an empty {read_texts(inputs)} inside a window"),
         }
         numbers, notices = told(kinds)
-        result.counts.update(uncovered=len(uncovered), dropped=dropped, **numbers)
+        result.counts.update(uncovered=numbers.pop("uncovered"), dropped=dropped, **numbers)
         result.notices += notices
 
 

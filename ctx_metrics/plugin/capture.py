@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sacrebleu.metrics.base import Metric
 
@@ -19,6 +19,9 @@ from ..run.registry import MetricTable
 from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
 from ..settings import from_flags, setting
+
+if TYPE_CHECKING:
+    from ..scale.corpora import InBlocks
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class RunSettings:
     ctx_report: File | None = setting(
         "Also write a page that shows texts and scores, systems, segments, documents and charts to FILE.html.",
         metavar="FILE.html",
+    )
+    ctx_cache: Directory | None = setting(
+        "Keep the results of neural metrics in DIR, block by block: a run that was killed goes on, and one with a system or "
+        "a metric more scores what is new."
     )
     ctx_names: Sequence[str] | None = setting(
         "The systems' names in these files, in the systems' order. (Default: the names of their files)",
@@ -226,11 +233,21 @@ class Run:
             pseudo_filter=from_flags(PseudoFilter, args) if "pseudo_filter" in reads else PseudoFilter(),
             engine=engine_options(args),
             explain=args.ctx_report is not None,
+            in_blocks=self._in_blocks(),
         )
         if not {"roundtrips", "backtranslator"} & set(reads):
             return context
         roundtrips, backtranslator = self._round_trips(context)
         return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
+
+    def _in_blocks(self) -> "InBlocks | None":
+        """What keeps results from run to run, where the run asks for it."""
+        if self.args.ctx_cache is None:
+            return None
+        from ..scale.corpora import InBlocks
+        from ..scale.kept import KeptResults
+
+        return InBlocks(kept=KeptResults(self.args.ctx_cache))
 
     def _round_trips(self, context: Context) -> tuple[Sequence[Sequence[str]] | None, str | None]:
         """The systems' round trips, from the files of --roundtrip or made by --rtt-bt, and what made them; None without."""

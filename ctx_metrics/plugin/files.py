@@ -18,7 +18,7 @@ from ..writing import check_not_input, check_writable, write_whole
 from .capture import Run
 
 if TYPE_CHECKING:
-    from ..scoring.base import ScoredWindow, SystemResult
+    from ..scoring.results import ScoredWindow, SystemResult
 
 SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score", "truncated")
 

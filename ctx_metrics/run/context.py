@@ -29,6 +29,7 @@ class Context:
     pseudo_filter      how pseudo-references are filtered, or the name of a filter with its defaults
     info_references    streams whose n-grams NIST counts, of any length; None: the references
     engine             device, number format, batch size
+    in_blocks          what scores corpora block by block (scale.corpora.InBlocks), or None
     explain            whether metrics that match tokens keep how well each one matched
     """
 
@@ -45,6 +46,7 @@ class Context:
     info_references: Sequence[Stream] | None = None
     engine: EngineOptions = EngineOptions()
     explain: bool = False
+    in_blocks: Any = None
 
     @property
     def trg_lang(self) -> str:
@@ -52,7 +54,7 @@ class Context:
         return self.target_lang or ""
 
 
-CONTEXT = frozenset(field.name for field in fields(Context)) - {"references"} | {"trg_lang"}
+CONTEXT = frozenset(field.name for field in fields(Context)) - {"references", "in_blocks"} | {"trg_lang"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Capabilities:
     references          whether it reads references
     estimator           whether a learned model of quality gives its values, which --model of `ctx-metrics score` names
     compares_systems    whether a system's score depends on the other systems' outputs
+    whole_corpus        whether a segment's row depends on segments of other documents, in words why; "" where it does not
     dependent_rows      whether segments share scores, so that resampled segments give intervals that are too small
     higher_is_better    whether a larger score is the better one
     line_files          settings whose flags name files with one line a segment
@@ -73,6 +76,7 @@ class Capabilities:
     references: bool = True
     estimator: bool = False
     compares_systems: bool = False
+    whole_corpus: str = ""
     dependent_rows: bool = False
     higher_is_better: bool = True
     line_files: tuple[str, ...] = ()
@@ -100,6 +104,7 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
         references=getattr(metric, "reads_references", True),
         estimator=hasattr(metric, "estimator"),
         compares_systems=getattr(metric, "compares_systems", False),
+        whole_corpus=getattr(metric, "whole_corpus", ""),
         dependent_rows=getattr(metric, "dependent_rows", False),
         higher_is_better=getattr(metric, "higher_is_better", not issubclass(cls, TER)),
         line_files=tuple(getattr(metric, "LINE_FILES", ())),
@@ -127,6 +132,8 @@ def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], contex
         given = {key: getattr(context, key) for key in reads}
         metrics.append(cls(**{"references": context.references, **given, **settings}))
     for metric in metrics:
+        if hasattr(metric, "in_blocks"):
+            metric.in_blocks = context.in_blocks
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
     return metrics

@@ -8,7 +8,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -17,15 +17,11 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..language import guard_english
-from ..models.estimator import Estimate
 from ..notices import notice
 from ..run.context import Capabilities, Context, Stream
 from ..run.finite import check_finite
 from ..settings import add_flags, check_choices, setting
-from ..windows import Window
-from .matches import SegmentMatch
-
-Row = list[float]
+from .results import Row, SystemResult
 
 
 class ContextScore(Score):
@@ -83,41 +79,6 @@ class ContextSignature(Signature):
 
 
 @dataclass(frozen=True)
-class ScoredWindow:
-    """One input of a learned model: a segment, or a window of several.
-
-    window      its segments and its weight
-    value       on the model's own scale (not x100); None if it has no whole reference
-    estimate    what the model said of it, beside the best of several references; None without a value
-    """
-
-    window: Window
-    value: float | None
-    estimate: Estimate | None
-
-
-@dataclass
-class SystemResult:
-    """What a metric found for one system.
-
-    rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] where nothing was scored
-    counts     what was cut, dropped, empty: shown after the score when not zero
-    notices    the same in words, for stderr
-    windows    what learned models read as one input, in order; empty for other metrics
-    of_texts   what is to be said of the texts, whatever the metric: said once a run, without the metric's name
-    matches    how the tokens of each segment match those of the reference that counts, None where nothing was matched;
-               empty for metrics that match none, and where nobody asked
-    """
-
-    rows: list[Row]
-    counts: dict[str, Any] = field(default_factory=dict)
-    notices: list[str] = field(default_factory=list)
-    windows: list[ScoredWindow] = field(default_factory=list)
-    of_texts: list[str] = field(default_factory=list)
-    matches: list[SegmentMatch | None] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
 class NoSettings:
     """Of a metric that has no settings."""
 
@@ -156,6 +117,7 @@ class ContextMetric(Metric):
     capabilities = Capabilities(reads=frozenset({"systems"}))
     english_only = False  # of a metric over a model: whether that reads English alone
     takes_multilingual = False  # whether --...-model takes the multilingual encoder
+    in_blocks: Any = None  # a scale.corpora.InBlocks, where the run has one
     flag: str  # what its flags begin with, such as --bertr
     __signature__: inspect.Signature | None
 
@@ -180,6 +142,7 @@ class ContextMetric(Metric):
         own = {each.name for each in fields(self.Settings)}
         if unread := sorted(given.keys() - own - self.capabilities.reads):
             raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unread[0]!r}")
+        self.given = given
         self.options = self.Settings(**{name: value for name, value in given.items() if name in own})
         check_choices(self.options, self.NAME.lower())
         self.settings: dict[str, Any] = {}
@@ -269,7 +232,7 @@ class ContextMetric(Metric):
             for system in self._context.systems:
                 if (other := digest(system)) not in self._results:
                     pending.setdefault(other, system)
-            results = self._score(self._corpora(list(pending.values()), kept))
+            results = self._results_of(self._corpora(list(pending.values()), kept))
             names = {digest(system): getattr(system, "name", "") for system in self._context.systems}
             self._announced(results, [names.get(each, "") for each in pending])
             self._results.update(zip(pending, results, strict=True))
@@ -278,18 +241,36 @@ class ContextMetric(Metric):
 
     _extract_corpus_statistics.__dict__["checks_finite"] = True  # by _announced
 
+    def _results_of(self, corpora: list[Corpus]) -> list[SystemResult]:
+        """The corpora's results, in blocks where the run has them so and the metric can be."""
+        in_blocks = self.in_blocks is not None and self.in_blocks.can(self)
+        return self.in_blocks(self, corpora) if in_blocks else self._score(corpora)
+
+    def part_results(self, guard: bool = True) -> list[SystemResult]:
+        """What was found for each of `systems`, a part of a corpus; nothing is said of it, and nothing is kept.
+
+        guard    whether to look at the texts' language, as for the first part
+        """
+        results = self._score(self._corpora(self._context.systems, self._kept_references(), guard))
+        for result in results:
+            check_finite(self.NAME.lower(), result.rows, dtype=self._context.engine.dtype)
+        return results
+
     def _kept_references(self) -> list[Stream]:
         """The constructor's references; raises InputError where there are none."""
         if self._ref_cache is None:
             raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
         return self._ref_cache
 
-    def _corpora(self, systems: Sequence[Sequence[str]], references: Sequence[Stream]) -> list[Corpus]:
+    def _corpora(
+        self, systems: Sequence[Sequence[str]], references: Sequence[Stream], guard: bool = True
+    ) -> list[Corpus]:
         """The systems' hypotheses with what the metric reads beside them; says so where a model may not read them."""
         context = self._context
         beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
         corpora = [Corpus(hypotheses, references, *beside) for hypotheses in systems]
-        self._guard_language(lambda: [*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
+        if guard:
+            self._guard_language(lambda: [*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
         return corpora
 
     def _announced(self, results: list[SystemResult], names: list[str]) -> None:
@@ -305,13 +286,17 @@ class ContextMetric(Metric):
             check_finite(metric, result.rows, name if several else "", self._context.engine.dtype)
             if not any(map(self._is_scored, result.rows)):
                 where = f"{name}: " if several else ""
-                raise InputError("; ".join([f"{metric}: {where}no segment can be scored", *result.notices]))
+                raise InputError(f"{metric}: {where}{self._why_nothing(result)}")
             for prefix, texts in ((f"{metric}: ", result.notices), ("", result.of_texts)):
                 for text in texts:
                     lines.setdefault((prefix, text), []).append(name)
         for (prefix, text), of in lines.items():
             where = f"{'every system' if len(of) == len(results) else ', '.join(of)}: " if several else ""
             notice(f"{prefix}{where}{text}")
+
+    def _why_nothing(self, result: SystemResult) -> str:
+        """Why no row of a system is scored."""
+        return "; ".join(["no segment can be scored", *result.notices])
 
     def _is_scored(self, row: Row) -> bool:
         """Whether a row is of a segment that has a score; its last number says so."""
@@ -334,7 +319,7 @@ class ContextMetric(Metric):
 
     def __getstate__(self) -> dict:
         travelling = replace(self._context, systems=(), roundtrips=None, pseudo_references=None, info_references=None)
-        return {**self.__dict__, "_context": travelling}
+        return {**self.__dict__, "_context": travelling, "given": {}, "in_blocks": None}
 
     def _aggregate_and_compute(self, stats: Sequence[Row]) -> Score:
         return self._compute_score_from_stats([math.fsum(column) for column in zip(*stats, strict=True)])

@@ -4,11 +4,13 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus
+from ..run.context import capabilities
 from .base import ContextMetric, ContextScore, Row, SystemResult
 from .scores import ByOrders
 from .segment_counts import counted_result
@@ -39,6 +41,7 @@ class DerivedMetric(ContextMetric):
         if isinstance(self.inner, ContextMetric):
             self.inner.NAME = self.NAME
         self.settings = inner_settings(self.inner)
+        self.capabilities = replace(self.capabilities, whole_corpus=capabilities(self.inner).whole_corpus)
 
     @abstractmethod
     def _make_inner(self) -> Metric:

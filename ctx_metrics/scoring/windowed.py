@@ -10,7 +10,8 @@ from ..models.estimator import Estimate, Estimator, Example
 from ..notices import counted, told
 from ..run.context import Stream
 from ..windows import Window, credit
-from .base import ScoredWindow, SystemResult, best_reference
+from .base import best_reference
+from .results import ScoredWindow, SystemResult
 
 TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
 READ_TOGETHER = 4096  # windows of systems that share no text: more are read one system after another

@@ -92,7 +92,7 @@ def test_counts_coverage_and_dropped_windows(stub, caplog):
     metric = SLIDE(doc_ids=list("aaaabbb"), window=4, partial="drop")
     score = metric.corpus_score(SEVEN, [SEVEN])
     assert "(windows = 1 coverage = 57.1% uncovered = 3 dropped = 1)" in score.format()
-    assert "in no scored window: 3 of 7 sentences (segment 5, 6, 7)" in caplog.text
+    assert "3 sentences are in no scored window (segment 5, 6, 7)" in caplog.text
     assert math.isnan(metric._aggregate_and_compute([metric._extract_corpus_statistics(SEVEN, [SEVEN])[5]]).score)
 
 

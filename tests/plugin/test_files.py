@@ -20,7 +20,7 @@ from ctx_metrics.corpus import document_ranges
 from ctx_metrics.models.estimator import ErrorSpan, Estimate
 from ctx_metrics.plugin import files
 from ctx_metrics.run.streams import reference_name
-from ctx_metrics.scoring.base import ScoredWindow, SystemResult
+from ctx_metrics.scoring.results import ScoredWindow, SystemResult
 from ctx_metrics.windows import Window
 
 SETUP = """

@@ -20,6 +20,7 @@ from ...training.options import DataOptions
 from ...writing import check_writable
 from ..common import flags
 from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, check_metrics, metric_names
+from ..common.work import add_work, check_work, in_blocks
 
 ENDINGS = {"json": "json", "tsv": "tsv", "tex": "latex", "md": "markdown"}
 if TYPE_CHECKING:
@@ -214,7 +215,8 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
     add_own_flags(parser, argv)
     quiet = flags.quiet("No progress bars, and no lines in their place.")
-    add_all(parser, [("engine of the neural metrics", add_engine_arguments), quiet])
+    engine = ("engine of the neural metrics", add_engine_arguments)
+    add_all(parser, [engine, ("work", add_work), quiet])
 
 
 def check(args: Namespace) -> None:
@@ -233,6 +235,7 @@ def check(args: Namespace) -> None:
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if args.save_scores and not args.metrics:
         error("--save-scores saves what -m scores, and -m names no metric")
+    check_work(args)
     args.format = flags.format_of(args, ENDINGS)
 
 
@@ -257,7 +260,8 @@ def run(args: Namespace) -> int:
         check_writable(folder, folder=True)
     sets = meta_data.read_sets(args)
     protocols = _protocols(sets, args)
-    scores = meta_data.score_sets(sets, args)
+    with in_blocks(args) as blocks:
+        scores = meta_data.score_sets(sets, args, blocks)
     significance = replace(from_flags(Significance, args), intervals=args.intervals or bool(args.plot))
     report = evaluate(sets, scores, protocols, significance, seen=args.seen, quiet=args.quiet)
     output.write(render(report, args.format, args.width), args.output)

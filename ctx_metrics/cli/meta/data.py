@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tqdm import tqdm
@@ -21,6 +22,9 @@ from ...notices import notice, progress
 from ...run.flags import engine_options
 from ...scoring.base import ContextMetric
 from ..common.metrics import GRID_SETTINGS, own_settings
+
+if TYPE_CHECKING:
+    from ...scale.corpora import InBlocks
 
 
 def read_sets(args: Namespace) -> list[JudgedSet]:
@@ -54,7 +58,9 @@ def read_sets(args: Namespace) -> list[JudgedSet]:
     return kept
 
 
-def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[MetricScores | None]]:
+def score_sets(
+    sets: Sequence[JudgedSet], args: Namespace, blocks: "InBlocks | None" = None
+) -> dict[str, list[MetricScores | None]]:
     """Each set's scores by the metrics of -m, --scores and --slide-grid. What can be found wrong is found before scoring.
 
     Raises InputError if two of them have one name, or --seen names what is not there.
@@ -80,7 +86,7 @@ def score_sets(sets: Sequence[JudgedSet], args: Namespace) -> dict[str, list[Met
         bar.set_description(judged.name)
         wanted = [each for each in settings if (each.name, judged.name) in usable]
         kept = args.save_scores and os.path.join(args.save_scores, judged.name)
-        found = score_set(judged, wanted, engine, kept=kept)
+        found = score_set(judged, wanted, engine, kept=kept, in_blocks=blocks)
         if grid and (grid.name, judged.name) in usable:
             start = time.perf_counter()
             found += grid_scores(judged, grid, args.slide_grid, engine)

@@ -7,7 +7,7 @@ x100; a COMET model's .8523 is printed as 85.2.
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...flag_types import File, Files, Model, Positive
 from ...notices import notice
@@ -19,6 +19,7 @@ from ...writing import check_writable
 from ..common import flags
 from ..common.inputs import column_names, test_set
 from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, check_metrics, metric_names
+from ..common.work import add_work, check_work, in_blocks
 
 LEVELS = ("segment", "document", "system")
 DEFAULT_METRIC = "comet"
@@ -119,7 +120,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
     add_all(parser, [Inputs, Scoring])
     add_metric_flags(parser, argv)
-    add_all(parser, [flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
+    add_all(parser, [("work", add_work), flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
 
 def add_metric_flags(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -168,6 +169,7 @@ def check(args: Namespace) -> None:
     if args.only_system:
         args.levels = ["system"]
     _check_metrics(args)
+    check_work(args)
     args.format = flags.format_of(args)
     if args.levels is None:
         args.levels = ["system"] if args.format == "table" else ["segment", "system"]
@@ -181,6 +183,8 @@ def _check_metrics(args: Namespace) -> None:
         error("--slide-grid scores slide alone; leave out the other metrics")
     if grid and any(getattr(args, f"slide_{each}") is not None for each in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
+    if grid and (args.on or args.ctx_cache):
+        error("--slide-grid is scored here and in one piece; leave out --on and --ctx-cache")
     check_metrics(args)
     if grid and args.levels not in (None, ["system"]):
         error("--slide-grid gives system scores; leave out --level")
@@ -214,10 +218,13 @@ def run(args: Namespace) -> int:
 
         text, signatures = grid.render_grid(read, args)
     else:
-        metrics = scoring.build_metrics(read, args)
-        scoring.say_unread(metrics, read, args)
-        context = read.context
-        scores = all_scores(metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None)
+        with in_blocks(args) as blocks:
+            context = replace(read.context, in_blocks=blocks)
+            metrics = scoring.build_metrics(read._replace(context=context), args)
+            scoring.say_unread(metrics, read, args)
+            scores = all_scores(
+                metrics.values(), context.systems, context.doc_ids if "document" in args.levels else None
+            )
         reports = {
             name: scoring.report(metric, of_metric, args)
             for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)

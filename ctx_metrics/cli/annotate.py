@@ -1,0 +1,216 @@
+"""Score tables of any size: a column for each metric, in parts that a killed run keeps.
+
+Reads TSV, CSV, JSON lines and Parquet, plain or packed (.gz, .xz, .zst), here or at any address that fsspec knows. Rows are
+read, scored and written block by block, so memory does not grow with the table. The same command goes on where a run ended.
+"""
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from ..flag_types import Directory, Model, Positive
+from ..notices import counted, notice
+from ..settings import add_all, from_flags, setting
+from .common import flags
+from .common.metrics import Metrics, check_metrics, metric_names, own_settings
+from .common.work import Work, check_work
+from .score import DEFAULT_METRIC, add_metric_flags, take_model
+
+USAGE = "%(prog)s TABLE [TABLE ...] -o DIR [--columns ROLE=NAME ...] [-m NAME [NAME ...]] [flags]"
+EPILOG = """\
+examples:
+  # a table with the columns src and mt: a column comet more, without references
+  ctx-metrics annotate corpus.tsv.gz -o scored -l en-de -m comet
+
+  # two columns without a header; keep what scores at least 50
+  ctx-metrics annotate corpus.tsv -o filtered --columns src=1 mt=2 -l en-de -m comet --keep 'comet >= 50'
+
+  # Parquet with documents, the best fifth by slide
+  ctx-metrics annotate 'news/*.parquet' -o best --columns mt=output doc=url -l de-en -m slide chrf --top 20% --by slide
+
+The flags of one metric are shown when it is named: ctx-metrics annotate -m slide --help
+"""
+
+
+def _read(function: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A type for argparse of a function that raises ValueError, whose message is shown."""
+
+    def read(text: str) -> Any:
+        try:
+            return function(text)
+        except ValueError as error:
+            raise ArgumentTypeError(str(error)) from error
+
+    return read
+
+
+def column(text: str) -> tuple[str, str]:
+    """A role and the column that has it, from ROLE=NAME, for argparse."""
+    from ..scale.scorer import ROLES
+
+    role, _, name = text.partition("=")
+    if role not in ROLES or not name:
+        raise ArgumentTypeError(f"{text!r} is not ROLE=NAME with a role of {', '.join(ROLES)}")
+    return role, name
+
+
+def limit(text: str) -> Any:
+    """A limit, for argparse."""
+    from ..scale import selection
+
+    return _read(selection.limit)(text)
+
+
+def top(text: str) -> Any:
+    """The best rows, for argparse."""
+    from ..scale import selection
+
+    return _read(selection.top)(text)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What is read and written."""
+
+    tables: Annotated[Sequence[str], "TABLE"] = setting(
+        "Tables of one kind: files, patterns, folders, addresses.",
+        flag="TABLE",
+        group="tables",
+        nargs="+",
+        action="store",
+    )
+    folder: Directory = setting("Folder of the parts, local or an address.", flag="-o --output", required=True)
+    columns: Sequence[tuple[str, str]] = setting(
+        "Which columns are which: src, mt, ref, doc (a document is a run of equal ids), rtt, pseudo; ref and pseudo several "
+        "times. Numbers from 1 on for tables without a header. (Default: columns of these names)",
+        (),
+        type=column,
+        nargs="+",
+        action="extend",
+        metavar="ROLE=NAME",
+    )
+    names: Sequence[str] | None = setting(
+        "Names of the new columns, one a metric. (Default: the metrics')", action="store", metavar="NAME"
+    )
+    language_pair: tuple[str, str] | None = flags.languages()
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The metrics, and which rows are written."""
+
+    metrics: Metrics | None = setting(
+        f"Any of %(choices)s. (Default: {DEFAULT_METRIC})",
+        flag="-m --metrics",
+        group="scores",
+        action="store",
+        choices=metric_names,
+    )
+    model: Model | None = setting(
+        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+    )
+    keep: Sequence[Any] = setting(
+        "Write the rows whose scores keep this limit, such as 'comet >= 70'; several: all of them.",
+        (),
+        type=limit,
+        nargs="+",
+        action="extend",
+        metavar="LIMIT",
+    )
+    top: Any = setting(
+        "Write the best rows of all (of those that --keep keeps): a share such as 20%% or a number.",
+        type=top,
+        metavar="N",
+    )
+    by: str | None = setting("The metric of --top. (Default: the first of -m)", metavar="METRIC")
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How the tables are divided."""
+
+    block: Positive = setting(
+        "Most rows of a block, which is what a killed run may lose, and of a part. Documents stay whole.",
+        10_000,
+        group="work",
+    )
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    add_all(parser, [Tables, Scores, Blocks, Work])
+    add_metric_flags(parser, argv)
+    add_all(parser, [flags.quiet()])
+
+
+def check(args: Namespace) -> None:
+    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    from ..scale.scorer import SEVERAL
+
+    error = args.parser.error
+    args.metrics = args.metrics or [DEFAULT_METRIC]
+    check_metrics(args)
+    take_model(args)
+    for role in {role for role, _ in args.columns} - {*SEVERAL}:
+        if [each for each, _ in args.columns].count(role) > 1:
+            error(f"--columns names two columns {role}")
+    if args.names and len(args.names) != len(args.metrics):
+        error(
+            f"--names has {counted(len(args.names), 'name', 'names')} for "
+            f"{counted(len(args.metrics), 'metric', 'metrics')} ({', '.join(args.metrics)})"
+        )
+    if args.names and len({*args.names}) < len(args.names):
+        error("--names names two columns alike")
+    for name in [*(each.name for each in args.keep), *([args.by] if args.by else [])]:
+        if name not in args.metrics:
+            error(f"{name} is none of the metrics of -m ({', '.join(args.metrics)})")
+    if args.by and not args.top:
+        error("--by says by which metric --top chooses; give --top too, or leave it out")
+    numbers = [name.isdigit() for _, name in args.columns]
+    if any(numbers) and not all(numbers):
+        error("--columns has names and numbers; numbers are for tables without a header")
+    check_work(args)
+    if args.rtt_bt:
+        error("--rtt-bt: round trips of tables are not made here; name their column (--columns rtt=NAME)")
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    check(args)
+    from ..pseudo_references.options import PseudoFilter
+    from ..run.context import Context, capabilities
+    from ..run.flags import engine_options
+    from ..scale import annotate, places, summary
+    from ..scale.scorer import Scorer
+    from ..scale.tables import find_tables
+
+    tables = find_tables(args.tables)
+    source, target = args.language_pair or (None, None)
+    context = Context(
+        source_lang=source,
+        target_lang=target,
+        backtranslator=args.rtt_bt_name,
+        pseudo_filter=from_flags(PseudoFilter, args),
+        engine=engine_options(args),
+    )
+    chosen = [(name, own_settings(name, args)) for name in args.metrics]
+    by = args.by or args.metrics[0]
+    made = annotate.Annotation(
+        tables,
+        Scorer(chosen, context, annotate.columns_of(tables[0], args.columns)),
+        args.names or args.metrics,
+        args.keep,
+        args.top,
+        by,
+        not capabilities(args.table[by.upper()]).higher_is_better,
+        args.block,
+    )
+    with places.opened(args.on, args.workers) as where:
+        found = annotate.annotate(made, args.folder, where, args.quiet)
+    for name, of_metric in found["metrics"].items():
+        for line in of_metric["notices"]:
+            notice(f"{name}: {line}")
+        notice(f"{name}|{of_metric['signature']}")
+    print(summary.shown(found), end="")
+    return 0

@@ -1,0 +1,71 @@
+"""Flags that say where work is done, and where results are kept between runs."""
+
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...flag_types import Directory, Positive
+from ...settings import Group, add_flags, setting
+
+if TYPE_CHECKING:
+    from ...scale.corpora import InBlocks
+
+
+def place(text: str) -> str:
+    """Where blocks are scored, for argparse."""
+    if text != "ray" and not (text.startswith("ray:") and text.removeprefix("ray:").strip("/")):
+        raise ArgumentTypeError(f"{text!r} is neither ray nor ray:ADDRESS")
+    return text
+
+
+@dataclass(frozen=True)
+class Work:
+    """Where blocks are scored."""
+
+    on: str | None = setting(
+        "Where blocks are scored: ray (workers on this machine, or of the cluster that RAY_ADDRESS names), ray:ADDRESS or "
+        "ray://ADDRESS. (Default: this process)",
+        type=place,
+        metavar="PLACE",
+    )
+    workers: Positive | None = setting("Processes of --on. (Default: one a GPU, else one for every two cores)")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept between runs."""
+
+    ctx_cache: Directory | None = setting(
+        "Keep the results of neural metrics in DIR, block by block: a run that was killed goes on, and one with a system or "
+        "a metric more scores what is new.",
+        flag="--ctx-cache --resume",
+    )
+
+
+def add_work(group: Group) -> None:
+    """Adds these flags, for commands that score corpora."""
+    add_flags(group, Work)
+    add_flags(group, Kept)
+
+
+def check_work(args: Namespace) -> None:
+    """Exits with 2, as argparse does, where the flags contradict each other."""
+    if args.workers and not args.on:
+        args.parser.error("--workers is for --on ray")
+
+
+@contextmanager
+def in_blocks(args: Namespace) -> Iterator["InBlocks | None"]:
+    """What scores corpora in blocks, where the flags ask for it."""
+    if args.on is None and args.ctx_cache is None:
+        yield None
+        return
+    from ...scale.corpora import InBlocks
+    from ...scale.kept import KeptResults
+    from ...scale.places import opened
+
+    kept = KeptResults(args.ctx_cache) if args.ctx_cache is not None else None
+    with opened(args.on, args.workers) as where:
+        yield InBlocks(where, kept)

@@ -1,0 +1,36 @@
+"""The unit of work: a block of whole documents, planned from the input alone, so that its scores are the same wherever and
+beside whatever they are computed."""
+
+from collections.abc import Iterable, Iterator
+
+from .rows import Rows
+
+ROWS = 10_000
+
+
+def blocks(rows: Iterable[Rows], size: int, document: str | None) -> Iterator[tuple[Rows, bool]]:
+    """The rows of one table in blocks of whole documents, and whether a block is the table's last.
+
+    size        most rows of a block; a document that is longer makes a block of its own
+    document    the column of document ids, a document being a run of equal ones; None: any row may begin a block
+    """
+    held: Rows | None = None
+    for more in rows:
+        held = more if held is None else held.with_more(more)
+        while end := _end(held, size, document):
+            yield held.part(0, end), False
+            held = held.part(end, len(held))
+    if held is not None:
+        yield held, True
+
+
+def _end(held: Rows, size: int, document: str | None) -> int:
+    """Where the first block of some rows ends; 0 where more rows must be read to tell, or there are none."""
+    if len(held) <= size:
+        return 0
+    if document is None:
+        return size
+    ids = held.texts(document)
+    before = (i for i in range(size, 0, -1) if ids[i - 1] != ids[i])
+    behind = (i for i in range(size + 1, len(held)) if ids[i - 1] != ids[i])
+    return next(before, 0) or next(behind, 0)

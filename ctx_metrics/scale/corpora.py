@@ -1,0 +1,146 @@
+"""A metric's results of corpora, block by block: wherever a place has blocks scored, and without those that are kept."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from ..corpus import Corpus
+from ..errors import CtxMetricsError
+from ..notices import notice
+from ..run.context import Stream
+from ..scoring.base import ContextMetric
+from ..scoring.results import SystemResult, together
+from .kept import KeptResults, key_of
+from .places import HERE, Place
+from .scorer import noted
+
+SEGMENTS = (
+    512  # most segments of a block; not of how many systems, so that with one more the others' blocks stay as they are
+)
+BY_SYSTEM = frozenset({"roundtrips", "pseudo_references", "info_references"})  # streams that blocks do not have
+_OF_SEGMENTS = re.compile(r"\b(segments?|lines?) \d")  # of a block, in messages
+
+
+class Block(NamedTuple):
+    """A run of whole documents of some systems, with what a metric is made of to score them."""
+
+    cls: type[ContextMetric]
+    given: dict[str, Any]
+    systems: list[Sequence[str]]
+    references: list[Stream]
+
+
+@dataclass
+class InBlocks:
+    """Scores corpora block by block.
+
+    place    where blocks are scored
+    kept     results of earlier runs, or None
+    """
+
+    place: Place = HERE
+    kept: KeptResults | None = None
+
+    def can(self, metric: ContextMetric) -> bool:
+        """Whether a metric's rows of blocks are those of the corpus; any other scores it whole, and here."""
+        reads = metric.capabilities
+        return not (reads.whole_corpus or reads.compares_systems or reads.reads & BY_SYSTEM)
+
+    def __call__(self, metric: ContextMetric, corpora: Sequence[Corpus]) -> list[SystemResult]:
+        """The results of corpora, one a system, with the same references, sources and document ids in each.
+
+        Raises what the metric raises.
+        """
+        ranges = block_ranges(corpora[0], SEGMENTS, "doc_ids" in metric.capabilities.reads)
+        parts: list[list[SystemResult | None]] = [[None] * len(ranges) for _ in corpora]
+        asked: list[tuple[int, list[int], list[str]]] = []  # the block, the systems to score, and their keys
+        from_kept = 0
+
+        def blocks() -> Iterator[Block]:
+            nonlocal from_kept
+            for number, (start, end) in enumerate(ranges):
+                given = {**metric.given, **_beside(corpora[0], start, end, metric.given)}
+                references: list[Stream] = [list(stream[start:end]) for stream in corpora[0].references]
+                keys = [key_of(metric, corpus.hypotheses[start:end], references, given) for corpus in corpora]
+                for system, key in enumerate(keys):
+                    if self.kept is not None and (found := self.kept.get(key)) is not None:
+                        parts[system][number], said = found
+                        _say(said)
+                        from_kept += 1
+                left = [system for system in range(len(corpora)) if parts[system][number] is None]
+                if left:
+                    asked.append((number, left, [keys[system] for system in left]))
+                    yield Block(
+                        type(metric), given, [corpora[system].hypotheses[start:end] for system in left], references
+                    )
+
+        with _progress(metric, len(corpora) * len(corpora[0]), len(ranges) > 1) as bar:
+            for found in self.place.map(score_block, blocks()):
+                number, systems, keys = asked.pop(0)
+                start, end = ranges[number]
+                if isinstance(found, CtxMetricsError):
+                    where = f"lines from {start + 1:,} on: " if _OF_SEGMENTS.search(str(found)) else ""
+                    raise type(found)(f"{where}{found}") from found
+                results, said = found
+                _say(said)
+                for system, key, result in zip(systems, keys, results, strict=True):
+                    parts[system][number] = result
+                    if self.kept is not None:
+                        self.kept.put(key, result, said)
+                bar.update((end - start) * len(systems))
+        if self.kept is not None:
+            self.kept.trim()
+        if from_kept:
+            of_all = f"{from_kept} of {len(ranges) * len(corpora)} results of blocks"
+            notice(f"{metric.NAME.lower()}: {of_all} were kept by an earlier run (--ctx-cache)")
+        return [together([part for part in of_system if part is not None]) for of_system in parts]
+
+
+def score_block(block: Block) -> tuple[list[SystemResult], list[str]] | CtxMetricsError:
+    """The results of a block's systems, and what was said meanwhile; or why there are none."""
+    try:
+        with noted() as said:
+            metric = block.cls(references=block.references, systems=block.systems, **block.given)
+            return metric.part_results(guard=False), said
+    except CtxMetricsError as error:
+        return error
+
+
+def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple[int, int]]:
+    """A corpus in runs of at most `size` segments; where documents stay whole, a longer one is a run of its own.
+
+    >>> block_ranges(Corpus(["a"] * 5, doc_ids=["x", "x", "x", "y", "y"]), 2, True)
+    [(0, 3), (3, 5)]
+    >>> block_ranges(Corpus(["a"] * 5), 2, False)
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    if not whole_documents:
+        return [(start, min(start + size, len(corpus))) for start in range(0, len(corpus), size)]
+    ranges: list[tuple[int, int]] = []
+    for start, end in corpus.documents():
+        if ranges and end - ranges[-1][0] <= size:
+            ranges[-1] = (ranges[-1][0], end)
+        else:
+            ranges.append((start, end))
+    return ranges
+
+
+def _progress(metric: ContextMetric, outputs: int, shown: bool) -> tqdm:
+    """A bar over outputs."""
+    engine = metric.given.get("engine")
+    hidden = not shown or (engine is not None and engine.quiet)
+    return tqdm(total=outputs, desc=metric.NAME.lower(), unit="output", disable=True if hidden else None, leave=False)
+
+
+def _say(lines: Sequence[str]) -> None:
+    for line in lines:
+        notice(line)
+
+
+def _beside(corpus: Corpus, start: int, end: int, given: dict[str, Any]) -> dict[str, Any]:
+    """What stands beside the outputs of a block, of that which the metric was given."""
+    streams = {"sources": corpus.sources, "doc_ids": corpus.doc_ids}
+    return {name: list(stream[start:end]) for name, stream in streams.items() if name in given and stream is not None}

@@ -1,0 +1,42 @@
+"""Where blocks are scored: in this process, or wherever a place with the same `map` has them scored."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Place(Protocol):
+    """Calls a function on items, in whatever processes; gives the results in the items' order."""
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """The function's results. Items are taken as they are needed; what the function raises is raised."""
+        ...
+
+
+class Here:
+    """This process."""
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """The function's results."""
+        return map(function, items)
+
+
+HERE = Here()
+
+
+@contextmanager
+def opened(name: str | None, workers: int | None = None) -> Iterator[Place]:
+    """The place of a name: None is this process; ray, ray:ADDRESS and ray://ADDRESS are on_ray.OnRay."""
+    if name is None:
+        yield HERE
+        return
+    from .on_ray import OnRay
+
+    place = OnRay(None if name == "ray" else name if name.startswith("ray://") else name.removeprefix("ray:"), workers)
+    try:
+        yield place
+    finally:
+        place.close()

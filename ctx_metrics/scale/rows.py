@@ -1,0 +1,330 @@
+"""Rows of tables: read in a stream, put into blocks, and written again as they were with columns of scores behind them."""
+
+import csv
+import io
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress
+from typing import Any
+
+from ..corpus import BOM
+from ..errors import InputError
+from ..notices import notice
+from .tables import EXTRA, Table, opened, packed, readable
+
+AT_ONCE = 4096  # rows that are read together
+DECIMALS = 4  # of scores in text; JSON lines and Parquet have them whole
+Text = str | None
+
+
+class Rows(ABC):
+    """Some neighbouring rows of one table. `texts` of a wanted column are one a row; None where there is none."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def texts(self, column: str) -> list[Text]:
+        """A column that was wanted when the table was opened."""
+
+    @abstractmethod
+    def part(self, start: int, end: int) -> "Rows":
+        """The rows of a range."""
+
+    @abstractmethod
+    def with_more(self, other: "Rows") -> "Rows":
+        """These rows and others of the same table behind them."""
+
+    @abstractmethod
+    def content(self, scores: Mapping[str, Sequence[float | None]], kept: Sequence[bool]) -> bytes:
+        """A file of the rows that are kept, each with its scores in columns of these names; None is written as missing."""
+
+
+class TextRows(Rows):
+    """Rows of TSV, CSV and JSON lines, each kept as it is.
+
+    lines    the rows' own text, without the end of the line
+    cells    of each row, its texts in the wanted columns
+    """
+
+    def __init__(self, reader: "TextReader", lines: list[str], cells: list[tuple[Text, ...]]):
+        self._reader, self._lines, self._cells = reader, lines, cells
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def texts(self, column: str) -> list[Text]:
+        place = self._reader.wanted.index(column)
+        return [cells[place] for cells in self._cells]
+
+    def part(self, start: int, end: int) -> "TextRows":
+        return TextRows(self._reader, self._lines[start:end], self._cells[start:end])
+
+    def with_more(self, other: Rows) -> "TextRows":
+        assert isinstance(other, TextRows)
+        return TextRows(self._reader, self._lines + other._lines, self._cells + other._cells)
+
+    def content(self, scores: Mapping[str, Sequence[float | None]], kept: Sequence[bool]) -> bytes:
+        added = zip(*scores.values(), strict=True) if scores else [()] * len(self)
+        rows = compress(zip(self._lines, added, strict=True), kept)
+        lines = [
+            *self._reader.header(list(scores)),
+            *(self._reader.extended(line, own, [*scores]) for line, own in rows),
+        ]
+        return packed("".join(f"{line}\n" for line in lines).encode(), self._reader.table.packed)
+
+
+class ArrowRows(Rows):
+    """Rows of a Parquet file."""
+
+    def __init__(self, path: str, table: Any, first: int):
+        self._path, self._table, self._first = path, table, first
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def texts(self, column: str) -> list[Text]:
+        values = self._table.column(column).to_pylist()
+        return [_text(value, self._path, self._first + i, column) for i, value in enumerate(values)]
+
+    def part(self, start: int, end: int) -> "ArrowRows":
+        return ArrowRows(self._path, self._table.slice(start, end - start), self._first + start)
+
+    def with_more(self, other: Rows) -> "ArrowRows":
+        import pyarrow
+
+        assert isinstance(other, ArrowRows)
+        return ArrowRows(self._path, pyarrow.concat_tables([self._table, other._table]), self._first)
+
+    def content(self, scores: Mapping[str, Sequence[float | None]], kept: Sequence[bool]) -> bytes:
+        import pyarrow
+        from pyarrow import parquet
+
+        table = self._table
+        for name, values in scores.items():
+            table = table.append_column(name, pyarrow.array(values, pyarrow.float64()))
+        if not all(kept):
+            table = table.filter(pyarrow.array(kept))
+        file = io.BytesIO()
+        parquet.write_table(table, file)
+        return file.getvalue()
+
+
+def _text(value: Any, path: str, row: int, column: str) -> Text:
+    """A cell as text; raises InputError, naming the row (from 0), for what is none."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):  # documents may be numbered
+        return str(value)
+    raise InputError(f"{path}, row {row + 1}: column {column} holds {value!r:.40}, not a text")
+
+
+class TextReader:
+    """Reads TSV, CSV or JSON lines.
+
+    wanted    names of the columns to take texts from; numbers from 1 on, of a table without a header, where all are
+
+    TSV has no quotes: a tab ends a cell and a line feed a row. CSV is as Python's csv module has it, and cells may hold line
+    ends. A row of JSON lines is an object; null is no text, and a column may lack.
+    """
+
+    def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str]):
+        self.table, self.wanted, self._added = table, list(wanted), added
+        self.numbered = bool(wanted) and all(name.isdigit() for name in wanted)
+        if table.form == "jsonl" and self.numbered:
+            raise InputError(f"{table.path}: the columns of JSON lines have names, not numbers")
+        self._names: list[str] | None = None
+        self._first = ""
+
+    def names(self) -> list[str]:
+        """The names of the columns, from the table's first line; none of an empty table."""
+        with readable(self.table.path), opened(self.table) as file:
+            lines = self._lines(file)
+            if self.table.form == "jsonl":
+                return next((list(found) for _, found in self._parsed(lines)), [])
+            return next(([cell.strip() for cell in cells] for _, cells in self._split(lines)), [])
+
+    def header(self, added: Sequence[str]) -> list[str]:
+        """The line of the header, if there is one, with more names behind it."""
+        return [] if self._names is None else [self._joined(self._first, list(added))]
+
+    def extended(self, line: str, values: Sequence[float | None], names: Sequence[str]) -> str:
+        """A row with values behind it."""
+        if self.table.form == "jsonl":
+            pairs = zip(names, values, strict=True)
+            more = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(value)}" for name, value in pairs)
+            before = line.rstrip()[:-1].rstrip()
+            return f"{before}{'' if before.endswith('{') or not more else ', '}{more}}}"
+        return self._joined(line, ["" if value is None else f"{value:.{DECIMALS}f}" for value in values])
+
+    def _joined(self, line: str, cells: list[str]) -> str:
+        if self.table.form == "tsv":
+            return "\t".join([line, *cells])
+        more = io.StringIO()
+        csv.writer(more, lineterminator="").writerow(["", *cells])  # a cell alone would be written as ""
+        return line + more.getvalue()
+
+    def rows(self, skipped: int = 0) -> Iterator[TextRows]:
+        """All rows behind the first ones, AT_ONCE together."""
+        lines: list[str] = []
+        cells: list[tuple[Text, ...]] = []
+        with readable(self.table.path), opened(self.table) as file:
+            for row, (line, own) in enumerate(self._records(self._lines(file))):
+                if row < skipped:
+                    continue
+                lines.append(line)
+                cells.append(own)
+                if len(lines) == AT_ONCE:
+                    yield TextRows(self, lines, cells)
+                    lines, cells = [], []
+        if lines:
+            yield TextRows(self, lines, cells)
+
+    def _lines(self, file: Any) -> Iterator[str]:
+        for number, bytes_ in enumerate(file, 1):
+            try:
+                line = bytes_.decode()
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{self.table.path}, line {number}: byte {error.start + 1} (0x{bytes_[error.start]:02x}) is not utf-8; "
+                    "save it as UTF-8"
+                ) from error
+            if number == 1 and line.startswith(BOM):
+                line = line[1:]
+                notice(f"{self.table.path}: dropped the byte-order mark at its start")
+            yield line
+
+    def _records(self, lines: Iterator[str]) -> Iterator[tuple[str, tuple[Text, ...]]]:
+        """Each row as it is, and its texts in the wanted columns."""
+        if self.table.form == "jsonl":
+            yield from self._objects(lines)
+            return
+        places: list[int] | None = None
+        width = 0
+        for row, (line, cells) in enumerate(self._split(lines)):
+            if places is None:
+                width = len(cells)
+                places = self._places(cells)
+                if not self.numbered:
+                    self._first = line
+                    continue
+            if len(cells) != width:
+                raise InputError(
+                    f"{self.table.path}, row {row + self.numbered}: {len(cells)} columns, but the first line has {width}"
+                )
+            yield line, tuple(cells[place].rstrip() for place in places)
+
+    def _split(self, lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
+        return _of_tsv(lines) if self.table.form == "tsv" else _of_csv(lines, self.table)
+
+    def _places(self, cells: list[str]) -> list[int]:
+        """Where the wanted columns are; the header is kept, and must not have the columns that come."""
+        if self.numbered:
+            if beyond := [name for name in self.wanted if not 1 <= int(name) <= len(cells)]:
+                raise InputError(f"{self.table.path} has {len(cells)} columns, and no column {beyond[0]}")
+            return [int(name) - 1 for name in self.wanted]
+        self._names = [cell.strip() for cell in cells]
+        check_columns(self.table.path, self._names, self.wanted, self._added)
+        return [self._names.index(name) for name in self.wanted]
+
+    def _objects(self, lines: Iterator[str]) -> Iterator[tuple[str, tuple[Text, ...]]]:
+        for row, (line, found) in enumerate(self._parsed(lines)):
+            if row == 0:
+                check_columns(self.table.path, list(found), self.wanted, self._added)
+            yield line, tuple(_text(found.get(name), self.table.path, row, name) for name in self.wanted)
+
+    def _parsed(self, lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        for row, line in enumerate(lines):
+            line = line.rstrip("\r\n")
+            try:
+                found = json.loads(line)
+            except ValueError as error:
+                raise InputError(f"{self.table.path}, line {row + 1} is no JSON: {error}") from error
+            if not isinstance(found, dict):
+                raise InputError(f"{self.table.path}, line {row + 1} is no JSON object with the columns as its keys")
+            yield line, found
+
+
+def _of_tsv(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
+    for line in lines:
+        line = line.removesuffix("\n").removesuffix("\r")
+        yield line, line.split("\t")
+
+
+def _of_csv(lines: Iterator[str], table: Table) -> Iterator[tuple[str, list[str]]]:
+    """Each record's own text, and its cells."""
+    taken: list[str] = []
+
+    def noted() -> Iterator[str]:
+        for line in lines:
+            taken.append(line)
+            yield line
+
+    reader = csv.reader(noted(), strict=True)
+    try:
+        for cells in reader:
+            line = "".join(taken).removesuffix("\n").removesuffix("\r")
+            taken.clear()
+            yield line, cells or [""]
+    except csv.Error as error:
+        raise InputError(f"{table.path}, line {reader.line_num}: {error}") from error
+
+
+def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added: Sequence[str]) -> None:
+    """Raise InputError where a wanted column lacks or is there twice, or one that is to come is there."""
+    for name in wanted:
+        if names.count(name) != 1:
+            what = "two columns" if name in names else "no column"
+            raise InputError(f"{path} has {what} {name}; it has {', '.join(names)} (--columns says which to read)")
+    if taken := [name for name in added if name in names]:
+        raise InputError(f"{path} has a column {taken[0]} already; give the new ones other names with --names")
+
+
+class ParquetReader:
+    """Reads Parquet; takes what TextReader takes."""
+
+    def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str]):
+        self.table, self.wanted, self._added = table, list(wanted), added
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError as error:
+            raise InputError(
+                f"cannot read {table.path}: Parquet needs the package pyarrow ({error}); install it with: {EXTRA}"
+            ) from error
+
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        from pyarrow import parquet
+
+        with readable(self.table.path), opened(self.table) as bytes_:
+            return list(parquet.read_schema(bytes_).names)
+
+    def rows(self, skipped: int = 0) -> Iterator[ArrowRows]:
+        """All rows behind the first ones, AT_ONCE together."""
+        import pyarrow
+        from pyarrow import parquet
+
+        with readable(self.table.path), opened(self.table) as bytes_, parquet.ParquetFile(bytes_) as file:
+            check_columns(self.table.path, file.schema_arrow.names, self.wanted, self._added)
+            first = 0
+            for group in range(file.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                if first + rows <= skipped:
+                    first += rows
+                    continue
+                for batch in file.iter_batches(AT_ONCE, row_groups=[group]):
+                    table = pyarrow.Table.from_batches([batch])
+                    begin = max(0, min(skipped - first, len(table)))
+                    if begin < len(table):
+                        yield ArrowRows(self.table.path, table.slice(begin), first + begin)
+                    first += len(table)
+
+
+Reader = TextReader | ParquetReader
+
+
+def reader_of(table: Table, wanted: Sequence[str], added: Sequence[str]) -> Reader:
+    """What reads a table's wanted columns; `added` are columns that it must not have yet."""
+    kind: Callable[..., Reader] = ParquetReader if table.form == "parquet" else TextReader
+    return kind(table, wanted, added)

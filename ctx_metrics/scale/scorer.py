@@ -1,0 +1,183 @@
+"""The scores of one block by every metric, in whatever process."""
+
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sacrebleu.metrics.base import Metric
+
+from ..errors import InputError
+from ..notices import Odd, logger, notice
+from ..run.context import Context, build_all, capabilities
+from ..run.finite import check_finite
+from ..run.registry import metric_table
+from ..scoring.base import ContextMetric
+from ..scoring.scores import of_parts
+
+ROLES = ("src", "mt", "ref", "doc", "rtt", "pseudo")
+SEVERAL = ("ref", "pseudo")  # roles that several columns may have
+Texts = Mapping[str, Sequence[list[str | None]]]  # the columns of each role
+Row = list[float]
+
+
+class OfMetric(NamedTuple):
+    """What one metric says of a block.
+
+    signature    the metric's
+    scores       float64 [rows], on sacrebleu's scale; NaN where nothing was scored
+    sums         the columns' sums of the rows' statistics, of which the metric makes the whole's score
+    counts       of what was cut, dropped, empty
+    odd          the same in words
+    """
+
+    signature: str
+    scores: np.ndarray
+    sums: Row
+    counts: dict[str, int]
+    odd: list[Odd]
+
+
+class Scored(NamedTuple):
+    """All metrics' scores of a block, by their names, and what was said meanwhile."""
+
+    metrics: dict[str, OfMetric]
+    said: list[str]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Metrics by name, each with its settings, and a context without texts. It can be pickled; models are loaded where it is
+    called first, and stay loaded there.
+
+    columns    of the roles that the tables have
+    """
+
+    metrics: Sequence[tuple[str, Mapping[str, Any]]]
+    context: Context
+    columns: Mapping[str, Sequence[str]]
+
+    def __call__(self, block: tuple[Texts, bool]) -> Scored:
+        """The scores of a block's texts; the flag is true for the first block, of which languages are looked at.
+
+        Raises InputError for texts that cannot be scored, and for metrics that cannot score a part of a corpus.
+        """
+        texts, first = block
+        with noted() as said:
+            made = self._built(texts)
+            hypotheses = [text or "" for text in texts["mt"][0]]
+            found = {
+                name: self._of_metric(metric, hypotheses, texts.get("ref", ()), first) for name, metric in made.items()
+            }
+        return Scored(found, said)
+
+    def whole(self, sums: Mapping[str, Sequence[Row]]) -> dict[str, float]:
+        """The scores of a whole corpus by the sums of its parts; none of metrics whose statistics may be no sums."""
+        with noted():
+            made = self._built({role: [[""]] * len(names) for role, names in self.columns.items()})
+        return {
+            name: float(
+                metric._aggregate_and_compute([[math.fsum(each) for each in zip(*sums[name], strict=True)]]).score
+            )
+            for name, metric in made.items()
+            if isinstance(metric, ContextMetric) or type(metric).__module__.startswith("sacrebleu.")
+        }
+
+    def _built(self, texts: Texts) -> dict[str, Metric]:
+        """The metrics of a block's texts."""
+        context = replace(
+            self.context,
+            systems=[[text or "" for text in texts["mt"][0]]],
+            references=texts.get("ref", []),
+            sources=[text or "" for text in texts["src"][0]] if "src" in texts else None,
+            doc_ids=[text or "" for text in texts["doc"][0]] if "doc" in texts else None,
+            roundtrips=[[text or "" for text in each] for each in texts["rtt"]] if "rtt" in texts else None,
+            pseudo_references=texts.get("pseudo"),
+        )
+        table = metric_table()
+        names = [name for name, _ in self.metrics]
+        chosen = [(table[name.upper()], settings) for name, settings in self.metrics]
+        for name, (cls, _) in zip(names, chosen, strict=True):
+            if not context.references and not issubclass(cls, ContextMetric):
+                raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
+        made = dict(zip(names, build_all(chosen, context), strict=True))
+        for name, metric in made.items():
+            can = capabilities(metric)
+            if can.whole_corpus or can.compares_systems:
+                why = can.whole_corpus or "its score depends on other systems"
+                raise InputError(f"{name}: a line's score depends on all others ({why}); use `ctx-metrics score`")
+            if not context.references and can.references and not can.estimator:
+                raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
+        return made
+
+    def _of_metric(
+        self, metric: Metric, hypotheses: list[str], references: Sequence[Sequence], first: bool
+    ) -> OfMetric:
+        counts: dict[str, int] = {}
+        odd: list[Odd] = []
+        if isinstance(metric, ContextMetric):
+            [result] = metric.part_results(guard=first)
+            rows = result.rows
+            counts = {name: count for name, count in result.counts.items() if isinstance(count, int)}
+            lines = [*result.notices, *result.of_texts]
+            odd = [line for line in lines if isinstance(line, Odd)]
+            for line in lines:
+                if not isinstance(line, Odd):
+                    notice(f"{metric.NAME.lower()}: {line}")
+        else:
+            missing = [i for i, own in enumerate(zip(*references, strict=True)) if all(text is None for text in own)]
+            rows = _stock_rows(metric, hypotheses, references, missing)
+            if missing:
+                counts = {"unreferenced": len(missing)}
+                words = "[segment has|segments have] no reference and [is|are] left out"
+                odd = [Odd(words, len(missing), missing[: Odd.FIRST])]
+        scored = [row for row in rows if row]
+        sums = [math.fsum(column) for column in zip(*scored, strict=True)]
+        return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, odd)
+
+
+def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:
+    """The statistics of segments by another package's metric; [] of those without any reference."""
+    left_out = set(missing)
+    kept = [i for i in range(len(hypotheses)) if i not in left_out]
+    rows: list[Row] = [[] for _ in hypotheses]
+    if kept:
+        streams = [[stream[i] for i in kept] for stream in references]
+        metric._ref_cache = metric._cache_references(streams)
+        found = metric._extract_corpus_statistics([hypotheses[i] for i in kept], None)
+        check_finite(type(metric).__name__.lower(), found)
+        for i, row in zip(kept, found, strict=True):
+            rows[i] = row
+    return rows
+
+
+def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
+    """Each row's own score."""
+    if type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats:  # 100 * sum / weight
+        sums, weights = np.array(rows, np.float64).reshape(-1, 2).T
+        return np.divide(100 * sums, weights, out=np.full(len(rows), np.nan), where=weights > 0)
+    part = of_parts(metric)
+    return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Collects what is said within, in place of the user's being told."""
+    said: dict[str, None] = {}
+
+    class Collect(logging.Filter):
+        def filter(self, record: logging.LogRecord) -> bool:
+            said[record.getMessage()] = None
+            return False
+
+    lines: list[str] = []
+    collect = Collect()
+    before, logger.filters = logger.filters, [collect]
+    try:
+        yield lines
+    finally:
+        logger.filters = before
+        lines += said

@@ -1,0 +1,119 @@
+"""What is known of a run over tables: counts, scores and how they are distributed, block by block and of the whole."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from tabulate import tabulate
+
+from ..notices import Odd, counted
+from .scorer import OfMetric
+
+BIN = 0.5  # points of a bin in which scores are counted
+SHOWN_BINS = 12
+QUANTILES = (0.1, 0.5, 0.9)
+BAR = 40  # characters of the longest bar
+
+
+def of_block(scored: OfMetric) -> dict[str, Any]:
+    """What is kept of one metric's scores of a block: enough for the summary of the whole."""
+    values = scored.scores[~np.isnan(scored.scores)]
+    bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
+    return {
+        "signature": scored.signature,
+        "scored": len(values),
+        "total": math.fsum(values),
+        "least": float(values.min()) if len(values) else None,
+        "most": float(values.max()) if len(values) else None,
+        "bins": dict(zip(map(str, bins.tolist()), numbers.tolist(), strict=True)),
+        "sums": list(scored.sums),
+        "counts": scored.counts,
+        "odd": [[line.words, line.number, line.first, line.where] for line in scored.odd],
+    }
+
+
+def of_whole(records: Sequence[Mapping[str, Any]], name: str, wholes: Mapping[str, float]) -> dict[str, Any]:
+    """One metric's part of the summary, from the records of all blocks; `wholes` are scores of the whole corpus."""
+    own = [(record["metrics"][name], record["before"]) for record in records]
+    bins: Counter[int] = Counter()
+    counts: Counter[str] = Counter()
+    odd: dict[tuple[str, str], Odd] = {}
+    for each, before in own:
+        bins.update({int(number): count for number, count in each["bins"].items()})
+        counts.update(each["counts"])
+        for words, number, first, where in each["odd"]:
+            line = Odd(words, number, [position + before for position in first], _rows(where))
+            odd[words, where] = odd[words, where].with_more(line) if (words, where) in odd else line
+    scored = sum(each["scored"] for each, _ in own)
+    return {
+        "signature": own[0][0]["signature"],
+        "score": wholes.get(name),
+        "scored": scored,
+        "mean": math.fsum(each["total"] for each, _ in own) / scored if scored else None,
+        "least": min((each["least"] for each, _ in own if each["scored"]), default=None),
+        "most": max((each["most"] for each, _ in own if each["scored"]), default=None),
+        "quantiles": {f"{share:g}": quantile(bins, share) for share in QUANTILES} if scored else {},
+        "histogram": [[number * BIN, (number + 1) * BIN, bins[number]] for number in sorted(bins)],
+        "counts": {kind: count for kind, count in counts.items() if count},
+        "notices": [str(line) for line in odd.values()],
+    }
+
+
+def _rows(where: str) -> str:
+    return where.replace("segment", "row")
+
+
+def quantile(bins: Mapping[int, int], share: float) -> float:
+    """The value below which a share of the counted ones is, taken to be spread evenly over each bin.
+
+    >>> quantile({140: 1, 141: 1}, 0.5)    # one in [70, 70.5), one in [70.5, 71)
+    70.5
+    """
+    left = share * sum(bins.values())
+    for number in sorted(bins):
+        if left <= bins[number]:
+            return BIN * (number + left / bins[number])
+        left -= bins[number]
+    raise ValueError("no values are counted")
+
+
+def shown(summary: Mapping[str, Any]) -> str:
+    """The summary as a person reads it."""
+    tables = counted(summary["tables"], "table", "tables")
+    parts = f"{counted(summary['rows'], 'row', 'rows')} of {tables} scored; {summary['written']:,} written"
+    lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}"]
+    rows = []
+    for name, of_metric in summary["metrics"].items():
+        numbers = [of_metric[key] for key in ("score", "mean", "least")]
+        numbers += [of_metric["quantiles"].get(f"{share:g}") for share in QUANTILES] + [of_metric["most"]]
+        cells = ["-" if number is None else f"{number:.1f}" for number in numbers]
+        rows.append([name, f"{of_metric['scored']:,}", *cells])
+    headers = ["Metric", "Scored", "Corpus", "Mean", "Least", *(f"{share:.0%}" for share in QUANTILES), "Most"]
+    lines.append(tabulate(rows, headers, "simple", colalign=("left",), stralign="right", disable_numparse=True))
+    for name, of_metric in summary["metrics"].items():
+        if of_metric["histogram"]:
+            lines.append("\n".join([f"Rows by {name}:", *_bars(of_metric["histogram"])]))
+    return "\n\n".join(lines) + "\n"
+
+
+def _bars(histogram: Iterable[Sequence[float]]) -> list[str]:
+    """A bar a bin, in bins of a round width."""
+    bins = {start: int(count) for start, _, count in histogram}
+    span = max(bins) - min(bins)
+    width = next(
+        (w for power in range(9) for w in (10**power, 2 * 10**power, 5 * 10**power) if span / w < SHOWN_BINS - 1), 1
+    )
+    wide: Counter[int] = Counter()
+    for start, count in bins.items():
+        wide[math.floor(start / width)] += count
+    most = max(wide.values())
+    return [
+        f"{number * width:>4} to {(number + 1) * width:<4} {_bar(wide[number] / most)} {wide[number]:,}"
+        for number in range(min(wide), max(wide) + 1)
+    ]
+
+
+def _bar(share: float) -> str:
+    return f"{'#' * math.ceil(BAR * share):<{BAR}}"

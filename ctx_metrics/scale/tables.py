@@ -1,0 +1,160 @@
+"""Tables of any size: which files there are, what they are packed with, and how their bytes are read."""
+
+import gzip
+import lzma
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple
+
+import fsspec
+
+from ..errors import CtxMetricsError, InputError
+
+FORMS = ("tsv", "csv", "jsonl", "parquet")
+PACKED = ("gz", "xz", "zst")
+EXTRA = "pip install 'ctx-metrics[tables]'"
+_ENDING = re.compile(rf"\.({'|'.join(FORMS)})(?:\.({'|'.join(PACKED)}))?", re.IGNORECASE)
+
+
+class Table(NamedTuple):
+    """One file of rows.
+
+    path      its name or address
+    form      one of FORMS
+    packed    one of PACKED, or ""
+    """
+
+    path: str
+    form: str
+    packed: str
+
+    @property
+    def ending(self) -> str:
+        """What the names of its kind end with, such as .tsv.gz."""
+        return f".{self.form}{'.' * bool(self.packed)}{self.packed}"
+
+
+def find_tables(paths: Sequence[str]) -> list[Table]:
+    """The tables of files, patterns and folders, in their order; those of a pattern or a folder by name.
+
+    A path is local or an address that fsspec knows, such as s3://bucket/folder. Of a folder, files whose names begin with
+    . or _ are left out, and those that are no tables.
+
+    Raises InputError for what is not there, is no table or is named twice, and for tables of several kinds.
+    """
+    found: list[Table] = []
+    for path in paths:
+        with readable(path):
+            system, inside = fsspec.url_to_fs(path)
+            if system.isdir(inside):
+                names = [name for name in sorted(system.find(inside)) if _is_seen(name[len(inside) :])]
+                found += [table for name in names if (table := _table(_address(system, path, name)))]
+                if not any(_table(name) for name in names):
+                    raise InputError(f"{path}: no table is in this folder; {_kinds()}")
+            elif any(mark in inside for mark in "*?[") and not system.exists(inside):
+                names = sorted(system.glob(inside))
+                if not names:
+                    raise InputError(f"{path}: no file fits this pattern")
+                found += [_known(_address(system, path, name)) for name in names if not system.isdir(name)]
+            else:
+                if not system.exists(inside):
+                    raise InputError(f"cannot read {path}: no such file or folder")
+                found.append(_known(path))
+    if twice := [table.path for table in found if found.count(table) > 1]:
+        raise InputError(f"{twice[0]} is given twice; name each table once")
+    if len({(table.form, table.packed) for table in found}) > 1:
+        one, other = found[0], next(table for table in found if table.ending != found[0].ending)
+        raise InputError(f"{other.path} is of another kind than {one.path}; annotate tables of one kind at a time")
+    return found
+
+
+def _is_seen(name: str) -> bool:
+    return not any(part.startswith((".", "_")) for part in name.split("/"))
+
+
+def _address(system: Any, given: str, name: str) -> str:
+    """A file's name as the user would write it, with the protocol that was given."""
+    return str(system.unstrip_protocol(name)) if "://" in given else name
+
+
+def _table(path: str) -> Table | None:
+    ending = _ENDING.search(path.lower())
+    if ending is None or ending.end() != len(path):
+        return None
+    form, packed = ending.groups()
+    return None if form == "parquet" and packed else Table(path, form, packed or "")
+
+
+def _known(path: str) -> Table:
+    table = _table(path)
+    if table is None:
+        raise InputError(f"{path}: its name does not tell what it is; {_kinds()}")
+    return table
+
+
+def _kinds() -> str:
+    return "tables end with .tsv, .csv, .jsonl (and .gz, .xz or .zst behind it) or .parquet"
+
+
+@contextmanager
+def readable(path: str, where: str = "") -> Iterator[None]:
+    """Inside, what cannot be read of a table becomes an InputError of one line; `where` says how far it was read."""
+    what = f"cannot read {path}{where}"
+    try:
+        yield
+    except CtxMetricsError:
+        raise
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
+        raise InputError(f"{what}: {error}; the file is broken or not whole") from error
+    except OSError as error:
+        raise InputError(f"{what}: {error.strerror or ' '.join(str(error).split()) or type(error).__name__}") from error
+    except ImportError as error:  # the protocol's package
+        raise InputError(f"{what}: {' '.join(str(error).split())}") from error
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] in ("ctx_metrics", "builtins"):
+            if isinstance(error, ValueError) and "rotocol" in str(error):  # fsspec's "Protocol not known: ..."
+                raise InputError(f"{what}: {error}") from error
+            raise  # a fault of ours
+        raise InputError(f"{what}: {' '.join(str(error).split()) or type(error).__name__}") from error
+
+
+@contextmanager
+def opened(table: Table) -> Iterator[IO[bytes]]:
+    """The unpacked bytes of a table."""
+    with fsspec.open(table.path, "rb") as file, _unpacked(file, table) as bytes_:
+        yield bytes_
+
+
+def _unpacked(file: IO[bytes], table: Table) -> Any:
+    if table.packed == "gz":
+        return gzip.open(file)
+    if table.packed == "xz":
+        return lzma.open(file)
+    if table.packed == "zst":
+        import io
+
+        reader = zstandard(table.path).ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return io.BufferedReader(reader, 1 << 20)
+    return file
+
+
+def packed(content: bytes, kind: str) -> bytes:
+    """The content packed as tables of a kind are; the same bytes for the same content."""
+    if kind == "gz":
+        return gzip.compress(content, 6, mtime=0)
+    if kind == "xz":
+        return lzma.compress(content)
+    if kind == "zst":
+        return bytes(zstandard("the parts").ZstdCompressor().compress(content))
+    return content
+
+
+def zstandard(path: str) -> Any:
+    """The package that reads .zst; raises InputError where it is not installed."""
+    try:
+        import zstandard as package
+    except ImportError as error:
+        raise InputError(f"cannot read {path}: .zst needs the package zstandard; install it with: {EXTRA}") from error
+    return package

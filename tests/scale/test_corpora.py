@@ -1,0 +1,207 @@
+"""Corpora scored block by block have the results of a corpus scored at once; what is kept is not scored again."""
+
+import math
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  fixture
+from comet_checkpoints import RECIPES
+from comet_checkpoints import build as checkpoint
+from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of, sacrebleu
+
+from ctx_metrics import BERTR, COMET, METEOR, NIST, SLIDE, BERTScore, DocCOMET, InputError
+from ctx_metrics.notices import Odd
+from ctx_metrics.run.context import Context, build
+from ctx_metrics.scale import corpora as module
+from ctx_metrics.scale.corpora import InBlocks, block_ranges
+from ctx_metrics.scale.kept import KeptResults
+
+SYSTEMS = [lines_of(A), ["", *lines_of(B)[1:58], ""]]
+REFERENCES = [lines_of(REF), [None if i % 7 == 3 else text for i, text in enumerate(lines_of(C))]]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(module, "SEGMENTS", 10)
+
+
+def results(cls, options, in_blocks=None, **changed):
+    context = Context(
+        references=REFERENCES,
+        systems=SYSTEMS,
+        sources=lines_of(SOURCE),
+        doc_ids=lines_of(DOCIDS),
+        source_lang="de",
+        target_lang="en",
+        in_blocks=in_blocks,
+    )
+    metric = build(cls, Context(**{**vars(context), **changed}), options)
+    return metric, metric.system_results()
+
+
+@pytest.mark.parametrize(
+    "cls, options",
+    [
+        (BERTR, {"max_length": 12}),
+        (BERTScore, {}),
+        (COMET, {}),
+        (COMET, {"model": "multilingual", "inputs": "mt+src"}),
+        (SLIDE, {"window": 4, "stride": 2}),
+        (SLIDE, {"window": 4, "partial": "drop"}),
+        (METEOR, {}),
+        (NIST, {}),
+    ],
+    ids=["bertr", "bertscore", "comet", "unified", "slide", "drop", "meteor", "nist"],
+)
+def test_blocks_together_are_the_corpus(small_blocks, cls, options):
+    _, whole = results(cls, options)
+    metric, parts = results(cls, options, InBlocks())
+    assert InBlocks().can(metric) == (cls is not NIST)
+    for one, other in zip(whole, parts, strict=True):
+        for left, right in zip(one.rows, other.rows, strict=True):
+            assert left == pytest.approx(right, abs=1e-6)
+        assert (one.counts, one.notices, one.of_texts) == (other.counts, other.notices, other.of_texts)
+        assert [each.window for each in one.windows] == [each.window for each in other.windows]
+        for left, right in zip(one.windows, other.windows, strict=True):
+            assert left.value == pytest.approx(right.value, abs=1e-6) if left.value is not None else right.value is None
+
+
+def test_documents_and_sizes():
+    from ctx_metrics.corpus import Corpus
+
+    corpus = Corpus(["t"] * 9, doc_ids=[*"aaabbccdd"])
+    assert block_ranges(corpus, 4, True) == [(0, 3), (3, 7), (7, 9)]
+    assert block_ranges(corpus, 1, True) == [(0, 3), (3, 5), (5, 7), (7, 9)]
+    assert block_ranges(Corpus(["t"] * 3), 1, True) == [(0, 3)]  # one document
+    assert block_ranges(Corpus(["t"] * 3), 2, False) == [(0, 2), (2, 3)]
+
+
+def refuse(block):
+    raise AssertionError("scored again")
+
+
+def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, caplog):
+    kept = KeptResults(str(tmp_path / "kept"))
+    _, first = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=kept))
+    said = [message for message in caplog.messages if "kept by" not in message]
+    caplog.clear()
+    monkeypatch.setattr(module, "score_block", refuse)
+    _, again = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=KeptResults(str(tmp_path / "kept"))))
+    assert again == first and all(isinstance(line, Odd) for line in again[1].notices)
+    assert [message for message in caplog.messages if "kept by" not in message] == said
+    assert "slide: 14 of 14 results of blocks were kept by an earlier run (--ctx-cache)" in caplog.messages
+    for changed in ({"window": 5}, {"window": 4}, {"window": 4, "partial": "drop", "on_long": "error"}):
+        with pytest.raises(AssertionError, match="scored again"):
+            results(SLIDE, changed, InBlocks(kept=kept))
+    for changed in ({"references": REFERENCES[:1]}, {"doc_ids": [str(i // 5) for i in range(59)]}):
+        with pytest.raises(AssertionError, match="scored again"):
+            results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=kept), **changed)
+
+
+def test_a_system_more(small_blocks, monkeypatch, tmp_path):
+    kept, scored = KeptResults(str(tmp_path)), []
+    original = module.score_block
+    monkeypatch.setattr(module, "score_block", lambda block: scored.append(block.systems) or original(block))
+    one = results(BERTR, {}, InBlocks(kept=kept), systems=SYSTEMS[:1])[1]
+    scored.clear()
+    both = results(BERTR, {}, InBlocks(kept=kept))[1]
+    assert [text for [texts] in scored for text in texts] == SYSTEMS[1] and both[0] == one[0]
+
+
+def test_a_broken_file_is_scored_again(small_blocks, tmp_path, caplog):
+    folder = tmp_path / "kept"
+    _, first = results(BERTR, {}, InBlocks(kept=KeptResults(str(folder))))
+    files = sorted(folder.glob("*/*"))
+    for file in files[:2]:
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
+    _, again = results(BERTR, {}, InBlocks(kept=KeptResults(str(folder))))
+    for one, other in zip(first, again, strict=True):
+        assert other.rows == [pytest.approx(row, abs=1e-6) for row in one.rows]
+    [line] = [message for message in caplog.messages if "is not what was written; scored again" in message]
+    assert line.startswith(f"--ctx-cache: {folder}")
+
+
+def test_the_folder_is_bounded(small_blocks, tmp_path):
+    results(BERTR, {}, InBlocks(kept=KeptResults(str(tmp_path))))
+    sizes = [file.stat().st_size for file in tmp_path.glob("*/*")]
+    KeptResults(str(tmp_path), limit=sum(sizes) // 2).trim()
+    left = [file.stat().st_size for file in tmp_path.glob("*/*")]
+    assert 0 < len(left) < len(sizes) and sum(left) <= sum(sizes) // 2
+
+
+def test_a_fault_names_its_lines(small_blocks, monkeypatch):
+    references = [[None] * 59]
+    with pytest.raises(InputError, match="bertr: system 1: no segment can be scored; 59 segments have no reference"):
+        results(BERTR, {}, InBlocks(), references=references)
+    texts = [*lines_of(A)[:40], "long " * 999, *lines_of(A)[41:]]
+    with pytest.raises(InputError, match=r"^lines from 41 on: comet: .* first line 1 "):
+        results(COMET, {"on_long": "error"}, InBlocks(), systems=[texts, texts[:40] + texts[:19]])
+
+
+def test_explained_matches_are_not_kept(small_blocks, tmp_path):
+    _, [first, _] = results(BERTR, {}, InBlocks(kept=KeptResults(str(tmp_path))), explain=True)
+    assert len(first.matches) == 59 and not list(tmp_path.glob("*/*"))
+
+
+def test_spans_and_parts_come_back(small_blocks, tmp_path):
+    options = {"model": str(checkpoint(RECIPES["xcomet"], tmp_path / "model"))}
+    kept = str(tmp_path / "kept")
+    first, again = (results(COMET, options, InBlocks(kept=KeptResults(kept)))[1] for _ in range(2))
+    assert again == first
+    estimate = again[0].windows[3].estimate
+    assert estimate.parts and isinstance(estimate.spans, list) and not math.isnan(estimate.value)
+
+
+def test_context_of_documents_stays_whole(small_blocks, tmp_path):
+    options = {"model": str(checkpoint(RECIPES["regression"], tmp_path / "model"))}
+    whole, parts = (results(DocCOMET, options, blocks)[1] for blocks in (None, InBlocks()))
+    for one, other in zip(whole, parts, strict=True):
+        assert [row[0] for row in one.rows] == pytest.approx([row[0] for row in other.rows], abs=1e-6)
+
+
+FILES = ["-s", SOURCE, "-t", A, B, "-r", REF, "--docids", DOCIDS, "-l", "de-en", "-m", "slide", "bertr", "chrf"]
+
+
+def test_score_keeps_results(ctx, tmp_path):
+    plain = ctx("score", *FILES)
+    first, again = (ctx("score", *FILES, "--resume", tmp_path / "kept") for _ in range(2))
+    assert first.code == again.code == 0 and plain.out == first.out == again.out
+    assert plain.err == first.err and "slide: 2 of 2 results of blocks were kept" in again.err
+    more = ctx("score", *FILES, "bertscore", "--ctx-cache", tmp_path / "kept")
+    assert more.code == 0 and "bertr: 2 of 2 results" in more.err and "bertscore: " not in more.err
+    refused = ctx("score", *FILES, "--ctx-cache", REF)
+    assert refused.code == 1 and refused.err.endswith(
+        f"--ctx-cache {REF}: {REF} is a file, and a folder must be there\n"
+    )
+
+
+def test_the_sacrebleu_command_keeps_results(tmp_path):
+    command = [REF, "-i", A, B, "-m", "bertr", "chrf", "-l", "de-en", "--paired-bs", "--paired-bs-n", "50"]
+    plain, first, again = (
+        sacrebleu(*command, *flags) for flags in ([], ["--ctx-cache", tmp_path], ["--ctx-cache", tmp_path])
+    )
+    assert plain.stdout == first.stdout == again.stdout and again.returncode == 0
+    assert "bertr: 2 of 2 results of blocks were kept by an earlier run" in again.stderr
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--workers", "2"], "--workers is for --on ray"),
+        (
+            ["--slide-grid", "2", "--on", "ray"],
+            "--slide-grid is scored here and in one piece; leave out --on and --ctx-cache",
+        ),
+    ],
+)
+def test_flags_that_contradict(ctx, flags, message):
+    done = ctx("score", "-t", A, "-r", REF, "-l", "de-en", *flags)
+    assert done.code == 2 and done.err.splitlines()[-1] == f"ctx-metrics score: error: {message}"
+
+
+@pytest.mark.full
+def test_score_on_ray(ctx, monkeypatch):
+    pytest.importorskip("ray")
+    monkeypatch.setattr(module, "SEGMENTS", 10)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    plain, done = (ctx("score", *FILES, *flags) for flags in ([], ["--on", "ray", "--workers", "2"]))
+    assert done.code == 0 and (done.out, done.err) == (plain.out, plain.err)
