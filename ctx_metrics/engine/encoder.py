@@ -126,7 +126,8 @@ class TextEncoder:
         for texts, read in batches:
             results = dict(read)
             for i, text in enumerate(texts):
-                kept[text.key] = self.store.put(text.key, {key: result[i] for key, result in results.items()})
+                of_text = text.key
+                kept[of_text] = self.store.put(of_text, {key: result[i] for key, result in results.items()})
             if self._bar is not None:
                 self._bar.update(len(texts))
 

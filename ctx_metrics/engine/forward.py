@@ -162,21 +162,22 @@ class PackedEncoder:
     def _embedded(self, packed: PackedTokens, seconds: Sequence[int | None] | None) -> torch.Tensor:
         """The embedding layer's output, [rows, width]."""
         places = np.zeros(packed.rows, np.int64)
-        places[: packed.total] = np.concatenate([self._positions(sequence) for sequence in packed.sequences])
-        seconds = seconds or [None] * len(packed.lengths)
-        for start, length, second in zip(packed.starts.tolist(), packed.lengths, seconds, strict=True):
-            if second is not None:
-                places[start + second : start + length] += self.table_length
+        places[: packed.total] = self._positions(packed)
+        if seconds is not None and any(second is not None for second in seconds):
+            for start, length, second in zip(packed.starts.tolist(), packed.lengths, seconds, strict=True):
+                if second is not None:
+                    places[start + second : start + length] += self.table_length
         states = self.words[packed.ids] + self.places[torch.from_numpy(places).to(self.device)]
         if self.embedding_norm is not None:
             states = self.embedding_norm(states)
         return states if self.widen is None else self.widen(states)
 
-    def _positions(self, sequence: np.ndarray) -> np.ndarray:
-        """The position of each of a sequence's tokens, int64 (tokens,)."""
-        if self.pad is None or not (padding := sequence == self.pad).any():
-            return np.arange(self.first_position, self.first_position + len(sequence))
-        return np.where(padding, self.pad, np.cumsum(~padding) + self.pad)
+    def _positions(self, packed: PackedTokens) -> np.ndarray:
+        """The position of each token in the position table, int64 [total]."""
+        if not packed.has(self.pad):
+            return packed.places + self.first_position
+        kept = [sequence != self.pad for sequence in packed.sequences]
+        return np.concatenate([np.where(own, np.cumsum(own), 0) + self.pad for own in kept])
 
 
 class LayersRead(LazyMapping[ReadoutKey, list[torch.Tensor]]):

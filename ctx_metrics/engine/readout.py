@@ -35,8 +35,19 @@ class PackedTokens:
         self.total = sum(self.lengths)
         flat = np.zeros(rows, np.int64)
         flat[: self.total] = np.concatenate(sequences)
+        self._flat = flat[: self.total]
+        self._ends = np.cumsum([0, *self.lengths])
         self.ids = torch.from_numpy(flat).to(device)
-        self.starts = torch.from_numpy(np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)).to(device)
+        self.starts = torch.from_numpy(self._ends[:-1]).to(device)
+
+    def has(self, word: int | None) -> bool:
+        """Whether a token id is in any of the sequences."""
+        return word is not None and bool((self._flat == word).any())
+
+    @property
+    def places(self) -> np.ndarray:
+        """Place of each token in its sequence, int64 [total]."""
+        return np.arange(self.total) - np.repeat(self._ends[:-1], self.lengths)
 
     # made once a batch, on the CPU, so that no layer waits for the device
 
@@ -48,7 +59,7 @@ class PackedTokens:
     @cached_property
     def ends(self) -> torch.Tensor:
         """0, and where each sequence ends, int32 [sequences + 1]."""
-        return torch.from_numpy(np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int32)).to(self.device)
+        return torch.from_numpy(self._ends.astype(np.int32)).to(self.device)
 
     @cached_property
     def slots(self) -> torch.Tensor:
@@ -189,6 +200,8 @@ class _PooledMix(Accumulator):
 
     def _masks(self) -> tuple[torch.Tensor, torch.Tensor] | None:
         """Which tokens are pooled, and which count in avg's number of tokens (bool, both [total]); None if all are."""
+        if self.readout.separator is None and not self.packed.has(self.readout.pad):
+            return None
         kept = [self._kept(sequence) for sequence in self.packed.sequences]
         if all(counted.all() and pooled.all() for pooled, counted in kept):
             return None

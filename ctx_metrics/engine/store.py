@@ -1,16 +1,18 @@
 """An in-process store of what was read of hidden layers, shared by metrics and systems and bounded in memory."""
 
+import math
 import mmap
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
 
+import numpy as np
 import torch
 
 from .forward import ReadoutKey
 from .lazy import LazyMapping
 
 States = Mapping[ReadoutKey, torch.Tensor]
-Place = tuple[int, torch.Size, torch.dtype]  # where a tensor lies in a slab, and what it is
+Place = tuple[int, tuple[int, ...], np.dtype]  # where a tensor lies in a slab, and what it is
 SLAB_BYTES = 2**24
 ALIGNMENT = 64  # bytes, as of torch's own tensors
 _PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
@@ -91,17 +93,20 @@ class Slab:
 
     def copy(self, tensor: torch.Tensor) -> Place:
         """Copy a tensor into this memory."""
-        place = len(self._memory) - self.free, tensor.shape, tensor.dtype
-        self.free -= _aligned(tensor.nbytes)
-        self.at(place).copy_(tensor)
+        array = tensor.numpy()
+        place = len(self._memory) - self.free, array.shape, array.dtype
+        self.free -= _aligned(array.nbytes)
+        if array.size:
+            self._array(place)[...] = array
         return place
 
     def at(self, place: Place) -> torch.Tensor:
         """The tensor that was copied to a place."""
+        return torch.from_numpy(self._array(place) if math.prod(place[1]) else np.empty(*place[1:]))
+
+    def _array(self, place: Place) -> np.ndarray:
         begin, shape, dtype = place
-        if not shape.numel():
-            return torch.empty(shape, dtype=dtype)
-        return torch.frombuffer(self._memory, dtype=dtype, count=shape.numel(), offset=begin).view(shape)
+        return np.ndarray(shape, dtype, self._memory, begin)
 
 
 class KeptStates(LazyMapping[ReadoutKey, torch.Tensor]):

@@ -163,7 +163,7 @@ def _scored(
         for number, block in enumerate(planned(run, records)):
             pending.append(block)
             columns = {
-                role: [_filled(block, role, name) for name in names] for role, names in run.scorer.columns.items()
+                role: [_filled(run, block, role, name) for name in names] for role, names in run.scorer.columns.items()
             }
             yield columns, number == 0 and not records
 
@@ -216,11 +216,12 @@ def _check_signatures(before: Mapping[str, Any], record: Mapping[str, Any]) -> N
             raise InputError(f"{name}: its signature was {old}, and is {own['signature']} now; name a new folder")
 
 
-def _filled(block: Planned, role: str, name: str) -> list[str | None]:
+def _filled(run: Annotation, block: Planned, role: str, name: str) -> list[str | None]:
     """A column's texts; raises InputError for a document id that is missing."""
     texts = block.rows.texts(name)
     if role == "doc" and (missing := [i for i, text in enumerate(texts) if not (text or "").strip()]):
-        raise InputError(f"row {block.first + missing[0] + 1}: column {name}: the document id is missing")
+        where = f"{run.tables[block.table].path}, row {block.first + missing[0] + 1}"
+        raise InputError(f"{where}: the document id is missing (column {name})")
     return texts
 
 

@@ -3,6 +3,7 @@
 import importlib.util
 import logging
 import os
+import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ Result = TypeVar("Result")
 EXTRA = "pip install 'ctx-metrics[ray]'"
 AHEAD = 3  # blocks a worker that are handed out: one is scored, and the next ones are there when it ends
 TRIES = 3  # times that a block is given out again when its worker dies
+WAIT = 10  # seconds for a cluster to answer
 STORE = 256 * 2**20  # bytes of Ray's store on this machine: a few blocks of text
 
 
@@ -39,6 +41,7 @@ class OnRay:
         own: dict[str, Any] = (
             {"num_cpus": _cores(), "include_dashboard": False, "object_store_memory": STORE} if alone else {}
         )
+        _check_reached(address or os.environ.get("RAY_ADDRESS") or "")
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, OSError, RuntimeError, ImportError, ValueError) as error:
@@ -124,6 +127,17 @@ class Worker:
     def call(self, function: Callable[[Item], Result], item: Item) -> Result:
         """The function's result."""
         return function(item)
+
+
+def _check_reached(address: str) -> None:
+    """Raise InputError where nothing answers at HOST:PORT or ray://HOST:PORT; Ray tries for minutes, and says much."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), WAIT).close()
+    except OSError as error:
+        raise InputError(f"--on ray: {address} cannot be reached: {error.strerror or error}") from error
 
 
 def _cores() -> int:

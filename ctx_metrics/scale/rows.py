@@ -10,7 +10,7 @@ from typing import Any
 
 from ..corpus import BOM
 from ..errors import InputError
-from ..notices import notice
+from ..notices import counted, notice
 from .tables import EXTRA, Table, opened, packed, readable
 
 AT_ONCE = 4096  # rows that are read together
@@ -210,8 +210,9 @@ class TextReader:
                     self._first = line
                     continue
             if len(cells) != width:
+                there = counted(len(cells), "column", "columns")
                 raise InputError(
-                    f"{self.table.path}, row {row + self.numbered}: {len(cells)} columns, but the first line has {width}"
+                    f"{self.table.path}, row {row + self.numbered}: {there}, but the first line has {width}"
                 )
             yield line, tuple(cells[place].rstrip() for place in places)
 

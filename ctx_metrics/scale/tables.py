@@ -117,7 +117,9 @@ def readable(path: str, where: str = "") -> Iterator[None]:
             if isinstance(error, ValueError) and "rotocol" in str(error):  # fsspec's "Protocol not known: ..."
                 raise InputError(f"{what}: {error}") from error
             raise  # a fault of ours
-        raise InputError(f"{what}: {' '.join(str(error).split()) or type(error).__name__}") from error
+        why = " ".join(str(error).split()) or type(error).__name__
+        broken = "; the file is broken or not whole" if type(error).__module__.startswith("pyarrow") else ""
+        raise InputError(f"{what}: {why}{broken}") from error
 
 
 @contextmanager

@@ -25,6 +25,15 @@ def data_of(path) -> dict:
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
+def alike(one, other) -> bool:
+    """Whether data are equal but for the last digits of numbers, in which processes with other threads may differ."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return one == (pytest.approx(other, abs=1e-4) if isinstance(other, float) else other)
+
+
 def scores_of(data: dict) -> dict:
     return {each["title"]: each["segments"] for each in data["metrics"] if each["title"] != "missing words, %"}
 
@@ -124,7 +133,7 @@ def test_the_sacrebleu_command_writes_the_same_page(ctx, tmp_path):
     flags = ["-s", SOURCE, "--docids", DOCIDS, "-m", "bleu", "bertr"]
     assert ctx("report", *INPUTS, *flags, "-o", other, "-q").code == 0
     one, two = data_of(own), data_of(other)
-    assert one.pop("charts") and two.pop("charts") and one == two
+    assert one.pop("charts") and two.pop("charts") and alike(one, two)
     done = sacrebleu(*plain, "--ctx-report", str(own))  # again, over the page that is there
     assert done.returncode == 0 and data_of(own)["source"] is None
 

@@ -16,6 +16,8 @@ from comet_checkpoints import RECIPES, build
 from disk_faults import at_most
 from plugin_conftest import DOCIDS, REF, SOURCE, A, environment, lines_of
 
+from ctx_metrics.scale.parts import Parts
+
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 COLUMNS = {"src": SOURCE, "mt": A, "ref": REF, "doc": DOCIDS}
 
@@ -219,6 +221,23 @@ def test_a_full_disk(ctx, table, tmp_path):
     assert everything(tmp_path / "out") == everything(tmp_path / "whole")
 
 
+def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
+    for name, own in (("a.tsv", rows()[:30]), ("b.tsv", rows()[30:])):
+        write_tsv(tmp_path / name, own)
+    command = ["annotate", tmp_path / "*.tsv", "-m", "chrf", "--block", "8", "-o"]
+    ctx(*command, tmp_path / "whole")
+    shutil.copy2(tmp_path / "b.tsv", tmp_path / "kept")
+    write = Parts.write_part
+    monkeypatch.setattr(Parts, "write_part", lambda *a: (tmp_path / "b.tsv").unlink(missing_ok=True) or write(*a))
+    done = ctx(*command, tmp_path / "out")
+    monkeypatch.undo()
+    gone = f"ctx-metrics: error: cannot read {tmp_path}/b.tsv: No such file or directory\n"
+    assert done.code == 1 and done.err == gone and 1 < len(parts(tmp_path / "out")) < len(parts(tmp_path / "whole"))
+    shutil.copy2(tmp_path / "kept", tmp_path / "b.tsv")
+    assert ctx(*command, tmp_path / "out").code == 0
+    assert everything(tmp_path / "out") == everything(tmp_path / "whole")
+
+
 @pytest.mark.parametrize(
     "flags, message",
     [
@@ -304,6 +323,19 @@ def test_ray_gives_the_same_parts(ctx, table, tmp_path, monkeypatch):
     assert everything(tmp_path / "ray") == everything(tmp_path / "here")
     bad = ctx("annotate", table, "-o", tmp_path / "bad", "-m", "comet", "--comet-model", "gone/model", "--on", "ray")
     assert bad.code == 1 and bad.err.count("\n") == 1 and "gone/model" in bad.err and not (tmp_path / "bad").exists()
+
+
+@pytest.mark.full
+def test_a_worker_without_the_model(ctx, table, tmp_path, monkeypatch):
+    pytest.importorskip("ray")
+    from ctx_metrics.scale.on_ray import OnRay
+
+    model = build(RECIPES["referenceless"], tmp_path / "model")
+    score = OnRay.map
+    monkeypatch.setattr(OnRay, "map", lambda *a: model.exists() and model.rename(tmp_path / "moved") and score(*a))
+    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "comet", "--comet-model", model, "--on", "ray")
+    assert done.code == 1 and done.err.count("\n") == 1 and str(model) in done.err, done.err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.full

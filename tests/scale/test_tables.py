@@ -149,7 +149,7 @@ def test_parquet(tmp_path):
 @pytest.mark.parametrize(
     "name, content, message",
     [
-        ("a.tsv", "src\tmt\none\n", "row 1: 1 columns, but the first line has 2"),
+        ("a.tsv", "src\tmt\none\n", "row 1: 1 column, but the first line has 2"),
         ("a.tsv", "src\tmt\tmt\n", "has two columns mt; it has src, mt, mt"),
         ("a.tsv", "src\thyp\n", "has no column mt; it has src, hyp (--columns says which to read)"),
         ("a.tsv", "src\tmt\tcomet\n", "has a column comet already; give the new ones other names with --names"),
