@@ -1,7 +1,6 @@
 """Scores of tables of any size, block by block: a column a metric, in parts that appear whole."""
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,11 +16,9 @@ from .blocks import ROWS, blocks
 from .parts import Parts, known_again
 from .places import HERE, Place
 from .rows import Rows, reader_of
-from .scorer import ROLES, Scored, Scorer, Texts
+from .scorer import ROLES, Scored, Scorer, Texts, located
 from .selection import Limit, Top, best, passing
 from .tables import Table
-
-_OF_SEGMENTS = re.compile(r"\b(segments?|lines?) \d")  # of a block, in messages
 
 
 @dataclass(frozen=True)
@@ -173,9 +170,9 @@ def _scored(
         block = pending.pop(0)
         if isinstance(scored, CtxMetricsError):
             where = f"{run.tables[block.table].path}, rows from {block.first + 1:,} on"
-            raise type(scored)(f"{where}: {scored}" if _OF_SEGMENTS.search(str(scored)) else str(scored)) from scored
+            raise type(scored)(located(str(scored), where)) from scored
         for line in scored.said:
-            notice(f"rows from {before + 1:,} on: {line}" if _OF_SEGMENTS.search(line) else line)
+            notice(located(line, f"rows from {before + 1:,} on"))
         scores = {name: each.scores for name, each in scored.metrics.items()}
         kept = passing(run.limits, scores, len(block.rows))
         if run.top is None:

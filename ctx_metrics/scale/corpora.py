@@ -1,6 +1,5 @@
 """A metric's results of corpora, block by block: wherever a place has blocks scored, and without those that are kept."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,13 +14,12 @@ from ..scoring.base import ContextMetric
 from ..scoring.results import SystemResult, together
 from .kept import KeptResults, key_of
 from .places import HERE, Place
-from .scorer import noted
+from .scorer import located, noted
 
 SEGMENTS = (
     512  # most segments of a block; not of how many systems, so that with one more the others' blocks stay as they are
 )
 BY_SYSTEM = frozenset({"roundtrips", "pseudo_references", "info_references"})  # streams that blocks do not have
-_OF_SEGMENTS = re.compile(r"\b(segments?|lines?) \d")  # of a block, in messages
 
 
 class Block(NamedTuple):
@@ -82,8 +80,7 @@ class InBlocks:
                 number, systems, keys = asked.pop(0)
                 start, end = ranges[number]
                 if isinstance(found, CtxMetricsError):
-                    where = f"lines from {start + 1:,} on: " if _OF_SEGMENTS.search(str(found)) else ""
-                    raise type(found)(f"{where}{found}") from found
+                    raise type(found)(located(str(found), f"lines from {start + 1:,} on")) from found
                 results, said = found
                 _say(said)
                 for system, key, result in zip(systems, keys, results, strict=True):

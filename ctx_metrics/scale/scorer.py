@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -161,6 +162,15 @@ def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
         return np.divide(100 * sums, weights, out=np.full(len(rows), np.nan), where=weights > 0)
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
+
+
+def located(line: str, where: str) -> str:
+    """A line on segments of a block, with where the block is; others as they are.
+
+    >>> located("2 segments are cut (segment 1, 3)", "rows from 41 on"), located("no CUDA here", "rows from 41 on")
+    ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
+    """
+    return f"{where}: {line}" if re.search(r"\b(segments?|lines?) \d", line) else line
 
 
 @contextmanager
