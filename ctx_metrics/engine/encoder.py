@@ -83,6 +83,10 @@ class TextEncoder:
         """Whether the checkpoint is, as Loaded says."""
         return self.checkpoint.is_current()
 
+    def forget_texts(self) -> None:
+        """Keep nothing of the texts that were read so far."""
+        self.store = EmbeddingStore(self.store.limit)
+
     def _check_current(self) -> None:
         """Raise ModelError if what was just read need not be what the signature says."""
         if not self.is_current():

@@ -3,7 +3,7 @@
 import gc
 import sys
 from collections.abc import Callable, Hashable
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 
 class Loaded(Protocol):
@@ -11,6 +11,14 @@ class Loaded(Protocol):
 
     def is_current(self) -> bool:
         """Whether the files that it was made of hold what they held then, by their hashes."""
+
+
+@runtime_checkable
+class Reads(Protocol):
+    """A model that keeps what it has read of texts."""
+
+    def forget_texts(self) -> None:
+        """Keep nothing of the texts that were read so far."""
 
 
 Model = TypeVar("Model", bound=Loaded)
@@ -38,10 +46,25 @@ class LoadedModels(Generic[Model]):
         return self._models[place]
 
     @classmethod
+    def all_models(cls) -> list[Loaded]:
+        """The models of every kind."""
+        return [model for kind in cls._kinds for model in kind._models.values()]
+
+    @classmethod
     def clear_all(cls) -> None:
         """Forget the models of every kind."""
         for kind in cls._kinds:
             kind._models.clear()
+
+
+def forget_texts() -> None:
+    """Forget what the loaded models have read, and not the models: scores are then those of a process that has read nothing.
+
+    What a text shares with one that was read before may come from another batch, which rounds differently.
+    """
+    for model in LoadedModels.all_models():
+        if isinstance(model, Reads):
+            model.forget_texts()
 
 
 def release() -> None:

@@ -76,6 +76,10 @@ class ReferenceFilter:
         """Whether the files that its scores come from hold what they held when this was made."""
         return self._scorer is None or self._scorer.is_current()
 
+    def forget_texts(self) -> None:
+        """Keep no score that was computed so far."""
+        self._known = {}
+
     def signature(self) -> dict[str, Any]:
         """The signature's part on the choice: filter, threshold, guard, and what the scores come from."""
         return {**self.options.signature(), **(self._scorer.signature() if self._scorer else {})}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from ..corpus import Corpus
+from ..engine.loaded import forget_texts
 from ..errors import CtxMetricsError
 from ..notices import notice
 from ..run.context import Stream
@@ -98,6 +99,7 @@ class InBlocks:
 
 def score_block(block: Block) -> tuple[list[SystemResult], list[str]] | CtxMetricsError:
     """The results of a block's systems, and what was said meanwhile; or why there are none."""
+    forget_texts()  # so that a block's scores do not depend on the blocks before it
     try:
         with noted() as said:
             metric = block.cls(references=block.references, systems=block.systems, **block.given)

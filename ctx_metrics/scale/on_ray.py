@@ -2,14 +2,16 @@
 
 import importlib.util
 import logging
+import math
 import os
 import socket
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..engine.threads import cpu_quota
 from ..errors import InputError, ResourceError
+from ..notices import notice
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -17,6 +19,7 @@ EXTRA = "pip install 'ctx-metrics[ray]'"
 AHEAD = 3  # blocks a worker that are handed out: one is scored, and the next ones are there when it ends
 TRIES = 3  # times that a block is given out again when its worker dies
 WAIT = 10  # seconds for a cluster to answer
+WAIT_FOR_WORKERS = 60  # seconds until it is said that none has started
 STORE = 256 * 2**20  # bytes of Ray's store on this machine: a few blocks of text
 
 
@@ -46,20 +49,31 @@ class OnRay:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, OSError, RuntimeError, ImportError, ValueError) as error:
             where = address or os.environ.get("RAY_ADDRESS") or "this machine"
-            raise InputError(f"--on ray: {where} cannot be reached: {' '.join(str(error).split()):.300}") from error
-        resources = ray.cluster_resources()
-        cores, gpus = resources.get("CPU", 1.0), resources.get("GPU", 0.0)
-        self.workers = workers or int(gpus) or max(1, int(cores) // 2)
+            mend = "" if alone else "; is it another version of Ray, or is its token another (RAY_AUTH_TOKEN)?"
+            raise InputError(
+                f"--on ray: {where} cannot be reached: {' '.join(str(error).split()):.300}{mend}"
+            ) from error
+        _speak()
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        gpus = [node["GPU"] for node in nodes if node.get("GPU")]
+        cores = [node.get("CPU", 0.0) for node in nodes if node.get("GPU") or not gpus]
+        self.workers = workers or int(sum(gpus)) or sum(max(1, int(own) // 2) for own in cores if own)
         self._options = {
-            "num_cpus": max(1, int(cores) // self.workers) if cores >= self.workers else cores / self.workers,
-            "num_gpus": 0 if not gpus else 1 if self.workers <= gpus else gpus / self.workers,
+            "num_cpus": share(cores, self.workers),
+            "num_gpus": min(1, share(gpus, self.workers)) if gpus else 0,
             "max_restarts": -1,
             "max_task_retries": TRIES,
         }
         self._actors = [self._worker() for _ in range(self.workers)]
+        started = [actor.call.remote(abs, 0) for actor in self._actors]
+        if not ray.wait(started, num_returns=1, timeout=WAIT_FOR_WORKERS)[0]:
+            notice(
+                f"--on ray: no worker has started in {WAIT_FOR_WORKERS} s; the cluster has other work, or none to give"
+            )
 
     def _worker(self) -> Any:
-        threads = max(1, int(self._options["num_cpus"]))
+        asked = os.environ.get("OMP_NUM_THREADS", "")
+        threads = int(asked) if asked.isdigit() and int(asked) else max(1, int(self._options["num_cpus"]))
         return self._ray.remote(Worker).options(**self._options).remote(threads)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -127,6 +141,35 @@ class Worker:
     def call(self, function: Callable[[Item], Result], item: Item) -> Result:
         """The function's result."""
         return function(item)
+
+
+def share(amounts: Sequence[float], workers: int) -> float:
+    """What each of so many workers may have of what the machines have: the largest whole number that fits, else a half, a
+    third and so on.
+
+    >>> share([16], 3), share([1, 1], 2), share([1, 1], 3), share([2], 8), share([4, 8], 1)
+    (5, 1, 0.5, 0.25, 8)
+    """
+    for each in range(int(max(amounts)), 0, -1):
+        if sum(own // each for own in amounts) >= workers:
+            return each
+    return 1 / math.ceil(workers / max(1, sum(map(math.floor, amounts))))
+
+
+def _speak() -> None:
+    """Have what Ray tells of its workers said as notices; it prints paragraphs on the standard output, and has no switch."""
+    import ray._private.worker as of_ray
+
+    if hasattr(of_ray, "print_to_stdstream"):  # it is private, and may move
+        of_ray.print_to_stdstream = _told
+
+
+def _told(data: Mapping[str, Any], ignore_prefix: bool = True) -> None:
+    for line in data["lines"]:
+        if line.startswith("A worker died"):
+            notice("--on ray: a worker died; another one takes its place and its block")
+        elif not line.startswith("Task Worker.call failed"):  # comes beside it
+            notice(f"--on ray: {line.strip():.200}")
 
 
 def _check_reached(address: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..engine.loaded import forget_texts
 from ..errors import InputError
 from ..notices import Odd, logger, notice
 from ..run.context import Context, build_all, capabilities
@@ -67,6 +68,7 @@ class Scorer:
         Raises InputError for texts that cannot be scored, and for metrics that cannot score a part of a corpus.
         """
         texts, first = block
+        forget_texts()  # so that a block's scores do not depend on the blocks before it
         with noted() as said:
             made = self._built(texts)
             hypotheses = [text or "" for text in texts["mt"][0]]

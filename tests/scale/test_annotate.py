@@ -347,7 +347,10 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
     env = environment(OMP_NUM_THREADS="1")
     subprocess.run([*command, "-o", tmp_path / "whole"], check=True, capture_output=True, env=env)
     run = subprocess.Popen(
-        [*command, "-o", tmp_path / "out", "--on", "ray", "--workers", "2"], env=env, stderr=subprocess.PIPE
+        [*command, "-o", tmp_path / "out", "--on", "ray", "--workers", "2"],
+        env=env,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     killed = 0
     while run.poll() is None and killed < 2:
@@ -358,8 +361,9 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
             killed += 1
             time.sleep(1)
         time.sleep(0.02)
-    error = run.communicate()[1].decode()
-    assert run.returncode == 0 and killed == 2, error
+    printed, error = (stream.decode() for stream in run.communicate())
+    assert run.returncode == 0 and killed == 2 and "died" not in printed, error
+    assert error.count("--on ray: a worker died; another one takes its place and its block\n") >= 1
     assert everything(tmp_path / "out") == everything(tmp_path / "whole")
 
 

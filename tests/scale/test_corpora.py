@@ -9,6 +9,7 @@ from comet_checkpoints import build as checkpoint
 from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of, sacrebleu
 
 from ctx_metrics import BERTR, COMET, METEOR, NIST, SLIDE, BERTScore, DocCOMET, InputError
+from ctx_metrics.engine.loaded import release
 from ctx_metrics.notices import Odd
 from ctx_metrics.run.context import Context, build
 from ctx_metrics.scale import corpora as module
@@ -205,3 +206,15 @@ def test_score_on_ray(ctx, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     plain, done = (ctx("score", *FILES, *flags) for flags in ([], ["--on", "ray", "--workers", "2"]))
     assert done.code == 0 and (done.out, done.err) == (plain.out, plain.err)
+
+
+def test_blocks_do_not_depend_on_what_was_read_before(small_blocks, tmp_path):
+    """To the last bit, though texts come back: a worker that scores a block may have scored any others before."""
+    again = [lines_of(A)[i % 10] if i % 3 else text for i, text in enumerate(lines_of(A))]
+    blocks = InBlocks()
+    _, [first] = results(BERTR, {}, blocks, systems=[again])
+    release()
+    _, [alone] = results(
+        BERTR, {}, blocks, systems=[again[30:]], references=[stream[30:] for stream in REFERENCES], doc_ids=None
+    )
+    assert first.rows[30:] == alone.rows

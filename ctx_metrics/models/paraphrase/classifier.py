@@ -78,6 +78,10 @@ class ParaphraseClassifier:
         """Whether the model's files hold what they held when this was made, by their hashes."""
         return same_hashes(self._hashes, self._hashed)
 
+    def forget_texts(self) -> None:
+        """Keep no probability that was computed so far."""
+        self._known = {}
+
     def _hashed(self) -> dict[str, str]:
         folder = self.resolved.folder
         hashes = folder_hashes(folder)
