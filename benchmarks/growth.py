@@ -133,7 +133,8 @@ def draw(found: dict, out: str) -> None:
                     if points:
                         plot.plot(*zip(*points, strict=True), "o-", color=colours[tool], markersize=3, label=tool)
                 plot.set_xscale("log")
-                plot.set_yscale("log")
+                if row == 0:
+                    plot.set_yscale("log")
                 plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
                 plot.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
                 plot.grid(color="0.9", linewidth=0.5)
@@ -141,8 +142,8 @@ def draw(found: dict, out: str) -> None:
                     plot.set_ylabel(unit)
                 if row == 1:
                     plot.set_xlabel(label)
+        axes[1][0].set_ylim(bottom=0)
         axes[0][1].legend(frameon=False, fontsize=7)
-        figure.tight_layout()
         save(figure, out)
 
 
