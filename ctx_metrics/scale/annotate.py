@@ -97,12 +97,18 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
         disable=True if quiet else None,
         leave=False,
     ) as bar:
-        for record in _scored(run, parts, place, records):
-            records.append(record)
-            bar.update(record["rows"])
+        try:
+            for record in _scored(run, parts, place, records):
+                records.append(record)
+                bar.update(record["rows"])
+        except KeyboardInterrupt as error:
+            done = sum(record["rows"] for record in records)
+            raise KeyboardInterrupt(f"{done:,} rows are kept in {folder}; the same command goes on") from error
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
-    written = sum(record["kept"] for record in records) if run.top is None else _write_best(run, parts, records)
+    written, worst = sum(record["kept"] for record in records), None
+    if run.top is not None:
+        written, worst = _write_best(run, parts, records)
     sums = {
         name: [each["metrics"][name]["sums"] for each in records if each["metrics"][name]["sums"]]
         for name in run.metrics
@@ -111,6 +117,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     found = {
         "rows": sum(record["rows"] for record in records),
         "written": written,
+        "worst_of_top": [run.by, -worst if run.lower else worst] if worst is not None and written else None,
         "tables": len(run.tables),
         "parts": len(records),
         "metrics": {name: summary.of_whole(records, name, wholes) for name in run.metrics},
@@ -230,8 +237,11 @@ def _content(run: Annotation, rows: Rows, scores: Mapping[str, np.ndarray], kept
     return rows.content(columns, kept.tolist())
 
 
-def _write_best(run: Annotation, parts: Parts, records: Sequence[Mapping[str, Any]]) -> int:
-    """Write the parts of the best rows, of which the whole input is read again; returns the number of rows written."""
+def _write_best(run: Annotation, parts: Parts, records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
+    """Write the parts of the best rows, of which the whole input is read again.
+
+    Returns the number of rows written, and the value of the worst of them, higher being better.
+    """
     assert run.top is not None
     values = partial(_values, parts, len(records))
     choose = best(values, run.top.of(sum(record["rows"] for record in records)))
@@ -242,7 +252,7 @@ def _write_best(run: Annotation, parts: Parts, records: Sequence[Mapping[str, An
         written += int(kept.sum())
         if not parts.has_part(number):
             parts.write_part(number, _content(run, block.rows, dict(zip(run.metrics, scores, strict=True)), kept))
-    return written
+    return written, choose.threshold
 
 
 def _values(parts: Parts, number: int) -> Iterable[np.ndarray]:

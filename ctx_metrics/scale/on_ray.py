@@ -5,6 +5,7 @@ import logging
 import math
 import os
 import socket
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -46,7 +47,9 @@ class OnRay:
         )
         _check_reached(address or os.environ.get("RAY_ADDRESS") or "")
         try:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is wrong is raised too
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, OSError, RuntimeError, ImportError, ValueError) as error:
             where = address or os.environ.get("RAY_ADDRESS") or "this machine"
             mend = "" if alone else "; is it another version of Ray, or is its token another (RAY_AUTH_TOKEN)?"

@@ -15,11 +15,23 @@ from ..errors import InputError
 from ..writing import check_writable, make_folder, remove_leftovers, write_bytes
 from .tables import Table, readable
 
-KEPT = (
-    ".annotate"  # what is known of the run and of its blocks; readers of folders pass over such names, and over _NAME
-)
+# what is known of the run and of its blocks; readers of folders pass over such names, and over _NAME
+KEPT = ".annotate"
 SUMMARY = "_summary.json"
 START = 1 << 16  # bytes of a table by which it is known again
+
+# what a run's identity is made of, for people
+WORDS = {
+    "tables": "tables, or tables that have changed since",
+    "columns": "--columns",
+    "metrics": "metrics, or other settings of theirs",
+    "context": "languages or --ctx-dtype",
+    "pseudo-filter": "settings of pseudo-references",
+    "names": "--names",
+    "keep": "--keep",
+    "top": "--top or --by",
+    "block": "--block",
+}
 
 
 class Parts:
@@ -49,10 +61,9 @@ class Parts:
             return
         if (other := json.loads(before)) != given:
             [key, *_] = [key for key in {**other, **given} if other.get(key) != given.get(key)]
-            old, new = (json.dumps(each.get(key), ensure_ascii=False) for each in (other, given))
+            other_in = WORDS.get(key, key)
             raise InputError(
-                f"{address} holds a run whose {key} was {old:.120}, and is {new:.120} now; name a new folder, or run the "
-                "same command to go on"
+                f"{address} holds a run with other {other_in}; name a new folder, or run the same command to go on"
             )
         if self._local:
             for folder in (self._folder, f"{self._folder}/{KEPT}"):

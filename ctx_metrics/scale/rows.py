@@ -14,6 +14,17 @@ from ..notices import counted, notice
 from .tables import EXTRA, Table, opened, packed, readable
 
 AT_ONCE = 4096  # rows that are read together
+HEADS = {
+    "src",
+    "mt",
+    "ref",
+    "doc",
+    "rtt",
+    "source",
+    "target",
+    "hypothesis",
+    "reference",
+}  # that no text is likely to be
 DECIMALS = 4  # of scores in text; JSON lines and Parquet have them whole
 Text = str | None
 
@@ -209,6 +220,9 @@ class TextReader:
                 if not self.numbered:
                     self._first = line
                     continue
+                if heads := [cells[place] for place in places if cells[place].strip().lower() in HEADS]:
+                    mend = "if it is a header, name columns (--columns mt=NAME), not their numbers"
+                    notice(f"{self.table.path}: its first row holds {heads[0]!r}, and is scored; {mend}")
             if len(cells) != width:
                 there = counted(len(cells), "column", "columns")
                 raise InputError(

@@ -47,14 +47,18 @@ def of_whole(records: Sequence[Mapping[str, Any]], name: str, wholes: Mapping[st
             line = Odd(words, number, [position + before for position in first], _rows(where))
             odd[words, where] = odd[words, where].with_more(line) if (words, where) in odd else line
     scored = sum(each["scored"] for each, _ in own)
+    extremes = [value for each, _ in own if each["scored"] for value in (each["least"], each["most"])]
+    least, most = (min(extremes), max(extremes)) if scored else (None, None)
+    # a bin is wider than what is in it
+    quantiles = {f"{share:g}": np.clip(quantile(bins, share), least, most).item() for share in QUANTILES if scored}
     return {
         "signature": own[0][0]["signature"],
         "score": wholes.get(name),
         "scored": scored,
         "mean": math.fsum(each["total"] for each, _ in own) / scored if scored else None,
-        "least": min((each["least"] for each, _ in own if each["scored"]), default=None),
-        "most": max((each["most"] for each, _ in own if each["scored"]), default=None),
-        "quantiles": {f"{share:g}": quantile(bins, share) for share in QUANTILES} if scored else {},
+        "least": least,
+        "most": most,
+        "quantiles": quantiles,
         "histogram": [[number * BIN, (number + 1) * BIN, bins[number]] for number in sorted(bins)],
         "counts": {kind: count for kind, count in counts.items() if count},
         "notices": [str(line) for line in odd.values()],
@@ -83,7 +87,9 @@ def shown(summary: Mapping[str, Any]) -> str:
     """The summary as a person reads it."""
     tables = counted(summary["tables"], "table", "tables")
     parts = f"{counted(summary['rows'], 'row', 'rows')} of {tables} scored; {summary['written']:,} written"
-    lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}"]
+    worst = summary["worst_of_top"]
+    best = "" if worst is None else f"; the worst of them has {worst[0]} {worst[1]:.1f}"
+    lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}{best}"]
     rows = []
     for name, of_metric in summary["metrics"].items():
         numbers = [of_metric[key] for key in ("score", "mean", "least")]

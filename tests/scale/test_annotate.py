@@ -133,7 +133,14 @@ def test_the_best_rows_are_written(ctx, table, tmp_path, flags, sign):
     name, every = "ter" if "--by" in flags else "chrf", annotated(tmp_path / "all")
     order = sorted(range(len(every)), key=lambda i: (sign * float(every[i][name]), i))[:17]
     assert annotated(tmp_path / "out") == [every[i] for i in sorted(order)]
-    assert "17 written" in done.out
+    worst = (max if sign == 1 else min)(float(each[name]) for each in annotated(tmp_path / "out"))
+    assert re.search(rf"17 written in \d+ parts; the worst of them has {name} {worst:.1f}\n", done.out), done.out
+
+
+def test_shares_lie_between_the_extremes(ctx, tmp_path):
+    own = [{"mt": "A cat sat there.", "ref": "A cat sat there."}] * 9
+    done = ctx("annotate", write_tsv(tmp_path / "same.tsv", own), "-m", "chrf", "-o", tmp_path / "out")
+    assert re.search(r"chrf +9" + r" +100\.0" * 7, done.out)
 
 
 def test_a_row_without_reference_has_no_score(ctx, tmp_path):
@@ -169,13 +176,35 @@ def test_a_run_that_ended_goes_on(ctx, table, tmp_path):
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
 
 
+def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
+    write = Parts.write_record
+
+    def interrupted(self, number, record):
+        write(self, number, record)
+        if number == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "write_record", interrupted)
+    done = ctx("annotate", table, "-m", "chrf", "--block", "8", "-o", tmp_path / "out")
+    rows_there = sum(
+        json.loads(file.read_text())["rows"] for file in (tmp_path / "out/.annotate").glob("00000[01].json")
+    )
+    kept = f"ctx-metrics: stopped; {rows_there} rows are kept in {tmp_path}/out; the same command goes on\n"
+    assert done.code == 130 and done.err == kept
+
+
+def test_a_header_among_rows_is_said(ctx, table, tmp_path):
+    done = ctx("annotate", table, "-m", "chrf", "--columns", "mt=2", "ref=3", "-o", tmp_path / "out")
+    assert done.code == 0 and f"{table}: its first row holds 'mt', and is scored; if it is a header, name" in done.err
+
+
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--block", "9"], "a run whose block was 8, and is 9 now"),
-        (["-l", "cs-en"], "a run whose context was"),
-        (["--keep", "chrf > 3"], "a run whose keep was [], and is"),
-        (["--chrf-word-order", "2"], "a run whose metrics was"),
+        (["--block", "9"], "a run with other --block;"),
+        (["-l", "cs-en"], "a run with other languages or --ctx-dtype;"),
+        (["--keep", "chrf > 3"], "a run with other --keep;"),
+        (["--chrf-word-order", "2"], "a run with other metrics, or other settings of theirs;"),
     ],
 )
 def test_another_run_is_not_mixed_in(ctx, table, tmp_path, more, message):
@@ -192,7 +221,7 @@ def test_a_table_that_has_changed_is_not_gone_on_with(ctx, table, tmp_path):
     ctx(*command)
     table.write_text(table.read_text() + table.read_text().splitlines()[-1] + "\n")
     done = ctx(*command)
-    assert done.code == 1 and "a run whose tables was" in done.err
+    assert done.code == 1 and "a run with other tables, or tables that have changed since;" in done.err
 
 
 def test_bad_rows_leave_nothing_or_what_was_finished(ctx, table, tmp_path, monkeypatch):
