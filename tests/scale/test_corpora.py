@@ -43,11 +43,11 @@ def results(cls, options, in_blocks=None, **changed):
     "cls, options",
     [
         (BERTR, {"max_length": 12}),
-        (BERTScore, {}),
-        (COMET, {}),
-        (COMET, {"model": "multilingual", "inputs": "mt+src"}),
+        pytest.param(BERTScore, {}, marks=pytest.mark.full),
+        pytest.param(COMET, {}, marks=pytest.mark.full),
+        pytest.param(COMET, {"model": "multilingual", "inputs": "mt+src"}, marks=pytest.mark.full),
         (SLIDE, {"window": 4, "stride": 2}),
-        (SLIDE, {"window": 4, "partial": "drop"}),
+        pytest.param(SLIDE, {"window": 4, "partial": "drop"}, marks=pytest.mark.full),
         (METEOR, {}),
         (NIST, {}),
     ],
@@ -175,6 +175,7 @@ def test_score_keeps_results(ctx, tmp_path):
     )
 
 
+@pytest.mark.full
 def test_the_sacrebleu_command_keeps_results(tmp_path):
     command = [REF, "-i", A, B, "-m", "bertr", "chrf", "-l", "de-en", "--paired-bs", "--paired-bs-n", "50"]
     plain, first, again = (
