@@ -22,6 +22,7 @@ from .hints import hints
 SUBCOMMANDS = {
     "score": "score translations with any metrics",
     "annotate": "score tables of any size, and keep the best of their rows",
+    "compare": "compare all pairs of systems: differences, p-values, ranks",
     "report": "write a page that shows what scores mean: systems, segments, documents, charts",
     "meta": "meta-evaluation: how well do metrics agree with people?",
     "train": "train a metric on human judgements",

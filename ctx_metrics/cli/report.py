@@ -126,7 +126,7 @@ def run(args: Namespace) -> int:
     render = {
         "-o": lambda path: page(content, title),
         "--texts": lambda path: exports.texts_table(content),
-        "--tables": lambda path: exports.pairs_tables(content, TABLES[os.path.splitext(path)[1]]),
+        "--tables": lambda path: exports.pairs_tables(columns, names, TABLES[os.path.splitext(path)[1]]),
         "--pearmut": lambda path: exports.pearmut(content, title),
         "--subset2evaluate": lambda path: exports.subset2evaluate(content),
     }

@@ -13,7 +13,7 @@ from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import notice
 from ..run.context import Context, capabilities
-from ..scoring.comparison import Comparison, compare
+from ..scoring.comparison import Comparison, compare, scorer
 from ..scoring.matches import SegmentMatch
 from ..scoring.scores import Scores
 from ..scoring.token_matching import TokenMatchingMetric
@@ -47,7 +47,13 @@ class Column:
     @property
     def best(self) -> int:
         """The number of the system with the best score."""
-        return int(np.argmax(np.nan_to_num([self.sign * each.system for each in self.scores], nan=-np.inf)))
+        return self.order[0]
+
+    @property
+    def order(self) -> list[int]:
+        """The systems' numbers from the best; equal ones stay as they were given, and those without a score come last."""
+        scores = [each.system for each in self.scores]
+        return sorted(range(len(scores)), key=lambda s: (math.isnan(scores[s]), -self.sign * scores[s]))
 
 
 @dataclass(frozen=True)
@@ -83,17 +89,20 @@ def check_size(systems: Sequence[Sequence[str]]) -> None:
 
 
 def column(
-    name: str, metric: Metric, scores: Sequence[Scores], doc_ids: Sequence[str] | None, *, by_document: bool = False
+    name: str,
+    metric: Metric,
+    scores: Sequence[Scores],
+    doc_ids: Sequence[str] | None,
+    *,
+    by_document: bool = False,
+    **how: Any,
 ) -> Column:
-    """A metric's column of a run's scores; `by_document` draws whole documents for intervals and tests."""
+    """A metric's column of a run's scores; `by_document` draws whole documents for intervals and tests, and `how` is what
+    compare takes beside them."""
     ranges = document_ranges(doc_ids) if by_document and doc_ids is not None else None
     sign = 1 if capabilities(metric).higher_is_better else -1
     comparison = compare(
-        lambda row: metric._compute_score_from_stats(row).score,  # type: ignore[arg-type]
-        [each.rows for each in scores],
-        [each.system for each in scores],
-        ranges,
-        sign=sign,
+        scorer(metric), [each.rows for each in scores], [each.system for each in scores], ranges, sign=sign, **how
     )
     return Column(name, str(metric.get_signature().format()), scores, sign, comparison, metric)
 
@@ -138,9 +147,9 @@ def known(score: float) -> float | None:
     return None if math.isnan(score) else score
 
 
-def cell(score: float) -> str:
+def cell(score: float, decimals: int = 1) -> str:
     """A score as the commands print it: one decimal, "-" for NaN."""
-    return "-" if math.isnan(score) else f"{score:.1f}"
+    return "-" if math.isnan(score) else f"{score:.{decimals}f}"
 
 
 def _windows(content: Content) -> Sequence[Mapping[str, Any]]:

@@ -9,7 +9,6 @@ from typing import Any
 from tabulate import tabulate
 
 from ..notices import notice
-from ..scoring.comparison import ALPHA
 from .content import Column, Content, cell, known
 
 NOTE = "A row's score less a column's. * marks p < .05 (paired bootstrap), which no two systems of a rank have."
@@ -75,29 +74,32 @@ def subset2evaluate(content: Content) -> str:
     return _json(items)
 
 
-def pairs_tables(content: Content, kind: str) -> str:
+def pairs_tables(
+    columns: Sequence[Column], names: Sequence[str], kind: str, note: str = NOTE, decimals: int = 1
+) -> str:
     """Each metric's systems from the best, with rank and differences from all others: `kind` is latex or markdown."""
     formats = {"latex": "latex_raw", "markdown": "github"}
     tables = []
-    for each in content.columns:
-        rows, header = _pairs(content, each, kind)
+    for each in columns:
+        rows, header = _pairs(each, names, kind, decimals)
         align = ["left", *["right"] * (len(header) - 1)]
         tables.append(tabulate(rows, header, tablefmt=formats[kind], disable_numparse=True, colalign=align))
-    return "\n\n".join([*tables, f"% {NOTE}" if kind == "latex" else NOTE]) + "\n"
+    return "\n\n".join([*tables, f"% {note}" if kind == "latex" else note]) + "\n"
 
 
-def _pairs(content: Content, column: Column, kind: str) -> tuple[list[list[str]], list[str]]:
-    scores, comparison = [each.system for each in column.scores], column.comparison
-    order = sorted(range(len(scores)), key=lambda s: (math.isnan(scores[s]), -column.sign * scores[s]))
-    names = [_escaped(content.names[s], kind) for s in order]
+def _pairs(column: Column, systems: Sequence[str], kind: str, decimals: int) -> tuple[list[list[str]], list[str]]:
+    scores, comparison, order = [each.system for each in column.scores], column.comparison, column.order
+    names = [_escaped(systems[s], kind) for s in order]
     rows = []
     for s, name in zip(order, names, strict=True):
-        score = _bold(cell(scores[s]), kind) if s == column.best else cell(scores[s])
+        score = cell(scores[s], decimals)
+        score = _bold(score, kind) if s == column.best else score
         row = [name, score, "" if comparison is None else str(comparison.ranks[s] or "-")]
         for other in order:
             difference = scores[s] - scores[other]
-            sure = comparison is not None and bool(comparison.p_values[s, other] < ALPHA)
-            row.append("" if s == other else "-" if math.isnan(difference) else f"{difference:+.1f}" + "*" * sure)
+            sure = comparison is not None and comparison.differ(s, other)
+            shown = f"{difference:+.{decimals}f}" + "*" * sure
+            row.append("" if s == other else "-" if math.isnan(difference) else shown)
         rows.append(row)
     return rows, [_escaped(column.title, kind), "score", "rank", *names]
 

@@ -10,7 +10,7 @@ from ..judgements.judged import JudgedSet, MetricScores, row_means
 from ..judgements.score_files import read_scores
 from ..notices import notice
 from ..run.context import Context
-from ..scoring.comparison import compare
+from ..scoring.comparison import compare, weighted_mean
 from ..scoring.scores import Scores
 from .content import LARGEST, Column, Content
 
@@ -82,14 +82,15 @@ def _column(metric: MetricScores, doc_ids: Sequence[str] | None, by_document: bo
             f"{metric.name}: a system's score is not the mean of its segments', so there is no interval and no test of it"
         )
     else:
-        comparison = compare(_ratio, rows, of_systems.tolist(), ranges if by_document else None, sign=sign)
+        comparison = compare(
+            lambda sums: weighted_mean(sums) / 100,
+            rows,
+            of_systems.tolist(),
+            ranges if by_document else None,
+            sign=sign,
+        )
     return Column(metric.name, metric.signature, scores, sign, comparison)
 
 
 def _mean(scores: np.ndarray) -> float:
     return float(row_means(scores[None])[0])
-
-
-def _ratio(row: np.ndarray) -> float:
-    """The mean of scores, of their sum and their number."""
-    return row[0] / row[1] if row[1] else np.nan

@@ -9,7 +9,7 @@ from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 
 from ..corpus import document_ranges
 from ..run.context import Context
-from ..scoring.comparison import compare
+from ..scoring.comparison import compare, weighted_mean
 from ..scoring.scores import Scores
 from .content import Column
 
@@ -43,7 +43,9 @@ def missing_words(context: Context, *, by_document: bool = False) -> Column | No
         segments = [_share(row) for row in table]
         scores.append(Scores(segments, documents, _share(table.sum(axis=0)), TITLE, table.tolist()))
     drawn = ranges if by_document else None
-    comparison = compare(_share, [each.rows for each in scores], [each.system for each in scores], drawn, sign=-1)
+    comparison = compare(
+        weighted_mean, [each.rows for each in scores], [each.system for each in scores], drawn, sign=-1
+    )
     signature = f"reference:1|case:lc|tok:{'char' if by_characters else '13a'}"
     return Column("missing", signature, scores, -1, comparison)
 

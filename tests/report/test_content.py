@@ -261,7 +261,7 @@ def test_parts_are_on_the_scale_of_scores(marked):
 
 def test_tables_of_pairs():
     content = made()
-    markdown = exports.pairs_tables(content, "markdown")
+    markdown = exports.pairs_tables(content.columns, content.names, "markdown")
     bleu, ter, note = [table.splitlines() for table in markdown.split("\n\n")]
     assert note[0].startswith("A row's score less a column's.")
     assert bleu[0].replace(" ", "").startswith("|BLEU|score|rank|")
@@ -270,7 +270,7 @@ def test_tables_of_pairs():
         "ab"[best],
         f"**{content.columns[1].scores[best].system:.1f}**",
     ]
-    latex = exports.pairs_tables(Content(["a_1", "b&c"], content.context, content.columns), "latex")
+    latex = exports.pairs_tables(content.columns, ["a_1", "b&c"], "latex")
     assert (
         r"a\_1" in latex and r"b\&c" in latex and latex.count(r"\textbf{") == 2 and latex.count(r"\begin{tabular}") == 2
     )
@@ -287,6 +287,6 @@ def test_tables_of_systems_without_scores():
     content, missing = made(), float("nan")
     [bleu, _] = content.columns
     column = replace(bleu, scores=[bleu.scores[0]._replace(system=missing), bleu.scores[1]], comparison=None)
-    rows = exports.pairs_tables(Content(["a", "b"], content.context, [column]), "markdown").splitlines()[2:4]
+    rows = exports.pairs_tables([column], ["a", "b"], "markdown").splitlines()[2:4]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     assert [row[0] for row in cells] == ["b", "a"] and cells[1] == ["a", "-", "", "-", ""]

@@ -3,7 +3,8 @@
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tabulate import tabulate
@@ -13,6 +14,7 @@ from ...writing import write_whole
 from ..score.scoring import MetricReport, Place
 
 DECIMALS = {"table": 1, "tsv": 4}
+NAME = 8  # letters of a name at the head of a matrix's column
 
 
 def render(
@@ -71,6 +73,20 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return tabulate(
         rows, headers, "fancy_grid", colalign=("right",), stralign="center", numalign="center", disable_numparse=True
     )
+
+
+def matrix(corner: str, names: Sequence[str], order: Sequence[int], cell: Callable[[int, int], str]) -> str:
+    """A table of all pairs, (row, column), of things in an order, with "-" on the diagonal; long names stand beside rows
+    alone, under numbers."""
+    from ...meta.plots.win_matrix import short_names
+
+    headers, beside = short_names([names[j] for j in order], NAME), [names[i] for i in order]
+    if max(len(word) for name in headers for word in name.split(" ")) > NAME:
+        headers = [f"({place})" for place in range(1, len(order) + 1)]  # the whole names are too wide for a terminal
+        beside = [f"{place} {name}" for place, name in zip(headers, beside, strict=True)]
+    headers = ["\n".join(textwrap.wrap(name, NAME, break_on_hyphens=False)) or name for name in headers]
+    rows = [[name, *("-" if i == j else cell(i, j) for j in order)] for name, i in zip(beside, order, strict=True)]
+    return table([corner, *headers], rows)
 
 
 def signatures(of_metrics: Iterable[tuple[str, str]]) -> str:

@@ -7,10 +7,8 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
 from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
 from ...notices import notice
 from ...run.context import build, capabilities
@@ -24,7 +22,6 @@ from ..common.inputs import Streams, inputs_of, read_files
 if TYPE_CHECKING:
     from ...meta.measures.bradley_terry import Ranking
 
-NAME = 8  # letters of a name at the head of a column
 EPILOG = """\
 examples:
   # three systems, with a figure
@@ -95,7 +92,9 @@ def run(args: Namespace) -> int:
     _check(args)
     check_writable(args.output)
     if args.plot:
-        _check_plot(args.plot)
+        from ...meta.plots import check_figure
+
+        check_figure(args.plot)
     streams: Streams = {}
     read_files(streams, args)
     names = args.names or system_names(args.translations)
@@ -123,17 +122,6 @@ def run(args: Namespace) -> int:
 
         save(win_matrix(names, ranking), args.plot)
     return 0
-
-
-def _check_plot(path: str) -> None:
-    """Raise, before anything is scored, where the figure could not be drawn or written."""
-    from ...meta import plots
-    from ...meta.plots.figure import ENDINGS
-
-    plots.check()
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
-    check_writable(path)
 
 
 def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
@@ -188,7 +176,6 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
     """The ranking, the matrix, what they mean, and the signature."""
     from ...meta.measures.bradley_terry import PRIOR
     from ...meta.output.tables import WIDTH
-    from ...meta.plots.win_matrix import short_names
 
     decimals = output.decimals_of("table", args.width)
     order, level = ranking.order, f"{100 * ranking.confidence:g} %"
@@ -205,12 +192,6 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
 
     shares = [f"{100 * share:.{decimals}f}" for share in ranking.win_shares]
     first = [[str(ranking.ranks[i]), names[i], shares[i], strength(ranking.strengths[i]), ends(i)] for i in order]
-    headers, beside = short_names([names[j] for j in order], NAME), [names[i] for i in order]
-    if max(len(word) for name in headers for word in name.split(" ")) > NAME:
-        headers = [f"({place})" for place in range(1, len(order) + 1)]  # the whole names are too wide for a terminal
-        beside = [f"{place} {name}" for place, name in zip(headers, beside, strict=True)]
-    headers = ["\n".join(textwrap.wrap(name, NAME, break_on_hyphens=False)) or name for name in headers]
-    second = [[name, *(cell(i, j) for j in order)] for name, i in zip(beside, order, strict=True)]
     notes = [
         f"Win %: mean chance that an output is better than another system's; segments scored: {ranking.segments:,}.",
         f"Strength: Bradley-Terry, the log of the odds, with mean 0 and a prior of {PRIOR:g} games a pair of systems.",
@@ -230,6 +211,6 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
     below = "\n".join(textwrap.fill(note, WIDTH, subsequent_indent="  ") for note in notes)
     tables = [
         output.table(["Rank", "System", "Win %", "Strength", f"{level} interval"], first),
-        output.table(["Row beats column, %", *headers], second),
+        output.matrix("Row beats column, %", names, order, cell),
     ]
     return "\n\n".join([*tables, below, output.signatures([("Pairwise", signature)])]) + "\n"

@@ -94,6 +94,7 @@ class Scoring:
     slide_grid: Positive | None = setting(
         "slide with all windows and strides up to W, in one run: a table window x stride for each system.", metavar="W"
     )
+    compare: bool = setting("Compare all pairs of systems too, below the table, as ctx-metrics compare does.", False)
     format: flags.Format | None = flags.score_format(
         "jsonl and json have signatures, counts and what else a model says (parts, error spans).", "output"
     )
@@ -173,6 +174,10 @@ def check(args: Namespace) -> None:
     args.format = flags.format_of(args)
     if args.levels is None:
         args.levels = ["system"] if args.format == "table" else ["segment", "system"]
+    if args.compare and (args.format != "table" or args.scale != 100 or args.slide_grid):
+        error("--compare goes with tables of scores alone; ctx-metrics compare writes TSV, JSON, LaTeX and Markdown")
+    if args.compare and len(args.translations or "..") < 2:
+        error("--compare: -t names one system; a comparison is of at least two")
 
 
 def _check_metrics(args: Namespace) -> None:
@@ -231,6 +236,11 @@ def run(args: Namespace) -> int:
         }
         places = scoring.places(read.names, len(context.systems[0]), context.doc_ids, args.levels)
         text = output.render(reports, places, args.format, args.width, args.scale)
+        if args.compare:
+            from ..common import comparisons
+
+            found = comparisons.compared(read.names, metrics, scores, context, comparisons.Testing())
+            text += f"\n{comparisons.tables(found, args.width)}\n"
         signatures = [(report.title, report.signature) for report in reports.values()]
     if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them
         for title, signature in signatures:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import CtxMetricsError, InputError
 from ...notices import counted, notice
-from ...writing import replacing
+from ...writing import check_writable, replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,6 +67,14 @@ def check() -> None:
     except ImportError as error:
         said = "" if isinstance(error, ModuleNotFoundError) else f" ({' '.join(str(error).split())})"
         raise CtxMetricsError(f'figures need matplotlib{said}: pip install "ctx-metrics[plot]"') from error
+
+
+def check_figure(path: str) -> None:
+    """Raise, before long work, where a figure could not be drawn or written: CtxMetricsError, InputError."""
+    check()
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
+    check_writable(path)
 
 
 @contextmanager

@@ -1,0 +1,114 @@
+"""Compare all pairs of systems by any metrics: differences, intervals, p-values corrected for the number of pairs, ranks.
+
+Scores as `ctx-metrics score` does. A difference is significant where its p-value, corrected by Holm's method, is below
+--alpha; systems of one rank cannot be told apart.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..flag_types import Decimals, File, Model
+from ..notices import notice
+from ..settings import add_all, from_flags, setting
+from ..writing import check_writable
+from .common import flags
+from .common.comparisons import Testing
+from .common.metrics import Metrics, check_metrics, metric_names
+from .common.work import add_work, check_work, in_blocks
+from .score import DEFAULT_METRIC, Inputs, add_metric_flags, check_inputs, take_model
+
+ENDINGS = flags.ENDINGS | {"tex": "latex", "md": "markdown"}
+USAGE = "%(prog)s -t FILE FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [flags]"
+EPILOG = """\
+examples:
+  # three systems by two metrics
+  ctx-metrics compare -t a.txt b.txt c.txt -r ref.txt -l de-en -m comet chrf
+
+  # whole documents swapped, which segments with context need; a table for a paper, and a figure
+  ctx-metrics compare -s src.txt -t a.txt b.txt c.txt -l en-de --docids ids.txt -m slide -o pairs.tex --plot pairs.pdf
+
+The flags of one metric are shown when it is named: ctx-metrics compare -m slide --help
+"""
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """The metrics."""
+
+    metrics: Metrics | None = setting(
+        f"Any of %(choices)s. (Default: {DEFAULT_METRIC})",
+        flag="-m --metrics",
+        group="comparison",
+        action="store",
+        choices=metric_names,
+    )
+    model: Model | None = setting(
+        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+    )
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is written, where and how."""
+
+    format: Literal["table", "tsv", "jsonl", "json", "latex", "markdown"] | None = setting(
+        "(Default: the ending of -o, if it is .tsv, .jsonl, .json, .tex or .md, else table)", group="output"
+    )
+    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
+    plot: File | None = setting("Draw the matrix of the first metric: a .png, .pdf or .svg.")
+    width: Decimals | None = setting("Decimals. (Default: table 1, tsv 4; JSON has all)", flag="-w --width")
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    add_all(parser, [Inputs, Comparing, Testing, Written])
+    add_metric_flags(parser, argv)
+    add_all(parser, [("work", add_work), flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ..scoring.scores import all_scores
+    from .common import comparisons, output
+    from .common.inputs import read_inputs
+    from .score import scoring
+
+    _check(args)
+    check_writable(args.output)
+    if args.plot:
+        from ..meta.plots import check_figure
+
+        check_figure(args.plot)
+    read, testing = read_inputs(args), from_flags(Testing, args)
+    if len(read.names) < 2:
+        args.parser.error("there is one system; a comparison is of at least two")
+    with in_blocks(args) as blocks:
+        read = read._replace(context=replace(read.context, in_blocks=blocks))
+        metrics = scoring.build_metrics(read, args)
+        scoring.say_unread(metrics, read, args)
+        scores = all_scores(metrics.values(), read.context.systems)
+    compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
+    if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them
+        for column in compared.columns:
+            notice(f"{column.title}|{column.signature}")
+    output.write(comparisons.render(compared, args.format, args.width), args.output)
+    if args.plot:
+        comparisons.draw(compared, args.plot)
+    return 0
+
+
+def _check(args: Namespace) -> None:
+    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    check_inputs(args)
+    args.metrics = args.metrics or [DEFAULT_METRIC]
+    check_metrics(args)
+    take_model(args)
+    check_work(args)
+    args.format = flags.format_of(args, ENDINGS)
+    args.levels = ["document"] if args.docids and args.resample != "segment" else ["system"]  # what reads documents
+    if args.translations is not None and len(args.translations) == 1 and args.translations != ["-"]:
+        args.parser.error("-t names one system; a comparison is of at least two")
+    if args.resample == "document" and not (args.docids or args.dataset or args.columns):
+        args.parser.error("--resample document needs the documents: give --docids FILE")

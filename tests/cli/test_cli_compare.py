@@ -1,0 +1,114 @@
+"""`ctx-metrics compare` and `score --compare`: what they print, in which format, and the figure."""
+
+import importlib.util
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import DOCIDS, NAME_A, NAME_B, NAME_C, REF, SOURCE, A, B, C
+from test_cli_docs import DOCS, assert_about_as_printed, blocks, flags_of, unwrapped
+
+TEXT = (DOCS / "compare.md").read_text(encoding="utf-8")
+THREE = ["compare", "-t", A, B, C, "-r", REF, "-l", "de-en", "-m", "chrf"]
+
+
+def test_the_page_prints_what_it_shows(ctx):
+    [(command, printed)] = blocks(TEXT.split("## What is tested")[0])
+    done = ctx(*shlex.split(command)[1:])
+    assert_about_as_printed(done.err + done.out, unwrapped(printed))
+
+
+def test_the_flags_of_the_page_are_there():
+    flags = set(re.findall(r"`(-{1,2}[a-z-]+)`", TEXT.split("## Flags")[1].split("\n\n## ")[0]))
+    assert flags <= flags_of("compare")
+
+
+def test_every_flag_of_comet_compare_is_in_the_table():
+    package = importlib.util.find_spec("comet")
+    if package is None:
+        pytest.skip("COMET is not installed")
+    text = (Path(package.origin).parent / "cli" / "compare.py").read_text(encoding="utf-8")
+    flags = set(re.findall(r"\"(--?[a-z][\w-]*)\"", text))
+    table = TEXT.split("## Coming from comet-compare")[1]
+    named = set(
+        re.findall(r"`(--?[a-z][\w-]*)", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line))
+    )
+    assert len(flags) > 15 and flags <= named, flags - named
+
+
+def test_rows_and_objects_are_of_the_same_pairs(ctx):
+    """The better system comes first; TER's smaller score is the better one."""
+    more = ["ter", "--samples", "199", "--seed", "7"]
+    rows = ctx(*THREE, *more, "--format", "tsv").rows()
+    objects = ctx(*THREE, *more, "--format", "jsonl").objects()
+    assert [(row["metric"], row["system"], row["other"]) for row in rows] == [
+        (metric, *pair) for metric in ("chrf", "ter") for pair in ((NAME_B, NAME_A), (NAME_B, NAME_C), (NAME_A, NAME_C))
+    ]
+    for row, found in zip(rows, objects, strict=True):
+        assert float(row["difference"]) == pytest.approx(found["score"] - found["other_score"], abs=1e-4)
+        assert found["low"] < found["difference"] < found["high"]
+        assert found["p"] <= found["p_holm"] and row["significant"] == str(found["p_holm"] < 0.05).lower()
+        assert (found["difference"] > 0) == (found["metric"] == "chrf")
+        assert found["unit"] == "segment" and found["seed"] == 7 and "|version:" in found["signature"]
+
+
+def test_documents_are_the_unit_where_their_ids_are_given(ctx):
+    with_ids = ctx(*THREE, "--docids", DOCIDS, "--format", "jsonl")
+    assert {(each["unit"], each["units"]) for each in with_ids.objects()} == {("document", 7)}
+    assert "only 7 documents" in with_ids.err and "none of the metrics reads" not in with_ids.err
+    by_segment = ctx(*THREE, "--docids", DOCIDS, "--resample", "segment", "--format", "jsonl")
+    assert {each["unit"] for each in by_segment.objects()} == {"segment"} and "documents" not in by_segment.err
+
+
+def test_without_the_correction_there_is_no_corrected_value(ctx):
+    objects = ctx(*THREE, "--no-holm", "--test", "bootstrap", "--samples", "99", "--format", "jsonl").objects()
+    assert {each["p_holm"] for each in objects} == {None} and {each["test"] for each in objects} == {"bootstrap"}
+    assert "not corrected" in " ".join(ctx(*THREE, "--no-holm", "--samples", "99").out.split())
+
+
+def test_tables_for_a_paper_and_the_figure(ctx, tmp_path):
+    done = ctx(*THREE, "-o", tmp_path / "pairs.tex", "--plot", tmp_path / "pairs.svg", "-w", "2")
+    assert done.code == 0 and done.out == ""
+    latex = (tmp_path / "pairs.tex").read_text()
+    assert latex.startswith("\\begin{tabular}") and re.search(r"\+\d+\.\d\d\*", latex) and "% A row's score" in latex
+    assert "<svg" in (tmp_path / "pairs.svg").read_text()
+    assert ctx(*THREE, "--format", "markdown").out.startswith("| chrF2")
+
+
+def test_scores_and_comparisons_in_one_run(ctx):
+    scored = ctx("score", *THREE[1:]).out
+    both = ctx("score", *THREE[1:], "--compare").out
+    compared = ctx(*THREE).out
+    assert both.startswith(scored)
+    assert both[len(scored) :].strip() == compared.split("-----------------")[0].strip()
+
+
+def test_one_segment_cannot_be_tested(ctx, tmp_path):
+    for name in ("r", "a", "b"):
+        (tmp_path / name).write_text("It rains.\n")
+    done = ctx("compare", "-t", tmp_path / "a", tmp_path / "b", "-r", tmp_path / "r", "-m", "chrf", "--format", "json")
+    [pair] = json.loads(done.out)
+    assert (pair["p"], pair["low"], pair["rank"], pair["significant"]) == (None, None, None, False)
+    assert "one segment only" in done.err
+
+
+def test_windows_without_documents_are_said(ctx):
+    done = ctx("compare", "-t", A, B, "-r", REF, "-l", "de-en", "-m", "slide", "--samples", "19", "-q")
+    assert "segments share scores, so p-values of single segments are too small" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["-t", A], 2, "-t names one system; a comparison is of at least two"),
+        (["-t", A, B, "--resample", "document"], 2, "--resample document needs the documents: give --docids FILE"),
+        (["-t", A, B, "--plot", "x.txt"], 1, "a figure's name ends in .png, .pdf, .svg"),
+        (["-t", A, B, "--test", "t"], 2, "invalid choice: 't'"),
+    ],
+)
+def test_wrong_usage(ctx, words, code, said):
+    done = ctx("compare", *words, "-r", REF, "-m", "chrf", "-s", SOURCE)
+    assert (done.code, done.out) == (code, "") and said in done.err

@@ -1,0 +1,145 @@
+"""Intervals, tests and ranks of all pairs of systems against sacrebleu's own, and their level on equal systems."""
+
+import numpy as np
+import pytest
+from plugin_conftest import REF, A, B, C, lines_of
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.significance import PairedTest
+
+from ctx_metrics import BERTR
+from ctx_metrics.corpus import document_ranges
+from ctx_metrics.report.content import column
+from ctx_metrics.run.context import Context, build
+from ctx_metrics.scoring import comparison
+from ctx_metrics.scoring.comparison import compare, scorer, weighted_mean
+from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
+from ctx_metrics.scoring.scores import scores
+
+SYSTEMS = {name: lines_of(name) for name in (A, B, C)}
+METRICS = {
+    "BLEU": lambda references: BLEU(references=references),
+    "chrF2": lambda references: CHRF(references=references),
+    "TER": lambda references: TER(references=references),
+    "BERTR": lambda references: build(
+        BERTR, Context(references=references, systems=list(SYSTEMS.values()), target_lang="en"), {}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_same_as_sacrebleus_paired_bootstrap(name, monkeypatch):
+    """Whichever system is the baseline: means, intervals and p-values are sacrebleu's, and so are the scores.
+
+    sacrebleu adds up segments in single precision, so a resample at the edge may count or not: one in 1,001 of a p-value."""
+    monkeypatch.setenv("SACREBLEU_SEED", "12345")
+    references = [lines_of(REF)]
+    metric = METRICS[name](references)
+    found = column(name.lower(), metric, [scores(metric, system) for system in SYSTEMS.values()], None)
+    order = list(SYSTEMS)
+    for baseline in order:
+        systems = [(each, SYSTEMS[each]) for each in (baseline, *(other for other in order if other != baseline))]
+        test = PairedTest(systems, {name: METRICS[name](references)}, references, test_type="bs", n_samples=1000)
+        _, results = test()
+        for (system, _), result in zip(systems, results[name], strict=True):
+            number = order.index(system)
+            assert found.scores[number].system == pytest.approx(result.score, abs=1e-9)
+            assert found.comparison.means[number] == pytest.approx(result.mean, abs=1e-5)
+            assert found.comparison.margins[number] == pytest.approx(result.ci, abs=1e-5)
+            p_value = found.comparison.p_values[order.index(baseline), number]
+            assert np.isnan(p_value) if system == baseline else p_value == pytest.approx(result.p_value, abs=1.1 / 1001)
+
+
+def test_a_smaller_score_is_the_better_one_of_ter():
+    metric = TER(references=[lines_of(REF)])
+    found = column("ter", metric, [scores(metric, system) for system in SYSTEMS.values()], None)
+    values = [each.system for each in found.scores]
+    assert found.sign == -1 and found.best == values.index(min(values))
+    assert found.comparison.ranks[found.best] == 1 and found.comparison.ranks[values.index(max(values))] > 1
+
+
+def test_whole_documents_are_drawn():
+    """Two documents of which one system is right in one: by hand, each resample has both, or one of them twice."""
+    rows = np.array([[1.0, 1]] * 3 + [[0.0, 1]] * 3)
+    drawn = [compare(weighted_mean, [rows, 1 - rows * [1, 0]], [50, 50], ranges) for ranges in (None, [(0, 3), (3, 6)])]
+    assert drawn[1].margins[0] == pytest.approx(50) and drawn[0].margins[0] < 45
+
+
+def test_no_p_value_of_a_system_without_a_score():
+    rows = [np.array([[1.0, 1]] * 9), np.array([[0.0, 1]] * 9), np.array([[0.0, 0]] * 9)]
+    found = compare(weighted_mean, rows, [100.0, 0.0, np.nan])
+    assert found.ranks == [1, 2, 0]
+    assert np.isnan(found.p_values).tolist() == [[True, False, True], [False, True, True], [True, True, True]]
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("documents", [False, True])
+def test_the_same_as_sacrebleus_approximate_randomization(name, documents, monkeypatch):
+    """Of every pair, whichever is the baseline, also where documents are swapped; ties are broken by rounding."""
+    monkeypatch.setenv("SACREBLEU_SEED", "12345")
+    references, ids = [lines_of(REF)], lines_of("docids.txt")
+    metric = METRICS[name](references)
+    rows = [scores(metric, system).rows for system in SYSTEMS.values()]
+    values = [scores(metric, system).system for system in SYSTEMS.values()]
+    ranges = document_ranges(ids) if documents else None
+    found = compare(scorer(metric), rows, values, ranges, test="randomization", samples=999, holm=True)
+    order = list(SYSTEMS)
+    for baseline in order:
+        systems = [(each, SYSTEMS[each]) for each in (baseline, *(other for other in order if other != baseline))]
+        own = METRICS[name](references)
+        test = DocumentPairedTest(
+            systems, {name: resample_documents(own, ids) if documents else own}, references, "ar", n_samples=999
+        )
+        _, results = test()
+        for (system, _), result in zip(systems, results[name], strict=True):
+            p_value = found.p_values[order.index(baseline), order.index(system)]
+            assert np.isnan(p_value) if system == baseline else p_value == pytest.approx(result.p_value, abs=2.1 / 1000)
+
+
+def test_trials_in_parts_are_those_at_once(monkeypatch):
+    """The generator's bits are asked for in whole words, so how many trials fit the memory changes nothing."""
+    rng = np.random.default_rng(0)
+    rows = [np.stack([rng.random(37), np.ones(37)], 1) for _ in range(3)]
+    values = [100 * each[:, 0].mean() for each in rows]
+    at_once = compare(weighted_mean, rows, values, test="randomization", samples=300)
+    monkeypatch.setattr(comparison, "CELLS", 37 * 32)
+    in_parts = compare(weighted_mean, rows, values, test="randomization", samples=300)
+    assert (np.nan_to_num(at_once.p_values) == np.nan_to_num(in_parts.p_values)).all()
+    assert 0 < at_once.p_values[0, 1] < 1
+
+
+def false_findings(test: str, by_document: bool, within: float) -> float:
+    """How often two systems of equal quality differ at .05: 40 documents of 6 segments, with `within` of the variance of a
+    difference shared within documents."""
+    rng, found, trials = np.random.default_rng(3), 0, 300
+    ranges = [(start, start + 6) for start in range(0, 240, 6)] if by_document else None
+    for seed in range(trials):
+        shared = np.repeat(rng.normal(size=(2, 40)), 6, axis=1) * within**0.5
+        values = shared + rng.normal(size=(2, 240)) * (1 - within) ** 0.5
+        rows = [np.stack([own, np.ones(240)], 1) for own in values]
+        scores = [100 * own.mean() for own in values]
+        compared = compare(weighted_mean, rows, scores, ranges, test=test, samples=400, seed=seed)
+        found += compared.p_values[0, 1] < 0.05
+    return found / trials
+
+
+def test_equal_systems_differ_as_often_as_the_level_says():
+    """At .05 300 trials find .015 to .09 but once in a thousand times; segments of documents that are alike break it."""
+    assert 0.015 < false_findings("randomization", False, 0) < 0.09
+    assert 0.015 < false_findings("randomization", True, 0.5) < 0.09
+    assert false_findings("randomization", False, 0.5) > 0.2
+    assert false_findings("bootstrap", False, 0) > 0.07  # sacrebleu's p is about half of a two-sided one
+
+
+def test_three_equal_systems_by_holm():
+    """By hand: of three pairs the smallest p counts three times, and a larger one never less than it."""
+    rng = np.random.default_rng(1)
+    rows = [np.stack([rng.random(50) + more, np.ones(50)], 1) for more in (0, 0.02, 0.2)]
+    values = [100 * each[:, 0].mean() for each in rows]
+    found = compare(weighted_mean, rows, values, test="randomization", samples=999, holm=True)
+    pairs = sorted((found.p_values[i, j], found.adjusted[i, j]) for i, j in ((0, 1), (0, 2), (1, 2)))
+    first = min(1, 3 * pairs[0][0])
+    second = min(1, max(first, 2 * pairs[1][0]))
+    assert [each for _, each in pairs] == pytest.approx([first, second, min(1, max(second, pairs[2][0]))])
+    assert found.differ(0, 2) == (found.adjusted[0, 2] < 0.05)
+    assert found.differences[0, 2].tolist() == (-found.differences[2, 0][::-1]).tolist()
+    assert found.differences[0, 2, 0] < values[0] - values[2] < found.differences[0, 2, 1]
