@@ -13,7 +13,7 @@ MOST_LINES = 400
 FLOORS = [
     ["cli", "plugin"],
     ["training", "report"],
-    ["meta"],
+    ["meta", "choice"],
     ["scale"],
     ["judgements", "metrics"],
     ["features"],

@@ -89,6 +89,9 @@ def write_files(folder: Path) -> None:
         "plain.gz": "one\ntwo\nthree\n",
         "vectors.txt": "the 0.1 0.2 0.3\ncat 0.4 0.5\n",
         "pairs-words.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt is raining.\tmaybe\n",
+        "list": "0 ||| It rains. ||| -1\n0 ||| Rain. ||| -2\n",
+        "bad-list": "0 ||| It rains.\n2 ||| We left.\n",
+        "odd.jsonl": '{"candidates": []}\n',
         "one-label.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt snows.\t0\n",
     }
     for name, text in {**good, **bad}.items():

@@ -23,6 +23,8 @@ SUBCOMMANDS = {
     "score": "score translations with any metrics",
     "annotate": "score tables of any size, and keep the best of their rows",
     "compare": "compare all pairs of systems: differences, p-values, ranks",
+    "mbr": "choose among candidates: the one that agrees best with all others",
+    "rerank": "choose among candidates by a reference-free metric",
     "report": "write a page that shows what scores mean: systems, segments, documents, charts",
     "meta": "meta-evaluation: how well do metrics agree with people?",
     "train": "train a metric on human judgements",
@@ -79,7 +81,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parser.error(f"no subcommand is named; did you mean: ctx-metrics score {shlex.join(argv)}")
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        hint = hints(unknown) if argv[0] == "score" else ""
+        hint = hints(unknown, argv[0]) if argv[0] in ("score", "mbr", "rerank") else ""
         args.outer.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     args.argv = list(argv[1:])
     return args

@@ -1,4 +1,4 @@
-"""What to give `ctx-metrics score` in place of the flags of comet-score and sacrebleu that it does not have."""
+"""What to give in place of the flags of comet-score, comet-mbr and sacrebleu that a subcommand does not have."""
 
 from collections.abc import Sequence
 
@@ -13,6 +13,14 @@ COMET_SCORE = {
     "--disable_length_batching": "--disable_length_batching: not needed",
     "--print_cache_info": "--print_cache_info: not needed",
 }
+COMET_MBR = {
+    "--num_samples": "--num_samples N: -n N",
+    "--rerank_top_k": "--rerank_top_k K: first ctx-metrics rerank CANDIDATES -s FILE --top K -o top.nbest, then mbr top.nbest",
+    "--qe_model": "--qe_model MODEL: the --model of ctx-metrics rerank, whose --top K best mbr reads",
+    "-t": "-t FILE: candidates have no flag here: ctx-metrics mbr FILE",
+    "--translations": "-t FILE: candidates have no flag here: ctx-metrics mbr FILE",
+    "--sources": "--sources FILE: -s FILE",
+}
 OF_BOTH = {"--ctx-names": "--names", "--ctx-no-text-checks": "--no-text-checks"}
 SACREBLEU = (  # how they begin
     *("--paired-", "--confidence", "--ctx-seg-scores", "--slide-output", "--ctx-resample"),
@@ -20,8 +28,9 @@ SACREBLEU = (  # how they begin
 )
 
 
-def hints(words: Sequence[str]) -> str:
-    """Of the words that the parser did not know, a line for each flag that is known here; begins with a line end.
+def hints(words: Sequence[str], subcommand: str = "score") -> str:
+    """Of the words that the parser of a subcommand did not know, a line for each flag that is known here; begins with a line
+    end.
 
     >>> print("unrecognized" + hints(["--paired-bs", "--to_json=x", "--gpu"]))
     unrecognized
@@ -32,10 +41,12 @@ def hints(words: Sequence[str]) -> str:
     for flag in dict.fromkeys(word.partition("=")[0] for word in words):
         if flag in COMET_SCORE:
             lines.append(f"  {COMET_SCORE[flag]}")
+        elif subcommand != "score":
+            lines += [f"  {COMET_MBR[flag]}"] if flag in COMET_MBR else []
         elif flag in OF_BOTH:
             lines.append(f"  {flag}: {OF_BOTH[flag]} here")
         elif flag.startswith(SACREBLEU):
             lines.append(f"  {flag}: a flag of the sacrebleu command")
-    if not words[0].startswith("-"):
+    if not words[0].startswith("-") and subcommand == "score":
         lines.append("  files belong to a flag: -t FILE (translations), -r FILE (references), -s FILE (source)")
     return "\n".join(lines)

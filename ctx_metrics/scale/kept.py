@@ -36,6 +36,11 @@ class KeptResults:
 
     def get(self, key: str) -> tuple[SystemResult, list[str]] | None:
         """The result of a key, and what was said when it was computed; or None."""
+        plain = self.get_plain(key)
+        return None if plain is None else (_from_plain(plain), plain["said"])
+
+    def get_plain(self, key: str) -> dict[str, Any] | None:
+        """What put_plain kept under a key, or None."""
         path = self._path(key)
         try:
             content = path.read_bytes()
@@ -50,14 +55,18 @@ class KeptResults:
             self._broken = True
             return None
         os.utime(path)
-        plain = json.loads(zlib.decompress(packed))
-        return _from_plain(plain), plain["said"]
+        found: dict[str, Any] = json.loads(zlib.decompress(packed))
+        return found
 
     def put(self, key: str, result: SystemResult, said: Sequence[str]) -> None:
         """Keep a result; one that explains the matches of tokens is too large, and is not."""
         if result.matches:
             return
-        packed = zlib.compress(json.dumps({**_plain(result), "said": list(said)}).encode(), 6)
+        self.put_plain(key, {**_plain(result), "said": list(said)})
+
+    def put_plain(self, key: str, found: Mapping[str, Any]) -> None:
+        """Keep what JSON can hold under a key."""
+        packed = zlib.compress(json.dumps(found).encode(), 6)
         path = self._path(key)
         make_folder(str(path.parent))
         write_bytes(str(path), hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed)

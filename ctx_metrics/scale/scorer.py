@@ -67,8 +67,11 @@ class Scorer:
 
         Raises InputError for texts that cannot be scored, and for metrics that cannot score a part of a corpus.
         """
-        texts, first = block
         forget_texts()  # so that a block's scores do not depend on the blocks before it
+        return self.scored(*block)
+
+    def scored(self, texts: Texts, first: bool) -> Scored:
+        """The same, with what was read of texts before still at hand."""
         with noted() as said:
             made = self._built(texts)
             hypotheses = [text or "" for text in texts["mt"][0]]

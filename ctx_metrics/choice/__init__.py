@@ -1,0 +1,1 @@
+"""Choosing among candidates of one source: minimum Bayes risk decoding and reranking."""

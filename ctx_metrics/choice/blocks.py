@@ -1,0 +1,179 @@
+"""Choices for many sources: block by block, here or on Ray, without those that an earlier run kept."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from tqdm import tqdm
+
+from ..engine.loaded import forget_texts
+from ..errors import CtxMetricsError
+from ..notices import notice
+from ..run.context import Context
+from ..scale.kept import KeptResults
+from ..scale.places import HERE, Place
+from ..scale.scorer import noted
+from .candidates import Item
+from .decisions import Method, expected
+from .utilities import Distinct, WeightedSum, distinct, utility
+
+TEXTS = 8_192  # most texts of a block, unless one source has more
+SOURCES = 256
+Metrics = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+class Chosen(NamedTuple):
+    """What was found for a block: of each item a score for each candidate (NaN where it was left out), the metrics'
+    signatures, what was counted, and what was said meanwhile."""
+
+    scores: list[list[float]]
+    signatures: dict[str, str]
+    counts: dict[str, dict[str, int]]
+    said: list[str]
+
+
+class Chooser(Protocol):
+    """Scores the candidates of a block of items; it can be pickled."""
+
+    @property
+    def name(self) -> str:
+        """What a progress bar says."""
+
+    def signatures(self, items: Sequence[Item]) -> dict[str, str]:
+        """The metrics' signatures, without scoring."""
+
+    def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
+        """The scores; the flag is true for the first block of a run."""
+
+
+@dataclass(frozen=True)
+class MinimumRisk:
+    """Minimum Bayes risk by the weighted sum of some metrics.
+
+    nbest    how many candidates the user wants of each source
+    """
+
+    metrics: Metrics
+    weights: Sequence[float]
+    context: Context
+    method: Method
+    nbest: int = 1
+
+    @property
+    def name(self) -> str:
+        """What a progress bar says."""
+        return "mbr"
+
+    def signatures(self, items: Sequence[Item]) -> dict[str, str]:
+        """The metrics' signatures, without scoring."""
+        with noted():
+            return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
+
+    def _utilities(self, items: Sequence[Distinct]) -> list:
+        return [(name, utility(name, settings, self.context, items)) for name, settings in self.metrics]
+
+    def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
+        """The expected utilities of a block's candidates."""
+        forget_texts()  # so that a block's scores do not depend on the blocks before it
+        items, first = block
+        with noted() as said:
+            texts = [distinct(item) for item in items]
+            named = self._utilities(texts if first else texts[:1])
+            found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
+        return Chosen(
+            [scores[item.place].tolist() for scores, item in zip(found, texts, strict=True)],
+            {name: each.signature for name, each in named},
+            {name: each.counts for name, each in named},
+            said,
+        )
+
+
+def choose(
+    items: Sequence[Item], chooser: Chooser, place: Place = HERE, kept: KeptResults | None = None, quiet: bool = False
+) -> Chosen:
+    """The scores of all items' candidates.
+
+    Raises InputError for texts and metrics that cannot be used, and what the metrics raise; what was finished is in `kept`.
+    """
+    ranges = list(block_ranges(items))
+    signatures = chooser.signatures(items) if kept is not None else {}
+    whole = Chosen([[]] * len(items), {}, {}, [])
+    asked: list[tuple[int, int, str]] = []
+    found_before = 0
+
+    def take(start: int, end: int, found: Chosen) -> None:
+        whole.scores[start:end] = found.scores
+        whole.signatures.update(found.signatures)
+        for name, own in found.counts.items():
+            sums = whole.counts.setdefault(name, {})
+            sums.update({kind: sums.get(kind, 0) + number for kind, number in own.items()})
+        for line in found.said:
+            notice(line)
+
+    def blocks() -> Iterator[tuple[Sequence[Item], bool]]:
+        nonlocal found_before
+        for start, end in ranges:
+            key = "" if kept is None else _key(chooser, signatures, items[start:end])
+            if kept is not None and (plain := kept.get_plain(key)) is not None:
+                scores = [[np.nan if each is None else each for each in own] for own in plain["scores"]]
+                take(start, end, Chosen(scores, plain["signatures"], plain["counts"], plain["said"]))
+                found_before += end - start
+                bar.update(end - start)
+                continue
+            asked.append((start, end, key))
+            yield items[start:end], start == 0
+
+    with tqdm(total=len(items), desc=chooser.name, unit="source", disable=True if quiet else None, leave=False) as bar:
+        for found in place.map(_Caught(chooser), blocks()):
+            start, end, key = asked.pop(0)
+            if isinstance(found, CtxMetricsError):
+                raise found
+            take(start, end, found)
+            if kept is not None:
+                scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
+                kept.put_plain(key, {**found._asdict(), "scores": scores})
+            bar.update(end - start)
+    if kept is not None:
+        kept.trim()
+    if found_before:
+        notice(f"{found_before:,} of {len(items):,} sources were kept by an earlier run (--ctx-cache)")
+    return whole
+
+
+@dataclass(frozen=True)
+class _Caught:
+    """A chooser whose errors travel as results."""
+
+    chooser: Chooser
+
+    def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen | CtxMetricsError:
+        try:
+            return self.chooser(block)
+        except CtxMetricsError as error:
+            return error
+
+
+def block_ranges(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+    """Runs of items, from the first to before the last, that are scored together.
+
+    >>> list(block_ranges([Item(("a",) * 5000)] * 3))
+    [(0, 1), (1, 2), (2, 3)]
+    """
+    start, held = 0, 0
+    for k, item in enumerate(items):
+        texts = len(item.candidates) + len(item.references or ())
+        if k > start and (held + texts > TEXTS or k - start == SOURCES):
+            yield start, k
+            start, held = k, 0
+        held += texts
+    if items:
+        yield start, len(items)
+
+
+def _key(chooser: Chooser, signatures: Mapping[str, str], items: Sequence[Item]) -> str:
+    """A hash of all that a block's scores depend on."""
+    what = [repr(chooser), dict(signatures), [list(item) for item in items]]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()

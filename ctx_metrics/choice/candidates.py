@@ -1,0 +1,231 @@
+"""Candidates of sources, in every layout that decoders write them in."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..corpus import BOM, read_lines
+from ..errors import InputError
+from ..notices import counted, notice
+
+FORMS = ("lines", "nbest", "tsv", "jsonl")
+_NBEST = re.compile(r"(\d+) *\|\|\| ?(.*)")
+_LAST_NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-?inf|nan)\s*$")
+
+
+class Item(NamedTuple):
+    """One source with what is chosen from.
+
+    candidates    at least one
+    scores        what the decoder gave each candidate, such as its log-probability; None where that is not known
+    source        None where it is not known
+    references    pseudo-references, at least one; None: the candidates are
+    """
+
+    candidates: tuple[str, ...]
+    scores: tuple[float, ...] | None = None
+    source: str | None = None
+    references: tuple[str, ...] | None = None
+
+
+def read_items(
+    paths: Sequence[str],
+    form: str | None = None,
+    number: int | None = None,
+    *,
+    sources: str | None = None,
+    references: str | None = None,
+    encoding: str = "utf-8",
+) -> list[Item]:
+    """The candidates of files, source by source.
+
+    paths         one file in any layout, or several, of which each has a candidate a line
+    form          lines (`number` lines a source), nbest (`0 ||| text ||| ... ||| score`), tsv (a row a source, a column a
+                  candidate) or jsonl (objects with candidates, and maybe src, scores and references); None: by the file's
+                  name, and nbest where its first line is one
+    number        candidates of each source, of lines; None: as many as there are lines for a source
+    sources       a file with a source a line
+    references    a file of pseudo-references, in any of these layouts
+
+    Raises InputError naming the file and line that cannot be used.
+    """
+    lines = None if sources is None else read_lines(sources, encoding)
+    items = _read(paths, form, number, lines, encoding)
+    what = ", ".join(paths)
+    if lines is not None:
+        if len(items) != len(lines):
+            found = counted(len(items), "source", "sources")
+            raise InputError(
+                f"{what} has candidates of {found}, but {sources} has {counted(len(lines), 'line', 'lines')}"
+            )
+        items = [item._replace(source=line) for item, line in zip(items, lines, strict=True)]
+    if references is not None:
+        others = _read([references], None, None, items, encoding)
+        if len(others) != len(items):
+            found = counted(len(others), "source", "sources")
+            raise InputError(f"{references} has pseudo-references of {found}, but {what} candidates of {len(items):,}")
+        items = [item._replace(references=other.candidates) for item, other in zip(items, others, strict=True)]
+    return items
+
+
+def _read(
+    paths: Sequence[str], form: str | None, number: int | None, known: Sequence[Any] | None, encoding: str
+) -> list[Item]:
+    """The items of files; `known` has as many entries as there are sources."""
+    if len(paths) > 1:
+        return _of_files(paths, form, number, encoding)
+    [path] = paths
+    lines = read_lines(path, encoding)
+    if not lines:
+        raise InputError(f"{path} is empty; it must hold candidates")
+    form = form or _form_of(path, lines[0])
+    if number is not None and form != "lines":
+        raise InputError(f"{path}: -n is for files with N lines a source, and this is {form}; leave -n out")
+    if form == "lines":
+        return _of_lines(path, lines, number, known)
+    return {"nbest": _of_nbest, "tsv": _of_tsv, "jsonl": _of_jsonl}[form](path, lines)
+
+
+def _form_of(path: str, first: str) -> str:
+    ending = re.sub(r"\.(gz|xz)$", "", path).rpartition(".")[2].lower()
+    if ending in ("tsv", "jsonl"):
+        return ending
+    return "nbest" if _NBEST.fullmatch(first) else "lines"
+
+
+def _of_files(paths: Sequence[str], form: str | None, number: int | None, encoding: str) -> list[Item]:
+    """A candidate a line in each file."""
+    if form not in (None, "lines") or number is not None:
+        flag = "-n" if number is not None else f"--input-format {form}"
+        raise InputError(f"{flag} is for one file; of several, each has a candidate a line")
+    if twice := [path for k, path in enumerate(paths) if path in paths[:k]]:
+        raise InputError(f"{twice[0]} is given twice; name each file once")
+    streams = [read_lines(path, encoding) for path in paths]
+    for path, stream in zip(paths, streams, strict=True):
+        if not stream:
+            raise InputError(f"{path} is empty; it must hold candidates")
+        if len(stream) != len(streams[0]):
+            found = counted(len(stream), "line", "lines")
+            raise InputError(f"{path} has {found}, but {paths[0]} has {len(streams[0])}")
+    return [Item(candidates) for candidates in zip(*streams, strict=True)]
+
+
+def _of_lines(path: str, lines: list[str], number: int | None, known: Sequence[Any] | None) -> list[Item]:
+    if number is None:
+        if known is None:
+            raise InputError(f"{path}: how many lines has a source? give -n N, or the sources with -s FILE")
+        if not known or len(lines) % len(known):
+            found = counted(len(lines), "line", "lines")
+            raise InputError(
+                f"{path} has {found}, which {len(known):,} sources do not divide; every source needs as many"
+            )
+        number = len(lines) // len(known)
+    if len(lines) % number:
+        found, whole = counted(len(lines), "line", "lines"), counted(len(lines) // number, "source", "sources")
+        raise InputError(f"{path} has {found}: {number} for each of {whole}, and {len(lines) % number} more")
+    return [Item(tuple(lines[begin : begin + number])) for begin in range(0, len(lines), number)]
+
+
+def _of_nbest(path: str, lines: list[str]) -> list[Item]:
+    """Lines `source ||| text ||| features ||| score`, whose sources count from 0 or 1; the features may be missing."""
+    texts: dict[int, list[str]] = {}
+    scores: dict[int, list[float]] = {}
+    for place, line in enumerate(lines, 1):
+        found = _NBEST.fullmatch(line)
+        if found is None:
+            raise InputError(f"{path}, line {place}: no line of an n-best list, such as 0 ||| text ||| -1.5")
+        source, (text, *more) = int(found[1]), re.split(r" ?\|\|\| ?", found[2])
+        last = max(texts, default=source)
+        if source not in (last, last + 1) and texts:
+            if source in texts:
+                raise InputError(f"{path}, line {place}: source {source} returns after source {last}; sort the lines")
+            raise InputError(
+                f"{path}, line {place}: source {source} follows source {last}; every source needs candidates"
+            )
+        if not texts and source > 1:
+            raise InputError(f"{path}, line {place}: the first source is {source}; sources count from 0")
+        texts.setdefault(source, []).append(text)
+        number = _LAST_NUMBER.search(more[-1]) if more else None
+        if number is not None:
+            scores.setdefault(source, []).append(float(number[1]))
+    return [Item(tuple(own), _whole(scores.get(source), len(own))) for source, own in texts.items()]
+
+
+def _whole(scores: list[float] | None, candidates: int) -> tuple[float, ...] | None:
+    return tuple(scores) if scores is not None and len(scores) == candidates else None
+
+
+def _of_tsv(path: str, lines: list[str]) -> list[Item]:
+    """A row a source; empty columns at its end are none, so that rows may differ in their number."""
+    items = []
+    for place, line in enumerate(lines, 1):
+        if not line.strip("\t "):
+            raise InputError(f"{path}, line {place}: no candidates; every source needs one")
+        items.append(Item(tuple(cell.strip() for cell in line.rstrip("\t").split("\t"))))
+    return items
+
+
+def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
+    items = []
+    for place, line in enumerate(lines, 1):
+        where = f"{path}, line {place}"
+        try:
+            given = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{where}: no JSON ({error})") from error
+        if not isinstance(given, dict) or "candidates" not in given:
+            raise InputError(
+                f'{where}: no object with candidates, such as {{"src": "...", "candidates": ["...", "..."]}}'
+            )
+        candidates = _texts(where, "candidates", given["candidates"])
+        scores = given.get("scores")
+        if scores is not None:
+            if not isinstance(scores, list) or not all(
+                each is None or isinstance(each, int | float) for each in scores
+            ):
+                raise InputError(f"{where}: scores is no list of numbers")
+            if len(scores) != len(candidates):
+                found = counted(len(scores), "score", "scores")
+                raise InputError(f"{where}: {found} for {counted(len(candidates), 'candidate', 'candidates')}")
+        source = given.get("src")
+        if source is not None and not isinstance(source, str):
+            raise InputError(f"{where}: src is no text")
+        references = given.get("references")
+        items.append(
+            Item(
+                candidates,
+                None if scores is None or None in scores else tuple(map(float, scores)),
+                source,
+                None if references is None else _texts(where, "references", references),
+            )
+        )
+    with_source = sum(item.source is not None for item in items)
+    if 0 < with_source < len(items):
+        lacking = next(k for k, item in enumerate(items, 1) if item.source is None)
+        raise InputError(f"{path}, line {lacking}: no src, and other lines have one; every source needs it, or none")
+    return items
+
+
+def _texts(where: str, name: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise InputError(f"{where}: {name} is no list of texts")
+    if not given:
+        raise InputError(f"{where}: no {name}; every source needs one")
+    for each in given:
+        if not each.isascii() and any("\ud800" <= letter <= "\udfff" for letter in each):
+            raise InputError(f"{where}: {name} hold a lone surrogate, which is not text; write the file as UTF-8")
+    return tuple(each.removeprefix(BOM) for each in given)
+
+
+def say_duplicates(items: Sequence[Item]) -> None:
+    """Say how many candidates stand more than once among those of their source, since each text is scored once."""
+    candidates = sum(len(item.candidates) for item in items)
+    repeated = candidates - sum(len({*item.candidates}) for item in items)
+    if repeated:
+        notice(
+            f"{repeated:,} of {candidates:,} candidates repeat another one of their source; each text is scored once"
+        )
+    alone = sum(len(item.candidates) == 1 for item in items)
+    if alone:
+        notice(f"{counted(alone, 'source has', 'sources have')} one candidate only, which is taken")

@@ -1,0 +1,211 @@
+"""Minimum Bayes risk: which candidate agrees best, on average, with all others (Kumar and Byrne 2004; Eikema and Aziz 2020).
+
+The expected utility of a candidate h over pseudo-references r_1..r_n is
+
+    U(h) = sum_j w_j u(h, r_j) / sum_j w_j
+
+where w_j is how often r_j was drawn, and u any metric. All n^2 pairs are scored ("exact"), or fewer:
+
+aggregate    u(h, mean of the references): one value a candidate (Vamvas and Sennrich 2024)
+prune        after 8, 16, 32 ... references, a bootstrap leaves out what is unlikely to win (Cheng and Vlachos 2023)
+low-rank     some pairs are scored, and a matrix of low rank fills in the others (Trabelsi et al. 2024)
+centroids    u(h, centroids of the references), weighted by the clusters' sizes (Deguchi et al. 2024)
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from ..settings import setting
+from .utilities import Distinct, Utility
+
+METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
+BOOTSTRAP = 500  # resamples of prune
+STEPS, REGULARISATION = 10, 0.1  # of the search for a matrix of low rank
+
+
+@dataclass(frozen=True)
+class Method:
+    """How expected utilities are found."""
+
+    method: str = setting(
+        "exact scores all pairs. The others score fewer: aggregate, one mean reference (comet, chrf, bleu); prune, which "
+        "leaves out what is unlikely to win; low-rank, which fills in a matrix; centroids, a few mean references (comet).",
+        "exact",
+        choices=METHODS,
+    )
+    exclude_self: bool = setting(
+        "A candidate is not its own pseudo-reference, as in comet-mbr; another one with the same text is.", False
+    )
+    refine: int | None = setting("Of aggregate: score all pairs of the K best once more.", type=int, metavar="K")
+    confidence: float = setting("Of prune: leave out what wins in less than 1 - P of resamples.", 0.99)
+    share: float = setting("Of low-rank: the share of pairs that is scored.", 0.125)
+    rank: int = setting("Of low-rank: the matrix's.", 8)
+    centroids: int = setting("Of centroids: how many.", 8)
+    seed: int = setting("Of prune, low-rank and centroids.", 0)
+
+    def check_numbers(self) -> None:
+        """Raise InputError for numbers that say nothing."""
+        for flag, number in (("--refine", self.refine), ("--rank", self.rank), ("--centroids", self.centroids)):
+            if number is not None and number < 1:
+                raise InputError(f"{flag} {number}: give at least 1")
+        for flag, share in (("--confidence", self.confidence), ("--share", self.share)):
+            if not 0 < share <= 1:
+                raise InputError(f"{flag} {share:g}: give more than 0 and at most 1")
+        if self.refine is not None and self.method != "aggregate":
+            raise InputError("--refine goes with --method aggregate")
+        if self.exclude_self and self.method != "exact":
+            raise InputError("--exclude-self goes with --method exact")
+
+    def check(self, utility: Utility) -> None:
+        """Raise InputError where a utility does not go with the method."""
+        possible = {"aggregate": utility.aggregates, "centroids": utility.clusters}
+        if not possible.get(self.method, True):
+            which = "comet's regressions, chrf and bleu" if self.method == "aggregate" else "comet's regressions"
+            raise InputError(f"--method {self.method} is for {which}, and not for {utility.name}; take exact or prune")
+
+
+def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:
+    """The expected utilities of items' candidates: float64 [distinct texts] each; NaN of those that prune left out.
+
+    nbest    how many candidates prune keeps at least
+
+    Raises InputError for utilities that do not go with the method, and what the metrics raise.
+    """
+    method.check(utility)
+    utility.read(items)
+    if method.method == "aggregate":
+        return _aggregated(utility, items, method)
+    if method.method == "prune":
+        return _pruned(utility, items, method, nbest)
+    if method.method == "low-rank":
+        return _completed(utility, items, method)
+    if method.method == "centroids":
+        return [utility.against_centroids(k, method.centroids, method.seed) for k in range(len(items))]
+    return _exact(utility, items, method.exclude_self)
+
+
+def _exact(utility: Utility, items: Sequence[Distinct], exclude_self: bool = False) -> list[np.ndarray]:
+    every = [(k, np.arange(len(item.texts)), np.arange(len(item.references))) for k, item in enumerate(items)]
+    found = []
+    for item, grid in zip(items, utility.grids(every), strict=True):
+        sums, total = grid @ item.weights, item.weights.sum()
+        if exclude_self and item.references is item.texts and total > 1:
+            sums, total = sums - np.diag(grid), total - 1
+        found.append(sums / total)
+    return found
+
+
+def _aggregated(utility: Utility, items: Sequence[Distinct], method: Method) -> list[np.ndarray]:
+    found = [utility.against_mean(k) for k in range(len(items))]
+    if method.refine is None:
+        return found
+    best = [np.sort(np.argsort(-each, kind="stable")[: method.refine]) for each in found]
+    wanted = [
+        (k, rows, np.arange(len(item.references))) for k, (rows, item) in enumerate(zip(best, items, strict=True))
+    ]
+    for k, grid in enumerate(utility.grids(wanted)):
+        refined = np.full(len(found[k]), np.nan)
+        refined[best[k]] = grid @ items[k].weights / items[k].weights.sum()
+        found[k] = refined
+    return found
+
+
+def _generator(item: Distinct, seed: int) -> np.random.Generator:
+    """What draws for an item: the same wherever it stands."""
+    return np.random.default_rng([seed, zlib.crc32("\n".join(item.references).encode("utf-8", "surrogatepass"))])
+
+
+class _Pruning:
+    """The candidates of one item that are left, and their values against the references that were seen."""
+
+    def __init__(self, item: Distinct, seed: int):
+        self.generator = _generator(item, seed)
+        drawn = np.repeat(np.arange(len(item.references)), item.weights.astype(np.int64))
+        self.order = self.generator.permutation(drawn)  # a list may be sorted by what its decoder thought
+        self.left = np.arange(len(item.texts))
+        self.grid = np.full((len(item.texts), len(item.references)), np.nan)
+        self.seen = 0
+
+    def missing(self, number: int) -> np.ndarray:
+        """References among the first `number` that were not seen yet."""
+        return np.setdiff1d(self.order[:number], self.order[: self.seen])
+
+    def step(self, number: int, columns: np.ndarray, values: np.ndarray, confidence: float, nbest: int) -> None:
+        """Take the values against more references, and leave out what wins too seldom."""
+        self.grid[np.ix_(self.left, columns)] = values
+        self.seen = min(number, len(self.order))
+        if self.seen == len(self.order):
+            return
+        known = self.grid[np.ix_(self.left, self.order[: self.seen])]
+        drawn = self.generator.multinomial(self.seen, np.full(self.seen, 1 / self.seen), BOOTSTRAP)
+        means = known @ drawn.T
+        wins = (means >= means[np.argmax(known.sum(1))]).mean(1)
+        kept = wins > 1 - confidence
+        if kept.sum() >= nbest:
+            self.left = self.left[kept]
+
+
+def _pruned(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int) -> list[np.ndarray]:
+    runs, number = [_Pruning(item, method.seed) for item in items], 8
+    while going := [k for k, run in enumerate(runs) if _goes_on(run, nbest)]:
+        wanted = [(k, runs[k].left, runs[k].missing(number)) for k in going]
+        for (k, _, columns), values in zip(wanted, utility.grids(wanted), strict=True):
+            runs[k].step(number, columns, values, method.confidence, nbest)
+        number *= 2
+    found = []
+    for item, run in zip(items, runs, strict=True):
+        scores = np.full(len(item.texts), np.nan)
+        scores[run.left] = run.grid[np.ix_(run.left, run.order[: run.seen])].mean(1)
+        found.append(scores)
+    return found
+
+
+def _goes_on(run: _Pruning, nbest: int) -> bool:
+    return run.seen == 0 or (run.seen < len(run.order) and len(run.left) > nbest)
+
+
+def _completed(utility: Utility, items: Sequence[Distinct], method: Method) -> list[np.ndarray]:
+    wanted = []
+    for k, item in enumerate(items):
+        height, width = len(item.texts), len(item.references)
+        number = max(2 * (height + width), int(np.ceil(method.share * height * width)))  # small ones are scored whole
+        chosen = np.sort(_generator(item, method.seed).permutation(height * width)[:number])
+        wanted.append((k, chosen // width, chosen % width))
+    found = []
+    for item, (_, rows, columns), values in zip(items, wanted, utility.entries(wanted), strict=True):
+        whole = completed((len(item.texts), len(item.references)), rows, columns, values, method.rank, method.seed)
+        found.append(whole @ item.weights / item.weights.sum())
+    return found
+
+
+def completed(
+    shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray, values: np.ndarray, rank: int, seed: int = 0
+) -> np.ndarray:
+    """A matrix, float64 of `shape`, of which some entries are known: their mean and a matrix of low rank that fits the rest
+    best, by alternating least squares; known entries stay as they are.
+
+    >>> full = np.outer([1.0, 2.0, 3.0], [2.0, 1.0, 4.0]) + 5
+    >>> known = np.array([(i, j) for i in range(3) for j in range(3) if (i, j) != (2, 2)]).T
+    >>> filled = completed((3, 3), *known, full[tuple(known)], rank=2)
+    >>> bool((filled[tuple(known)] == full[tuple(known)]).all()), bool(np.isfinite(filled).all())
+    (True, True)
+    """
+    mean = float(values.mean())
+    scale = float(values.std()) or 1.0
+    known, target = np.zeros(shape), np.zeros(shape)
+    known[rows, columns], target[rows, columns] = 1, (values - mean) / scale
+    generator = np.random.default_rng(seed)
+    left, right = (generator.normal(size=(size, rank)) * rank**-0.5 for size in shape)
+    ridge = REGULARISATION * np.eye(rank)
+    for _ in range(STEPS):
+        left = np.linalg.solve(np.einsum("ij,jk,jl->ikl", known, right, right) + ridge, (target @ right)[..., None])[
+            ..., 0
+        ]
+        right = np.linalg.solve(np.einsum("ij,ik,il->jkl", known, left, left) + ridge, (target.T @ left)[..., None])[
+            ..., 0
+        ]
+    return np.where(known > 0, target, left @ right.T) * scale + mean

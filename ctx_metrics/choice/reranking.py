@@ -1,0 +1,98 @@
+"""Reranking: candidates by what reference-free metrics say of them, with the decoder's own scores mixed in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..engine.loaded import forget_texts
+from ..errors import InputError
+from ..run.context import Context, build, capabilities
+from ..run.registry import metric_table
+from ..scale.scorer import Scorer, noted
+from ..scoring.base import ContextMetric
+from .blocks import Chosen, Metrics
+from .candidates import Item
+from .utilities import OF_OTHERS
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """The weighted sum of what some metrics say of each candidate beside its source."""
+
+    metrics: Metrics
+    weights: Sequence[float]
+    context: Context
+
+    @property
+    def name(self) -> str:
+        """What a progress bar says."""
+        return "rerank"
+
+    def signatures(self, items: Sequence[Item]) -> dict[str, str]:
+        """The metrics' signatures, without scoring; raises InputError for metrics that cannot score a candidate alone."""
+        first = items[0]
+        found = {}
+        for name, settings in self.metrics:
+            cls = metric_table()[name.upper()]
+            can = capabilities(cls)
+            if "doc_ids" in can.reads:
+                raise InputError(f"{name}: reads documents, and candidates are of single segments; give --docids FILE")
+            if can.reads & OF_OTHERS or can.compares_systems:
+                raise InputError(f"{name}: gives no value to a candidate alone")
+            if not issubclass(cls, ContextMetric) or (can.references and not can.estimator):
+                raise InputError(f"{name}: needs a reference, and candidates have none; ctx-metrics mbr chooses by it")
+            texts = replace(
+                self.context,
+                references=[],
+                systems=[[first.candidates[0]]],
+                sources=None if first.source is None else [first.source],
+            )
+            with noted():
+                found[name] = str(build(cls, texts, settings).get_signature().format())
+        return found
+
+    def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
+        """The scores of a block's candidates; each text is scored once beside its source."""
+        forget_texts()
+        items, first = block
+        signatures = self.signatures(items)
+        distinct = list(dict.fromkeys((item.source, text) for item in items for text in item.candidates))
+        texts: dict[str, list[list[str | None]]] = {"mt": [[text for _, text in distinct]]}
+        if items[0].source is not None:
+            texts["src"] = [[source for source, _ in distinct]]
+        scored = Scorer(self.metrics, self.context, {}).scored(texts, first)
+        lower = {name: not capabilities(metric_table()[name.upper()]).higher_is_better for name, _ in self.metrics}
+        sums = np.sum(
+            [
+                weight * (-1 if lower[name] else 1) * scored.metrics[name].scores
+                for weight, (name, _) in zip(self.weights, self.metrics, strict=True)
+            ],
+            axis=0,
+        )
+        of = dict(zip(distinct, sums.tolist(), strict=True))
+        return Chosen(
+            [[of[item.source, text] for text in item.candidates] for item in items],
+            signatures,
+            {name: each.counts for name, each in scored.metrics.items()},
+            scored.said,
+        )
+
+
+def mixed(items: Sequence[Item], scores: Sequence[Sequence[float]], weight: float) -> list[list[float]]:
+    """The scores with `weight` times the decoder's added.
+
+    Raises InputError where the decoder's scores are not known.
+    """
+    if weight == 0:
+        return [list(own) for own in scores]
+    for number, item in enumerate(items, 1):
+        if item.scores is None:
+            raise InputError(
+                f"source {number}: its candidates have no scores of the decoder to mix in; give an n-best list or JSON "
+                "lines that hold them"
+            )
+    return [
+        [each + weight * given for each, given in zip(own, item.scores or (), strict=True)]
+        for item, own in zip(items, scores, strict=True)
+    ]

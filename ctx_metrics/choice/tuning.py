@@ -1,0 +1,95 @@
+"""The weight of the decoder's scores beside a metric's, from candidates whose references are known."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from sacrebleu.metrics.base import Metric
+
+from ..errors import InputError
+from ..run.context import Context, build, capabilities
+from ..run.registry import metric_table
+from ..scoring.comparison import scorer
+from ..scoring.scores import scores as scores_of
+from .candidates import Item
+from .reranking import mixed
+
+
+class Tuned(NamedTuple):
+    """The weight whose choices the judging metric likes best.
+
+    weight         at least 0
+    title          the judging metric's
+    without, best, decoder    its score of what is chosen at weight 0, at the best weight, and by the decoder's scores alone
+    """
+
+    weight: float
+    title: str
+    without: float
+    best: float
+    decoder: float
+
+
+def tuned(items: Sequence[Item], scores: Sequence[Sequence[float]], references: Sequence[str], judge: str) -> Tuned:
+    """The weight w >= 0 of the decoder's scores at which the best candidates by (score + w * decoder's) are best together,
+    as the metric `judge` scores a corpus. Exact: as w grows a source's choice changes where two lines cross, and all such
+    places are tried (Och 2003).
+
+    Raises InputError where the decoder's scores are not known, and what the metric raises.
+    """
+    mixed(items, scores, 1.0)
+    if len(references) != len(items):
+        raise InputError(f"--tune: {len(references):,} references for the candidates of {len(items):,} sources")
+    metric, rows = _judged(items, references, judge)
+    sign = 1 if capabilities(metric).higher_is_better else -1
+    changes: list[tuple[float, np.ndarray]] = []
+    total, last = np.zeros(rows[0].shape[1]), np.zeros(rows[0].shape[1])
+    for item, own, of_item in zip(items, scores, rows, strict=True):
+        path = envelope(own, item.scores or ())
+        total += of_item[path[0][1]]
+        last += of_item[int(np.argmax(item.scores or ()))]
+        changes += [(w, of_item[k] - of_item[j]) for (_, j), (w, k) in pairwise(path)]
+    changes.sort(key=lambda change: change[0])
+    places = np.array([0.0, *(w for w, _ in changes)])
+    sums = total + np.concatenate([np.zeros((1, len(total))), *(delta[None] for _, delta in changes)]).cumsum(0)
+    found = sign * scorer(metric)(sums)
+    alone = np.append(np.diff(places) > 0, True)  # of changes at one place, the last
+    best = int(np.flatnonzero(alone)[np.argmax(found[alone])])
+    beyond = places[best + 1] if best + 1 < len(places) else 2 * places[best] + 1
+    decoder = float(scorer(metric)(last[None])[0])
+    weight = 0.0 if best == 0 and found[0] >= found[alone].max() else float((places[best] + beyond) / 2)
+    return Tuned(weight, _title(metric, rows), float(sign * found[0]), float(sign * found[best]), decoder)
+
+
+def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[float, int]]:
+    """Which of some lines score + w * slope is the highest for w from 0 on: (where it begins to be, which one).
+
+    >>> envelope([3.0, 2.0, 0.0], [0.0, 1.0, 2.0])
+    [(0.0, 0), (1.0, 1), (2.0, 2)]
+    """
+    now = max(range(len(scores)), key=lambda k: (scores[k], slopes[k]))
+    path, at = [(0.0, now)], 0.0
+    while True:
+        steeper = [k for k in range(len(scores)) if slopes[k] > slopes[now]]
+        if not steeper:
+            return path
+        crossings = {k: (scores[now] - scores[k]) / (slopes[k] - slopes[now]) for k in steeper}
+        now = min(steeper, key=lambda k: (crossings[k], -slopes[k]))
+        at = max(at, crossings[now])
+        path.append((at, now))
+
+
+def _judged(items: Sequence[Item], references: Sequence[str], judge: str) -> tuple[Metric, list[np.ndarray]]:
+    """The judging metric, and its statistics of each item's candidates."""
+    texts = [text for item in items for text in item.candidates]
+    beside = [reference for item, reference in zip(items, references, strict=True) for _ in item.candidates]
+    sources = None if items[0].source is None else [item.source or "" for item in items for _ in item.candidates]
+    metric = build(metric_table()[judge.upper()], Context(references=[beside], systems=[texts], sources=sources))
+    rows = np.array(scores_of(metric, texts).rows, np.float64)
+    ends = np.cumsum([len(item.candidates) for item in items])
+    return metric, np.split(rows, ends[:-1])
+
+
+def _title(metric: Metric, rows: Sequence[np.ndarray]) -> str:
+    return str(metric._compute_score_from_stats(rows[0][0].tolist()).name)

@@ -1,0 +1,334 @@
+"""Utilities: what a metric says of a candidate where another text is the reference, for all pairs that are asked for."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sacrebleu.metrics.base import Metric
+
+from ..errors import InputError
+from ..notices import notice
+from ..run.context import Context, build, capabilities
+from ..run.registry import metric_table
+from ..scale.scorer import Scorer
+from ..scoring.estimated import EstimatorMetric
+from ..scoring.scores import of_parts
+from .candidates import Item
+from .ngrams import COUNTS
+
+if TYPE_CHECKING:
+    from ..models.comet.pairs import PairHead
+
+PAIRS = 16_384  # scored at once by metrics that know of nothing but pairs
+TEXTS = 4_096  # whose vectors are read at once
+ITERATIONS = 10  # of the search for centroids
+Wanted = tuple[int, np.ndarray, np.ndarray]  # the number of a source, and numbers of its texts and of its references
+OF_OTHERS = {"doc_ids", "roundtrips", "pseudo_references", "info_references"}  # what candidates do not have
+
+
+class Distinct(NamedTuple):
+    """The distinct texts of an item.
+
+    texts         candidates
+    place         of each candidate, the number of its text
+    references    pseudo-references; the same object as `texts` where the candidates are
+    weights       float64: how often each reference stands among the item's
+    """
+
+    texts: list[str]
+    place: np.ndarray
+    references: list[str]
+    weights: np.ndarray
+    source: str | None
+
+
+def distinct(item: Item) -> Distinct:
+    """The distinct texts of an item, in their order."""
+    texts, place = _numbered(item.candidates)
+    references, of_references = (texts, place) if item.references is None else _numbered(item.references)
+    weights = np.bincount(of_references, minlength=len(references)).astype(np.float64)
+    return Distinct(texts, place, references, weights, item.source)
+
+
+def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    numbers: dict[str, int] = {}
+    places = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+    return list(numbers), places
+
+
+class Utility(ABC):
+    """One metric's values of pairs, on sacrebleu's scale, higher being better.
+
+    name         the metric's
+    signature    the metric's
+    lower        whether the metric's own values are better where they are lower, so that these here are negative
+    counts       of what was cut or empty
+    """
+
+    aggregates = clusters = False  # whether there are values against the mean, and against centroids, of references
+
+    def __init__(self, name: str, lower: bool):
+        self.name, self.lower, self.signature = name, lower, ""
+        self.counts: dict[str, int] = {}
+
+    @abstractmethod
+    def read(self, items: Sequence[Distinct]) -> None:
+        """Take the items that are asked about from here on."""
+
+    @abstractmethod
+    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        """For each item wanted the values of all its pairs of these candidates and references: float64 [rows, columns]."""
+
+    @abstractmethod
+    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        """The values of single pairs, float64 [pairs]: the numbers of candidates and references have the same length."""
+
+    def against_mean(self, number: int) -> np.ndarray:
+        """Values float64 [candidates] against the mean of an item's references, by their weights."""
+        raise NotImplementedError
+
+    def against_centroids(self, number: int, centroids: int, seed: int) -> np.ndarray:
+        """Mean values float64 [candidates] against the centroids of an item's references, by the references' weights."""
+        raise NotImplementedError
+
+
+class WeightedSum(Utility):
+    """Several utilities added up, each with its weight."""
+
+    def __init__(self, utilities: Sequence[Utility], weights: Sequence[float]):
+        super().__init__("+".join(each.name for each in utilities), False)
+        self._weighted = list(zip(weights, utilities, strict=True))
+        self.aggregates = all(each.aggregates for each in utilities)
+        self.clusters = all(each.clusters for each in utilities)
+
+    def read(self, items: Sequence[Distinct]) -> None:
+        for _, each in self._weighted:
+            each.read(items)
+
+    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        return self._sums([each.grids(wanted) for _, each in self._weighted])
+
+    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        return self._sums([each.entries(wanted) for _, each in self._weighted])
+
+    def against_mean(self, number: int) -> np.ndarray:
+        return self._sums([[each.against_mean(number)] for _, each in self._weighted])[0]
+
+    def against_centroids(self, number: int, centroids: int, seed: int) -> np.ndarray:
+        return self._sums([[each.against_centroids(number, centroids, seed)] for _, each in self._weighted])[0]
+
+    def _sums(self, found: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
+        weights = [weight for weight, _ in self._weighted]
+        return [
+            np.sum([weight * own for weight, own in zip(weights, each, strict=True)], axis=0)
+            for each in zip(*found, strict=True)
+        ]
+
+
+class ScoredPairs(Utility):
+    """Any metric: pairs are scored as segments of a corpus."""
+
+    def __init__(self, name: str, lower: bool, scorer: Scorer, signature: str):
+        super().__init__(name, lower)
+        self.signature = signature
+        self._scorer, self._first = scorer, True
+
+    def read(self, items: Sequence[Distinct]) -> None:
+        self._items = items
+
+    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        every = [(k, np.repeat(rows, len(columns)), np.tile(columns, len(rows))) for k, rows, columns in wanted]
+        found = self.entries(every)
+        return [of.reshape(len(rows), len(columns)) for of, (_, rows, columns) in zip(found, wanted, strict=True)]
+
+    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        pairs = ((self._items[k], i, j) for k, rows, columns in wanted for i, j in zip(rows, columns, strict=True))
+        values = np.concatenate([np.zeros(0), *self._scores(pairs)])
+        ends = np.cumsum([len(rows) for _, rows, _ in wanted])
+        return np.split(values, ends[:-1]) if len(wanted) else []
+
+    def _scores(self, pairs: Iterator[tuple[Distinct, int, int]]) -> Iterator[np.ndarray]:
+        while chunk := [pair for pair, _ in zip(pairs, range(PAIRS), strict=False)]:
+            texts: dict[str, list[list[str | None]]] = {
+                "mt": [[item.texts[i] for item, i, _ in chunk]],
+                "ref": [[item.references[j] for item, _, j in chunk]],
+            }
+            if chunk[0][0].source is not None:
+                texts["src"] = [[item.source for item, _, _ in chunk]]
+            yield self._score(texts)
+
+    def _score(self, texts: Mapping[str, Any]) -> np.ndarray:
+        scored = self._scorer.scored(texts, self._first)
+        self._first = False
+        for line in scored.said:
+            notice(line)
+        found = scored.metrics[self.name]
+        for kind, number in found.counts.items():
+            self.counts[kind] = self.counts.get(kind, 0) + number
+        return -found.scores if self.lower else found.scores
+
+
+class CountedPairs(Utility):
+    """chrF and BLEU: n-grams are counted once a text."""
+
+    aggregates = True
+
+    def __init__(self, name: str, metric: Metric):
+        super().__init__(name, False)
+        self.signature = str(metric.get_signature().format())
+        self._metric = metric
+
+    def read(self, items: Sequence[Distinct]) -> None:
+        self._items = items
+        make = COUNTS[type(self._metric)]
+        self._counts = [make(self._metric, [*item.texts, *_others(item)]) for item in items]
+
+    def _columns(self, number: int, columns: np.ndarray) -> np.ndarray:
+        """Where the references stand among the texts that were counted."""
+        item = self._items[number]
+        return columns if item.references is item.texts else columns + len(item.texts)
+
+    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        return [self._counts[k].scores(rows, self._columns(k, columns)) for k, rows, columns in wanted]
+
+    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        grids = self.grids([(k, np.unique(rows), np.unique(columns)) for k, rows, columns in wanted])
+        return [
+            grid[np.searchsorted(np.unique(rows), rows), np.searchsorted(np.unique(columns), columns)]
+            for grid, (_, rows, columns) in zip(grids, wanted, strict=True)
+        ]
+
+    def against_mean(self, number: int) -> np.ndarray:
+        item = self._items[number]
+        rows, columns = np.arange(len(item.texts)), self._columns(number, np.arange(len(item.references)))
+        return np.asarray(self._counts[number].against_mean(rows, columns, item.weights))
+
+
+class HeadPairs(Utility):
+    """COMET's regressions: the encoder reads each text once, and the head's first layer is a sum of parts."""
+
+    aggregates = clusters = True
+
+    def __init__(self, name: str, head: "PairHead", signature: str):
+        super().__init__(name, False)
+        self.signature, self._head = signature, head
+
+    def read(self, items: Sequence[Distinct]) -> None:
+        import torch
+
+        self._items = items
+        texts = list(dict.fromkeys(text for item in items for text in (item.source or "", *item.texts, *_others(item))))
+        encoder = self._head.estimator.encoder
+        parts = []
+        with encoder.progress(self.name, len(texts)):
+            for begin in range(0, len(texts), TEXTS):
+                read = self._head.vectors(texts[begin : begin + TEXTS])
+                parts.append(read.values)
+                self.counts["cut"] = self.counts.get("cut", 0) + read.cut
+        values, places = torch.cat(parts), {text: k for k, text in enumerate(texts)}
+        self._of_items = []
+        for item in items:
+            own = values[[places[text] for text in item.texts]]
+            same = item.references is item.texts
+            other = own if same else values[[places[text] for text in item.references]]
+            self._of_items.append((own, other, values[places[item.source or ""]]))
+
+    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        found = []
+        for k, rows, columns in wanted:
+            own, other, source = self._of_items[k]
+            every = own is other and len(rows) == len(columns) == len(own)
+            some = own if every else own[rows]
+            found.append(100 * self._head.grid(some, some if every else other[columns], source))
+        return found
+
+    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        found = []
+        for k, rows, columns in wanted:
+            own, other, source = self._of_items[k]
+            found.append(100 * self._head.each(own[rows], other[columns], source))
+        return found
+
+    def against_mean(self, number: int) -> np.ndarray:
+        weights = self._items[number].weights
+        mean = (self._references(number) * (weights / weights.sum())[:, None]).sum(0, keepdims=True)
+        return self._against(number, mean)[:, 0]
+
+    def against_centroids(self, number: int, centroids: int, seed: int) -> np.ndarray:
+        from scipy.cluster.vq import kmeans2
+
+        vectors, weights = self._references(number), self._items[number].weights
+        if len(vectors) <= centroids:
+            return self._against(number, vectors) @ weights / weights.sum()
+        each = np.repeat(vectors, weights.astype(np.int64), axis=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # clusters may be empty, and have no weight then
+            found, of_cluster = kmeans2(each, centroids, iter=ITERATIONS, minit="++", rng=np.random.default_rng(seed))
+        sizes = np.bincount(of_cluster, minlength=centroids)
+        return self._against(number, found[sizes > 0]) @ sizes[sizes > 0] / sizes.sum()
+
+    def _references(self, number: int) -> np.ndarray:
+        return np.asarray(self._of_items[number][1].cpu().numpy(), np.float64)
+
+    def _against(self, number: int, vectors: np.ndarray) -> np.ndarray:
+        """Values float64 [candidates, vectors] where vectors stand in the references' place."""
+        import torch
+
+        own, _, source = self._of_items[number]
+        given = torch.from_numpy(np.asarray(vectors, np.float32)).to(own.device)
+        return 100 * self._head.grid(own, given, source)
+
+
+def _others(item: Distinct) -> Sequence[str]:
+    """The references that are no candidates."""
+    return () if item.references is item.texts else item.references
+
+
+def utility(name: str, settings: Mapping[str, Any], context: Context, first: Sequence[Distinct]) -> Utility:
+    """The utility of a metric's name, over the languages and the engine of a context without texts.
+
+    first    some of the items, by whose texts a model's language is looked at
+
+    Raises InputError for metrics that read no reference, or more than a segment.
+    """
+    cls = metric_table()[name.upper()]
+    can = capabilities(cls)
+    if "doc_ids" in can.reads:
+        raise InputError(f"{name}: reads documents, and candidates are of single segments")
+    if can.reads & OF_OTHERS or can.compares_systems or not can.references:
+        raise InputError(f"{name}: gives no value to a candidate against another one alone")
+    texts = replace(
+        context,
+        references=[[item.references[0] for item in first]],
+        systems=[[item.texts[0] for item in first]],
+        sources=None if first[0].source is None else [item.source or "" for item in first],
+    )
+    metric = cls if can.whole_corpus else build(cls, texts, settings)
+    if why := capabilities(metric).whole_corpus:
+        raise InputError(
+            f"{name}: the value of a pair depends on all others ({why}); candidates are compared pair by pair"
+        )
+    assert isinstance(metric, Metric)
+    if type(metric) in COUNTS:
+        return CountedPairs(name, of_parts(metric))
+    signature = str(metric.get_signature().format())
+    if isinstance(metric, EstimatorMetric):
+        if not metric.capabilities.references:
+            raise InputError(f"{name}: its model reads no reference; ctx-metrics rerank chooses by such models")
+        if (head := _head(metric)) is not None:
+            return HeadPairs(name, head, signature)
+    return ScoredPairs(name, not can.higher_is_better, Scorer([(name, settings)], context, {}), signature)
+
+
+def _head(metric: EstimatorMetric) -> "PairHead | None":
+    """The head of a metric's model by parts, where it is a regression that reads a source and a reference."""
+    from ..models.comet.model import RegressionEstimator
+    from ..models.comet.pairs import PairHead
+
+    estimator = metric.estimator
+    if isinstance(estimator, RegressionEstimator) and estimator.inputs == "mt+src+ref":
+        return PairHead(estimator)
+    return None

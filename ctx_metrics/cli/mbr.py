@@ -1,0 +1,67 @@
+"""Choose among candidates of each source by minimum Bayes risk: the one that agrees best with all others, by any metric.
+
+Every text is read once, whatever it is compared with; a text that stands more than once is scored once.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..choice.decisions import Method
+from ..flag_types import File
+from ..settings import from_flags, setting
+from .common import choices
+
+USAGE = "%(prog)s CANDIDATES [CANDIDATES ...] [-n N] [-s FILE] [-m NAME [NAME ...]] [-o FILE] [flags]"
+EPILOG = """\
+examples:
+  # 64 samples a source, one after the other, by a COMET model
+  ctx-metrics mbr samples.txt -n 64 -s src.txt --model Unbabel/wmt22-comet-da -o best.txt
+
+  # three systems' outputs by chrF and BERTScore together
+  ctx-metrics mbr a.txt b.txt c.txt -l en-de -m chrf bertscore -o best.txt
+
+  # an n-best list, only its 16 best by a reference-free model, and what makes a large list cheap
+  ctx-metrics rerank list.nbest -s src.txt --top 16 -o top.nbest
+  ctx-metrics mbr top.nbest -s src.txt --model Unbabel/wmt22-comet-da --method aggregate --refine 8
+
+The flags of one metric are shown when it is named: ctx-metrics mbr -m bertscore --help
+"""
+
+
+@dataclass(frozen=True)
+class References:
+    """What candidates are compared with."""
+
+    references: File | None = setting(
+        "Pseudo-references, in any format that candidates have. (Default: the candidates)"
+    )
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    choices.add_choices(parser, argv, References, Method)
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ..choice.blocks import MinimumRisk
+    from ..choice.candidates import read_items
+    from ..choice.written import render
+    from .common import output
+
+    choices.check(args)
+    method = from_flags(Method, args)
+    method.check_numbers()
+    items = read_items(
+        args.candidates,
+        args.input_format,
+        args.num_samples,
+        sources=args.source,
+        references=args.references,
+        encoding=args.encoding,
+    )
+    chooser = MinimumRisk(choices.chosen_metrics(args), args.weights, choices.context_of(args), method, args.top or 1)
+    found = choices.scored(items, chooser, args)
+    output.write(render(items, found.scores, args.format, args.top), args.output)
+    return 0

@@ -1,0 +1,75 @@
+"""Rerank candidates of each source by reference-free metrics, with the decoder's own scores mixed in where asked.
+
+`--tune` finds the weight of the decoder's scores on candidates whose references are known.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from ..corpus import read_lines
+from ..flag_types import File
+from ..settings import setting
+from .common import choices
+from .common.metrics import named_metric
+
+USAGE = "%(prog)s CANDIDATES [CANDIDATES ...] -s FILE [-n N] [-m NAME [NAME ...]] [--top K] [-o FILE] [flags]"
+EPILOG = """\
+examples:
+  # the best of 8 candidates a source, by the multilingual model that is installed
+  ctx-metrics rerank candidates.txt -n 8 -s src.txt -l en-de -o best.txt
+
+  # the 16 best of an n-best list, for mbr
+  ctx-metrics rerank list.nbest -s src.txt --model Unbabel/wmt22-cometkiwi-da --top 16 -o top.nbest
+
+The flags of one metric are shown when it is named: ctx-metrics rerank -m comet --help
+"""
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """How the decoder's scores enter."""
+
+    mix: float | None = setting(
+        "Add X times the decoder's score, of n-best lists and JSON lines, to the metrics'. (Default: 0)", metavar="X"
+    )
+    tune: File | None = setting(
+        "References of the candidates' sources, one a line: find the X of --mix that chooses best, and print it in place of "
+        "the choices."
+    )
+    tune_by: Annotated[str, named_metric, "NAME"] = setting("The metric of --tune that judges what is chosen.", "chrf")
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    choices.add_choices(parser, argv, Mixing)
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ..choice.candidates import read_items
+    from ..choice.reranking import Reranking, mixed
+    from ..choice.written import render
+    from .common import output
+
+    choices.check(args)
+    if args.tune and args.mix is not None:
+        args.parser.error("--tune finds what --mix gives; leave one out")
+    items = read_items(
+        args.candidates, args.input_format, args.num_samples, sources=args.source, encoding=args.encoding
+    )
+    references = None if args.tune is None else read_lines(args.tune, args.encoding)
+    # raises before anything is scored
+    mixed(items, [[0.0] * len(item.candidates) for item in items], 1.0 if args.tune else args.mix or 0.0)
+    chooser = Reranking(choices.chosen_metrics(args), args.weights, choices.context_of(args))
+    found = choices.scored(items, chooser, args)
+    if references is not None:
+        from ..choice.tuning import tuned
+
+        best = tuned(items, found.scores, references, args.tune_by)
+        rows = [["0", best.without], [f"{best.weight:.6g}", best.best], ["decoder alone", best.decoder]]
+        output.write(output.tsv(["--mix", best.title], rows, 2), args.output)
+        return 0
+    output.write(render(items, mixed(items, found.scores, args.mix or 0.0), args.format, args.top), args.output)
+    return 0

@@ -1,0 +1,95 @@
+"""What a COMET regression says of every pair of some hypotheses and references of one source.
+
+The head reads (h, r, h*r, |h-r|, h*s, |h-s|) of three vectors. Its first layer is linear, so it is a sum of parts: of the
+hypothesis and the source, of the reference, and of the pair. The first two are computed once a text, and that of a pair once
+for both of its orders, since h*r and |h-r| are the same in either.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from .model import RegressionEstimator
+
+CELLS = 2**23  # numbers of a layer at once, which bounds memory
+
+
+class Vectors(NamedTuple):
+    """Texts as a model's head reads them: fp32 [texts, width] on its device, and how many were cut."""
+
+    values: torch.Tensor
+    cut: int
+
+
+class PairHead:
+    """The head of a reference-based regression, by parts."""
+
+    def __init__(self, estimator: RegressionEstimator):
+        self.estimator = estimator
+        (weight, self.bias), *_ = estimator.head.layers
+        width = weight.shape[1] // 6
+        own, reference, *pair, product, apart = weight.split(width, 1)
+        self.of_hypothesis = torch.cat([own, product, apart], 1)
+        self.of_reference, self.of_pair = reference.contiguous(), torch.cat(pair, 1)
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """What the encoder makes of texts; each distinct one is read once."""
+        read = self.estimator
+        tokens = read.encoder.tokenizer(list(texts), read.max_content)
+        states = read.encoder.encode(tokens, [read.pooled])
+        stacked = [states_of[read.pooled] for states_of in states]
+        values = torch.stack(stacked) if stacked else torch.zeros(0, read.encoder.width)
+        return Vectors(values.to(read.encoder.device), sum(text.cut > 0 for text in tokens))
+
+    @torch.inference_mode()
+    def grid(self, hypotheses: torch.Tensor, references: torch.Tensor, source: torch.Tensor) -> np.ndarray:
+        """Values float64 [H, R] of all pairs of vectors [H, width], [R, width] and [width]."""
+        rows, columns = len(hypotheses), len(references)
+        if hypotheses is references:  # a pair's part serves both of its orders
+            first, second = torch.triu_indices(rows, rows, device=hypotheses.device)
+        else:
+            first = torch.arange(rows, device=hypotheses.device).repeat_interleave(columns)
+            second = torch.arange(columns, device=hypotheses.device).repeat(rows)
+        own, other = self._own(hypotheses, source), F.linear(references, self.of_reference)
+        found = torch.empty(rows, columns)
+        step = max(1, CELLS // len(self.bias))
+        for begin in range(0, len(first), step):
+            i, j = first[begin : begin + step], second[begin : begin + step]
+            pair = self._pair(hypotheses[i], references[j])
+            found[i.cpu(), j.cpu()] = self._rest(own[i] + other[j] + pair)
+            if hypotheses is references:
+                off = i != j
+                i, j = i[off], j[off]
+                found[j.cpu(), i.cpu()] = self._rest(own[j] + other[i] + pair[off])
+        return found.double().numpy()
+
+    @torch.inference_mode()
+    def each(self, hypotheses: torch.Tensor, references: torch.Tensor, source: torch.Tensor) -> np.ndarray:
+        """Values float64 [n] of pairs of vectors, [n, width] and [n, width], of a source [width]."""
+        found = []
+        step = max(1, CELLS // len(self.bias))
+        for begin in range(0, len(hypotheses), step):
+            h, r = hypotheses[begin : begin + step], references[begin : begin + step]
+            found.append(self._rest(self._own(h, source) + F.linear(r, self.of_reference) + self._pair(h, r)))
+        return torch.cat([torch.zeros(0), *found]).double().numpy()
+
+    def _own(self, hypotheses: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+        features = torch.cat([hypotheses, hypotheses * source, (hypotheses - source).abs()], 1)
+        return F.linear(features, self.of_hypothesis, self.bias)
+
+    def _pair(self, hypotheses: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
+        return F.linear(torch.cat([hypotheses * references, (hypotheses - references).abs()], 1), self.of_pair)
+
+    def _rest(self, x: torch.Tensor) -> torch.Tensor:
+        """The head behind its first layer."""
+        head = self.estimator.head
+        if len(head.layers) > 1:
+            x = head.activation(x)
+        for weight, bias in head.layers[1:-1]:
+            x = head.activation(F.linear(x, weight, bias))
+        if len(head.layers) > 1:
+            x = F.linear(x, *head.layers[-1])
+        return head.final(x)[:, 0].cpu()

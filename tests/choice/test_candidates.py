@@ -1,0 +1,125 @@
+"""Candidates in every layout, and what cannot be read of them."""
+
+import gzip
+import json
+
+import pytest
+
+from ctx_metrics import InputError
+from ctx_metrics.choice.candidates import Item, read_items, say_duplicates
+
+
+def write(folder, name: str, *lines: str) -> str:
+    (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(folder / name)
+
+
+def test_lines(tmp_path):
+    path = write(tmp_path, "c.txt", "a", "b", "c", "d")
+    sources = write(tmp_path, "s.txt", "x", "y")
+    assert read_items([path], number=2) == [Item(("a", "b")), Item(("c", "d"))]
+    assert read_items([path], sources=sources) == [Item(("a", "b"), None, "x"), Item(("c", "d"), None, "y")]
+
+
+def test_several_files(tmp_path):
+    paths = [write(tmp_path, name, f"{name}1", f"{name}2") for name in "ab"]
+    assert read_items(paths) == [Item(("a1", "b1")), Item(("a2", "b2"))]
+
+
+def test_nbest_lists(tmp_path):
+    """Of Marian, with features; of others, without; sources that count from 1; a score that is no number is none."""
+    path = write(
+        tmp_path, "n", "0 ||| a b ||| F0= -3.2 ||| -0.53", "0 ||| c ||| F0= -4 ||| -1e-1", "1 |||  ||| ||| -inf"
+    )
+    assert read_items([path]) == [Item(("a b", "c"), (-0.53, -0.1)), Item(("",), (float("-inf"),))]
+    assert read_items([write(tmp_path, "m", "1 ||| a", "1 ||| b", "2 ||| c")]) == [Item(("a", "b")), Item(("c",))]
+    assert read_items([write(tmp_path, "o", "0 ||| a ||| x= 1 ||| ?", "0 ||| b ||| 2")]) == [Item(("a", "b"))]
+
+
+def test_tables_and_json(tmp_path):
+    table = str(tmp_path / "c.tsv.gz")
+    with gzip.open(table, "wt") as file:
+        file.write("a\tb\t\nc\n")
+    assert read_items([table]) == [Item(("a", "b")), Item(("c",))]
+    first = {"src": "x", "candidates": ["a", "a"], "scores": [1, 2.5], "references": ["r"], "more": 1}
+    path = write(tmp_path, "c.jsonl", json.dumps(first), '{"src": "y", "candidates": ["b"], "scores": [null]}')
+    assert read_items([path]) == [Item(("a", "a"), (1.0, 2.5), "x", ("r",)), Item(("b",), None, "y")]
+
+
+def test_pseudo_references_of_their_own(tmp_path):
+    path = write(tmp_path, "c.txt", "a", "b")
+    references = write(tmp_path, "r.txt", "p", "q", "r", "s")
+    assert read_items([path], number=1, references=references) == [
+        Item(("a",), references=("p", "q")),
+        Item(("b",), references=("r", "s")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "given", "said"),
+    [
+        ("c", ["a", "b", "c"], {}, "how many lines has a source? give -n N"),
+        ("c", ["a", "b", "c"], {"number": 2}, "c has 3 lines: 2 for each of 1 source, and 1 more"),
+        ("c", ["a", "b", "c"], {"sources": ["x", "y"]}, "c has 3 lines, which 2 sources do not divide"),
+        ("c", ["a", "b"], {"number": 1, "sources": ["x"]}, "c has candidates of 2 sources, but s has 1 line"),
+        ("c", [], {}, "c is empty; it must hold candidates"),
+        ("c", ["a"], {"form": "nbest"}, "c, line 1: no line of an n-best list, such as 0 ||| text ||| -1.5"),
+        ("c", ["0 ||| a", "b"], {}, "c, line 2: no line of an n-best list"),
+        ("c", ["0 ||| a", "2 ||| b"], {}, "c, line 2: source 2 follows source 0; every source needs candidates"),
+        ("c", ["0 ||| a", "1 ||| b", "0 ||| c"], {}, "c, line 3: source 0 returns after source 1; sort the lines"),
+        ("c", ["7 ||| a"], {}, "c, line 1: the first source is 7; sources count from 0"),
+        ("c", ["0 ||| a"], {"number": 1}, "-n is for files with N lines a source, and this is nbest"),
+        ("c.tsv", ["a\tb", "\t"], {}, "c.tsv, line 2: no candidates; every source needs one"),
+        ("c.jsonl", ["{"], {}, "c.jsonl, line 1: no JSON ("),
+        ("c.jsonl", ["[1]"], {}, "c.jsonl, line 1: no object with candidates, such as"),
+        ("c.jsonl", ['{"candidates": []}'], {}, "c.jsonl, line 1: no candidates; every source needs one"),
+        ("c.jsonl", ['{"candidates": "a"}'], {}, "c.jsonl, line 1: candidates is no list of texts"),
+        ("c.jsonl", ['{"candidates": ["a", 1]}'], {}, "c.jsonl, line 1: candidates is no list of texts"),
+        ("c.jsonl", ['{"candidates": ["\\ud800"]}'], {}, "c.jsonl, line 1: candidates hold a lone surrogate"),
+        ("c.jsonl", ['{"candidates": ["a"], "scores": "x"}'], {}, "c.jsonl, line 1: scores is no list of numbers"),
+        ("c.jsonl", ['{"candidates": ["a"], "scores": [1, 2]}'], {}, "c.jsonl, line 1: 2 scores for 1 candidate"),
+        ("c.jsonl", ['{"candidates": ["a"], "src": 1}'], {}, "c.jsonl, line 1: src is no text"),
+        ("c.jsonl", ['{"candidates": ["a"], "references": []}'], {}, "c.jsonl, line 1: no references; every source"),
+        ("c.jsonl", ['{"candidates": ["a"], "src": "x"}', '{"candidates": ["a"]}'], {}, "c.jsonl, line 2: no src"),
+        ("c", ["a"], {"number": 1, "references": ["p", "q"]}, None),
+        ("c", ["a", "b"], {"number": 1, "references": ["p"]}, "r has 1 line, which 2 sources do not divide"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path, monkeypatch, name, lines, given, said):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, name, *lines)
+    for key, file in (("sources", "s"), ("references", "r")):
+        if key in given:
+            write(tmp_path, file, *given[key])
+            given = {**given, key: file}
+    if said is None:
+        assert read_items([name], **given)[0].references == ("p", "q")
+        return
+    with pytest.raises(InputError) as caught:
+        read_items([name], **given)
+    assert said in str(caught.value)
+
+
+def test_files_that_do_not_go_together(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "a", "1", "2")
+    write(tmp_path, "b", "1")
+    write(tmp_path, "e")
+    for paths, given, said in (
+        (["a", "b"], {}, "b has 1 line, but a has 2"),
+        (["a", "a"], {}, "a is given twice; name each file once"),
+        (["a", "e"], {}, "e is empty"),
+        (["a", "b"], {"number": 2}, "-n is for one file"),
+        (["a", "b"], {"form": "nbest"}, "--input-format nbest is for one file"),
+        (["a", "none"], {}, "cannot read none"),
+    ):
+        with pytest.raises(InputError, match=said):
+            read_items(paths, **given)
+
+
+def test_duplicates_and_lone_candidates_are_said(caplog):
+    say_duplicates([Item(("a", "a", "b")), Item(("c",))])
+    assert caplog.messages == [
+        "1 of 4 candidates repeat another one of their source; each text is scored once",
+        "1 source has one candidate only, which is taken",
+    ]

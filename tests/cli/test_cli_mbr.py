@@ -1,0 +1,186 @@
+"""`ctx-metrics mbr` and `rerank`: what they choose, write and refuse."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import REF, SOURCE, A, B, C, lines_of
+from sacrebleu.metrics import CHRF
+from test_cli_docs import DOCS, flags_of
+
+from ctx_metrics.choice.tuning import envelope, tuned
+from ctx_metrics.choice.candidates import Item
+
+THREE = [A, B, C]
+OUTPUTS = list(zip(*map(lines_of, THREE), strict=True))
+
+
+def best_by_chrf() -> list[str]:
+    chrf = CHRF()
+    means = [[np.mean([chrf.sentence_score(h, [r]).score for r in own]) for h in own] for own in OUTPUTS]
+    return [own[int(np.argmax(scores))] for own, scores in zip(OUTPUTS, means, strict=True)]
+
+
+def test_the_best_lines(ctx, tmp_path):
+    done = ctx("mbr", *THREE, "-m", "chrf", "-q")
+    assert (done.code, done.err) == (0, "") and done.out.splitlines() == best_by_chrf()
+    lines = tmp_path / "candidates.txt"
+    lines.write_text("".join(f"{text}\n" for own in OUTPUTS for text in own))
+    assert ctx("mbr", lines, "-n", "3", "-m", "chrf", "-q").out == done.out
+    assert ctx("mbr", lines, "-s", SOURCE, "-m", "chrf", "-q").out == done.out
+
+
+def test_nbest_lists_and_json_lines_are_read_again(ctx, tmp_path):
+    """What is written is candidates with scores, by which rerank and mbr can go on."""
+    ctx("mbr", *THREE, "-m", "chrf", "-o", tmp_path / "all.nbest", "-q")
+    lists = (tmp_path / "all.nbest").read_text().splitlines()
+    assert re.fullmatch(r"0 \|\|\| .+ \|\|\| \d+\.\d{6}", lists[0]) and len(lists) > 150
+    ctx("mbr", *THREE, "-m", "chrf", "-s", SOURCE, "-o", tmp_path / "all.jsonl", "-q")
+    first = json.loads((tmp_path / "all.jsonl").read_text().splitlines()[0])
+    assert first["candidates"] == list(OUTPUTS[0]) and first["src"] == lines_of(SOURCE)[0]
+    assert first["best"] == first["candidates"][int(np.argmax(first["scores"]))] == best_by_chrf()[0]
+    for name in ("all.nbest", "all.jsonl"):
+        assert ctx("mbr", tmp_path / name, "-m", "chrf", "-q").out.splitlines() == best_by_chrf()
+    two = ctx("mbr", tmp_path / "all.nbest", "-m", "chrf", "--top", "2", "-q").out.splitlines()
+    assert [line for line in lists if line.startswith("5 ")][:2] == [line for line in two if line.startswith("5 ")]
+
+
+@pytest.mark.parametrize("metric", ["bertr", "comet", "ter", "bleu"])
+def test_any_metric_is_a_utility(ctx, metric):
+    """A candidate that stands twice is the better supported one; TER's lower values are the better ones."""
+    done = ctx("mbr", A, C, "-m", metric, "-l", "de-en", "-q", "--format", "jsonl", "--references", B)
+    scored = [json.loads(line) for line in done.out.splitlines()]
+    against = ctx(
+        "score", "-t", A, C, "-r", B, "-m", metric, "-l", "de-en", "--format", "tsv", "--level", "segment", "-q"
+    )
+    sign = -1 if metric == "ter" else 1
+    expected = [sign * float(row["score"]) for row in against.rows()]
+    found = [each["scores"][k] for k in (0, 1) for each in scored]
+    assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_sums_of_metrics(ctx):
+    one, other, both = (
+        [json.loads(line)["scores"] for line in ctx("mbr", *THREE, *words, "-q", "--format", "jsonl").out.splitlines()]
+        for words in (["-m", "chrf"], ["-m", "bleu"], ["-m", "chrf", "bleu", "--weights", "2", "0.5"])
+    )
+    assert np.array(both) == pytest.approx(2 * np.array(one) + 0.5 * np.array(other))
+
+
+def test_another_place_and_kept_results(ctx, tmp_path):
+    words = ["mbr", *THREE, "-m", "chrf", "--method", "prune", "--ctx-cache", tmp_path / "kept"]
+    first, again = ctx(*words), ctx(*words)
+    assert first.out == again.out and "59 of 59 sources were kept by an earlier run" in again.err
+    assert "|version:" in first.err and "|version:" in again.err
+
+
+def test_rerank_by_a_model_without_references(ctx):
+    done = ctx("rerank", *THREE, "-s", SOURCE, "-l", "de-en", "--format", "jsonl")
+    scored = ctx("score", "-t", *THREE, "-s", SOURCE, "-l", "de-en", "--format", "tsv", "--level", "segment", "-q")
+    found = [json.loads(line)["scores"][k] for k in range(3) for line in done.out.splitlines()]
+    assert found == pytest.approx([float(row["score"]) for row in scored.rows()], abs=2e-3)
+    assert "inputs:mt+src" in done.err
+
+
+def test_a_weight_is_found_that_chooses_best(ctx, tmp_path):
+    """The decoder knows chrF: alone it chooses best, and every weight that is large enough does."""
+    chrf, reference = CHRF(), lines_of(REF)
+    lists = "".join(
+        f"{k} ||| {text} ||| {chrf.sentence_score(text, [reference[k]]).score}\n"
+        for k, own in enumerate(OUTPUTS)
+        for text in own
+    )
+    (tmp_path / "list").write_text(lists)
+    words = ["rerank", tmp_path / "list", "-s", SOURCE, "-l", "de-en", "-q"]
+    rows = ctx(*words, "--tune", REF).rows()
+    weight, *scores = rows[1]["--mix"], *(float(row["chrF2"]) for row in rows)
+    assert scores[1] > scores[0] and scores[1] >= scores[2] - 1e-9
+    chosen = ctx(*words, "--mix", weight).out.splitlines()
+    assert CHRF().corpus_score(chosen, [reference]).score == pytest.approx(scores[1], abs=0.005)
+
+
+def test_tuning_tries_every_place_where_a_choice_changes():
+    """Against 2,000 weights, none is better than the one that is found."""
+    rng = np.random.default_rng(4)
+    words = "a b c d e f g h".split()
+    references = [" ".join(rng.choice(words, 8)) for _ in range(30)]
+    items, scores = [], []
+    for reference in references:
+        texts = [" ".join(w if rng.random() < 0.7 else "x" for w in reference.split()) for _ in range(6)]
+        items.append(Item(tuple(texts), tuple(rng.normal(size=6))))
+        scores.append(rng.normal(size=6).tolist())
+    best = tuned(items, scores, references, "chrf")
+
+    def judged(weight: float) -> float:
+        chosen = [
+            item.candidates[int(np.argmax(np.array(own) + weight * np.array(item.scores)))]
+            for item, own in zip(items, scores, strict=True)
+        ]
+        return CHRF().corpus_score(chosen, [references]).score
+
+    assert judged(best.weight) == pytest.approx(best.best) and judged(0) == pytest.approx(best.without)
+    assert max(judged(weight) for weight in np.linspace(0, 20, 2000)) <= best.best + 1e-9
+
+
+def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        lines = rng.normal(size=(6, 2)).round(1)
+        path = envelope(*lines.T.tolist())
+        for weight in np.linspace(0, 30, 200):
+            here = [k for begin, k in path if begin <= weight + 1e-9][-1]
+            assert lines[here] @ [1, weight] == pytest.approx((lines @ [1, weight]).max(), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["mbr", A, "-m", "chrf"], 1, "how many lines has a source? give -n N, or the sources with -s FILE"),
+        (["mbr", *THREE, "-m", "chrf", "--weights", "1", "2"], 2, "--weights has 2 for 1 metrics (chrf)"),
+        (["mbr", *THREE, "-m", "chrf", "--weights", "0"], 2, "--weights are all 0"),
+        (["mbr", *THREE, "-m", "chrf", "--format", "text", "--top", "2"], 2, "--format text has one line a source"),
+        (["mbr", *THREE, "-m", "slide"], 1, "slide: reads documents, and candidates are of single segments"),
+        (["mbr", *THREE, "-m", "pairwise"], 1, "pairwise: gives no value to a candidate against another one alone"),
+        (["mbr", *THREE, "-m", "rttchrf"], 1, "rttchrf: gives no value to a candidate against another one alone"),
+        (["mbr", *THREE, "-m", "nist"], 1, "nist: gives no value to a candidate against another one alone"),
+        (
+            ["mbr", *THREE, "-m", "bertscore", "--bertscore-idf", "paper", "-l", "de-en"],
+            1,
+            "bertscore: the value of a pair depends on",
+        ),
+        (
+            ["mbr", *THREE, "-m", "bertr", "-l", "de-en", "--method", "aggregate"],
+            1,
+            "--method aggregate is for comet's",
+        ),
+        (
+            ["mbr", *THREE, "-m", "chrf", "--exclude-self", "--method", "prune"],
+            1,
+            "--exclude-self goes with --method exact",
+        ),
+        (
+            ["mbr", *THREE, "-m", "comet", "--comet-inputs", "mt+src", "-s", SOURCE],
+            1,
+            "comet: its model reads no reference",
+        ),
+        (["mbr", *THREE, "-m", "chrf", "--workers", "2"], 2, "--workers is for --on ray"),
+        (["mbr", *THREE, "--num_samples", "2"], 2, "--num_samples N: -n N"),
+        (["rerank", *THREE, "-m", "chrf"], 1, "chrf: needs a reference, and candidates have none; ctx-metrics mbr"),
+        (["rerank", *THREE, "-m", "bertr"], 1, "bertr: needs a reference, and candidates have none"),
+        (["rerank", *THREE, "-s", SOURCE, "--mix", "1"], 1, "source 1: its candidates have no scores of the decoder"),
+        (["rerank", *THREE, "-s", SOURCE, "--mix", "1", "--tune", REF], 2, "--tune finds what --mix gives"),
+        (["rerank", *THREE, "-l", "de-en"], 1, "comet: "),
+    ],
+)
+def test_what_cannot_be_done(ctx, words, code, said):
+    done = ctx(*words)
+    assert (done.code, done.out) == (code, "") and said in done.err, done.err
+
+
+def test_the_flags_of_the_pages_are_there():
+    for name in ("mbr", "rerank"):
+        text = (DOCS / "mbr.md").read_text(encoding="utf-8").split(f"## Flags of {name}")[1].split("\n## ")[0]
+        flags = set(re.findall(r"`(-{1,2}[a-z][a-z-]*)`", text))
+        assert len(flags) > 3 and flags <= flags_of(name), flags - flags_of(name)
