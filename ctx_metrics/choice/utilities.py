@@ -4,6 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -151,7 +152,7 @@ class ScoredPairs(Utility):
         return np.split(values, ends[:-1]) if len(wanted) else []
 
     def _scores(self, pairs: Iterator[tuple[Distinct, int, int]]) -> Iterator[np.ndarray]:
-        while chunk := [pair for pair, _ in zip(pairs, range(PAIRS), strict=False)]:
+        while chunk := list(islice(pairs, PAIRS)):
             texts: dict[str, list[list[str | None]]] = {
                 "mt": [[item.texts[i] for item, i, _ in chunk]],
                 "ref": [[item.references[j] for item, _, j in chunk]],

@@ -15,7 +15,7 @@ COMET_SCORE = {
 }
 COMET_MBR = {
     "--num_samples": "--num_samples N: -n N",
-    "--rerank_top_k": "--rerank_top_k K: first ctx-metrics rerank CANDIDATES -s FILE --top K -o top.nbest, then mbr top.nbest",
+    "--rerank_top_k": "--rerank_top_k K: first ctx-metrics rerank FILE -s SRC --top K -o top.nbest, then mbr top.nbest",
     "--qe_model": "--qe_model MODEL: the --model of ctx-metrics rerank, whose --top K best mbr reads",
     "-t": "-t FILE: candidates have no flag here: ctx-metrics mbr FILE",
     "--translations": "-t FILE: candidates have no flag here: ctx-metrics mbr FILE",

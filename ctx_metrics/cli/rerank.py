@@ -1,18 +1,22 @@
 """Rerank candidates of each source by reference-free metrics, with the decoder's own scores mixed in where asked.
 
-`--tune` finds the weight of the decoder's scores on candidates whose references are known.
+`--tune` finds the weight of the decoder's scores on candidates whose references are known. With `--docids` the candidates are
+of whole documents: the best document is taken, or the best path from segment to segment.
 """
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..corpus import read_lines
-from ..flag_types import File
+from ..flag_types import File, Positive
 from ..settings import setting
 from .common import choices
 from .common.metrics import named_metric
+
+if TYPE_CHECKING:
+    from ..choice.candidates import Item
 
 USAGE = "%(prog)s CANDIDATES [CANDIDATES ...] -s FILE [-n N] [-m NAME [NAME ...]] [--top K] [-o FILE] [flags]"
 EPILOG = """\
@@ -22,6 +26,10 @@ examples:
 
   # the 16 best of an n-best list, for mbr
   ctx-metrics rerank list.nbest -s src.txt --model Unbabel/wmt22-cometkiwi-da --top 16 -o top.nbest
+
+  # three translations of documents: of each document the best by slide; or the best mixture of their segments
+  ctx-metrics rerank a.txt b.txt c.txt -s src.txt --docids ids.txt -l en-de -m slide -o best.txt
+  ctx-metrics rerank a.txt b.txt c.txt -s src.txt --docids ids.txt -l en-de -m slide --documents path -o best.txt
 
 The flags of one metric are shown when it is named: ctx-metrics rerank -m comet --help
 """
@@ -41,9 +49,22 @@ class Mixing:
     tune_by: Annotated[str, named_metric, "NAME"] = setting("The metric of --tune that judges what is chosen.", "chrf")
 
 
+@dataclass(frozen=True)
+class Documents:
+    """How whole documents are chosen."""
+
+    docids: File | None = setting("Document id of each source; then whole documents are chosen.")
+    documents: Literal["best", "path"] = setting(
+        "best: the k-th candidates of all segments are a document, and the best one is taken. path: a candidate of each "
+        "segment, so that slide's windows are best.",
+        "best",
+    )
+    beam: Positive = setting("Of path: beginnings of a document that are kept.", 8)
+
+
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
-    choices.add_choices(parser, argv, Mixing)
+    choices.add_choices(parser, argv, Mixing, Documents)
 
 
 def run(args: Namespace) -> int:
@@ -53,12 +74,13 @@ def run(args: Namespace) -> int:
     from ..choice.written import render
     from .common import output
 
-    choices.check(args)
-    if args.tune and args.mix is not None:
-        args.parser.error("--tune finds what --mix gives; leave one out")
+    _check(args)
     items = read_items(
         args.candidates, args.input_format, args.num_samples, sources=args.source, encoding=args.encoding
     )
+    if args.docids:
+        output.write(render(items, _of_documents(items, args), args.format, args.top), args.output)
+        return 0
     references = None if args.tune is None else read_lines(args.tune, args.encoding)
     # raises before anything is scored
     mixed(items, [[0.0] * len(item.candidates) for item in items], 1.0 if args.tune else args.mix or 0.0)
@@ -73,3 +95,29 @@ def run(args: Namespace) -> int:
         return 0
     output.write(render(items, mixed(items, found.scores, args.mix or 0.0), args.format, args.top), args.output)
     return 0
+
+
+def _check(args: Namespace) -> None:
+    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    error = args.parser.error
+    choices.check(args)
+    if args.tune and args.mix is not None:
+        error("--tune finds what --mix gives; leave one out")
+    if args.docids is None and args.documents != "best":
+        error("--documents needs the documents: give --docids FILE")
+    if args.docids and (args.tune or args.mix or args.on or args.ctx_cache):
+        error("--docids chooses whole documents, here and at once; leave out --mix, --tune, --on and --ctx-cache")
+
+
+def _of_documents(items: "list[Item]", args: Namespace) -> list[list[float]]:
+    """The candidates' scores by documents; says the signatures."""
+    from ..choice.documents import best_documents, best_paths
+
+    doc_ids, context = read_lines(args.docids, args.encoding), choices.context_of(args)
+    chosen = choices.chosen_metrics(args)
+    if args.documents == "path":
+        found = best_paths(chosen, context, items, doc_ids, args.beam)
+    else:
+        found = best_documents(chosen, args.weights, context, items, doc_ids)
+    choices.say_signatures(found.signatures, args)
+    return found.scores

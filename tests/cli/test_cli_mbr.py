@@ -10,8 +10,8 @@ from plugin_conftest import REF, SOURCE, A, B, C, lines_of
 from sacrebleu.metrics import CHRF
 from test_cli_docs import DOCS, flags_of
 
-from ctx_metrics.choice.tuning import envelope, tuned
 from ctx_metrics.choice.candidates import Item
+from ctx_metrics.choice.tuning import envelope, tuned
 
 THREE = [A, B, C]
 OUTPUTS = list(zip(*map(lines_of, THREE), strict=True))
@@ -59,6 +59,13 @@ def test_any_metric_is_a_utility(ctx, metric):
     expected = [sign * float(row["score"]) for row in against.rows()]
     found = [each["scores"][k] for k in (0, 1) for each in scored]
     assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_pairs_in_parts(ctx, monkeypatch):
+    words = ["mbr", *THREE, "-m", "ter", "-q", "--format", "jsonl"]
+    whole = ctx(*words).out
+    monkeypatch.setattr("ctx_metrics.choice.utilities.PAIRS", 7)
+    assert ctx(*words).out == whole
 
 
 def test_sums_of_metrics(ctx):

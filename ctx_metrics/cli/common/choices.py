@@ -1,7 +1,7 @@
 """What `ctx-metrics mbr` and `rerank` have in common: candidates that are read, metrics, and what is written."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -77,8 +77,8 @@ class Written:
         "Write the K best distinct candidates. (Default: text 1, other formats all)", metavar="K", group="output"
     )
     format: Literal["text", "nbest", "jsonl"] | None = setting(
-        "text, a line a source; nbest, from the best, with scores; jsonl, candidates with their scores. (Default: the ending "
-        "of -o, if it is .nbest or .jsonl; nbest with --top; else text)"
+        "text, a line a source; nbest, from the best, with scores; jsonl, candidates with their scores. (Default: the "
+        "ending of -o, if it is .nbest or .jsonl; nbest with --top; else text)"
     )
     output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
 
@@ -135,7 +135,12 @@ def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Cho
     for name, counts in found.counts.items():
         if some := [f"{kind} = {number:,}" for kind, number in counts.items() if number]:
             notice(f"{name}: {', '.join(some)} (of what was scored)")
-    if not args.quiet:
-        for name, signature in found.signatures.items():
-            notice(f"{name}|{signature}")
+    say_signatures(found.signatures, args)
     return found
+
+
+def say_signatures(signatures: Mapping[str, str], args: Namespace) -> None:
+    """Print the metrics' signatures on stderr, unless --quiet."""
+    for name, signature in signatures.items():
+        if not args.quiet:
+            notice(f"{name}|{signature}")

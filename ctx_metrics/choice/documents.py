@@ -1,0 +1,169 @@
+"""Choosing whole documents: the best one of several translations, or the best path from segment to segment under windows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..corpus import document_ranges
+from ..errors import InputError
+from ..metrics.slide import SLIDE
+from ..models.estimator import Example
+from ..notices import counted
+from ..run.context import Context, build, build_all, capabilities
+from ..run.registry import metric_table
+from ..scoring.scores import all_scores
+from ..windows import Window, sentence_windows
+from .blocks import Metrics
+from .candidates import Item
+
+Text = tuple[int, int, tuple[int, ...]]  # a document's number, a window's first segment, and which candidates are in it
+
+
+class OfDocuments(NamedTuple):
+    """A score for each candidate (NaN where it was left out), and the metrics' signatures."""
+
+    scores: list[list[float]]
+    signatures: dict[str, str]
+
+
+def best_documents(
+    metrics: Metrics, weights: Sequence[float], context: Context, items: Sequence[Item], doc_ids: Sequence[str]
+) -> OfDocuments:
+    """Every candidate's score is that of the document whose segments are all the candidates of its number.
+
+    Raises InputError for other numbers of candidates or ids than of segments, and what the metrics raise.
+    """
+    number = len(items[0].candidates)
+    for place, item in enumerate(items, 1):
+        if len(item.candidates) != number:
+            found = counted(len(item.candidates), "candidate", "candidates")
+            raise InputError(
+                f"source {place} has {found}, and source 1 has {number}: the k-th candidates of all segments are the k-th "
+                "document, so every source needs as many"
+            )
+    systems = [[item.candidates[k] for item in items] for k in range(number)]
+    table = metric_table()
+    chosen = [(table[name.upper()], settings) for name, settings in metrics]
+    made = build_all(chosen, _filled(context, items, doc_ids, systems))
+    total = np.zeros((number, len(document_ranges(doc_ids))))
+    for weight, metric, of_systems in zip(weights, made, all_scores(made, systems, doc_ids), strict=True):
+        sign = 1 if capabilities(metric).higher_is_better else -1
+        total += sign * weight * np.array([each.documents for each in of_systems])
+    of_segments = np.repeat(total, [end - start for start, end in document_ranges(doc_ids)], axis=1)
+    signatures = {name: str(each.get_signature().format()) for (name, _), each in zip(metrics, made, strict=True)}
+    return OfDocuments(of_segments.T.tolist(), signatures)
+
+
+def best_paths(
+    metrics: Metrics, context: Context, items: Sequence[Item], doc_ids: Sequence[str], beam: int
+) -> OfDocuments:
+    """The candidates, one a segment, whose windows slide scores best together, by beam search: the chosen ones have the mean
+    of their document's windows as their score.
+
+    beam    how many beginnings of a document are kept from segment to segment
+
+    Raises InputError for other metrics than slide over sentences, or for one that reads references.
+    """
+    [(name, settings), *others] = metrics
+    if name != "slide" or others:
+        raise InputError("--documents path goes by the windows of slide alone: -m slide")
+    systems = [[item.candidates[0] for item in items]]
+    metric = build(SLIDE, _filled(context, items, doc_ids, systems), settings)
+    assert isinstance(metric, SLIDE)
+    if metric.tokens is not None:
+        raise InputError("--documents path: windows of tokens depend on what is chosen; take --slide-window")
+    if metric.capabilities.references:
+        raise InputError("slide: its model reads references, and candidates have none")
+    ranges = document_ranges(doc_ids)
+    windows = [sentence_windows(end - start, metric.window, metric.stride, metric.partial) for start, end in ranges]
+
+    def values(texts: Sequence[Text]) -> list[float]:
+        examples = []
+        for document, first, choices in texts:
+            start = ranges[document][0] + first
+            own = items[start : start + len(choices)]
+            hypothesis = " ".join(item.candidates[k] for item, k in zip(own, choices, strict=True))
+            source = " ".join(item.source or "" for item in own) if "src" in metric.estimator.inputs else None
+            examples.append(Example(hypothesis, None, source))
+        return [each.value for each in metric.estimator.estimate(examples, "slide", "window")]
+
+    numbers = [[len(item.candidates) for item in items[start:end]] for start, end in ranges]
+    scores = [[np.nan] * len(item.candidates) for item in items]
+    for (start, _), (choices, score) in zip(ranges, search(numbers, windows, values, beam), strict=True):
+        for place, k in enumerate(choices, start):
+            scores[place][k] = 100 * score
+    return OfDocuments(scores, {name: str(metric.get_signature().format())})
+
+
+class _Beginning(NamedTuple):
+    """Choices from a document's first segment on, and the sum of weight * value of the windows that they fill."""
+
+    choices: tuple[int, ...]
+    total: float
+
+
+def search(
+    numbers: Sequence[Sequence[int]],
+    windows: Sequence[Sequence[Window]],
+    values: Callable[[Sequence[Text]], Sequence[float]],
+    beam: int,
+) -> list[tuple[tuple[int, ...], float]]:
+    """For each document the choices with the best weighted mean over its windows, as far as a beam sees, and that mean.
+
+    Step by step all documents' beginnings are made longer by every candidate of the next segment. The best ones stay, by the
+    windows that are full, and by what the longest open window is worth so far.
+
+    numbers    of each document's segments, how many candidates there are
+    windows    of each document
+    values     of parts of documents
+    """
+    beams = [[_Beginning((), 0.0)] for _ in numbers]
+    for place in range(max(map(len, numbers), default=0)):
+        going = [d for d in range(len(numbers)) if place < len(numbers[d])]
+        longer = {
+            d: [_Beginning((*each.choices, k), each.total) for each in beams[d] for k in range(numbers[d][place])]
+            for d in going
+        }
+        parts = {d: _parts(windows[d], place) for d in going}
+        asked = {
+            (d, start, each.choices[start:]): None for d in going for each in longer[d] for start, _, _ in parts[d]
+        }
+        known = dict(zip(asked, values(list(asked)), strict=True))
+        for d in going:
+            rated = []
+            for each in longer[d]:
+                total, open_value = each.total, 0.0
+                for start, weight, full in parts[d]:
+                    value = weight * known[d, start, each.choices[start:]]
+                    total, open_value = (total + value, open_value) if full else (total, value)
+                rated.append((total + open_value, _Beginning(each.choices, total)))
+            rated.sort(key=lambda one: -one[0])
+            beams[d] = [each for _, each in rated[:beam]]
+    weights = [sum(window.weight for window in own) for own in windows]
+    return [
+        (own[0].choices, own[0].total / weight if weight else np.nan)
+        for own, weight in zip(beams, weights, strict=True)
+    ]
+
+
+def _parts(windows: Sequence[Window], place: int) -> list[tuple[int, float, bool]]:
+    """What is scored once a segment is chosen: (first segment, weight, whether it is full) of the windows that end there,
+    and of the longest one that goes on behind it."""
+    full = [(start, weight, True) for start, end, weight in windows if end == place + 1]
+    going = [window for window in windows if window.start <= place and window.end > place + 1]
+    if not going:
+        return full
+    start, end, weight = min(going)
+    return [*full, (start, weight * (place + 1 - start) / (end - start), False)]
+
+
+def _filled(
+    context: Context, items: Sequence[Item], doc_ids: Sequence[str], systems: Sequence[Sequence[str]]
+) -> Context:
+    """The context with the texts of a run; raises InputError for other ids than of segments."""
+    if len(doc_ids) != len(items):
+        raise InputError(f"--docids: {len(doc_ids):,} document ids for the candidates of {len(items):,} segments")
+    sources = None if items[0].source is None else [item.source or "" for item in items]
+    return replace(context, references=[], systems=systems, sources=sources, doc_ids=doc_ids)
