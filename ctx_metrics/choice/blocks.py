@@ -18,7 +18,8 @@ from ..scale.places import HERE, Place
 from ..scale.scorer import noted
 from .candidates import Item
 from .decisions import Method, expected
-from .utilities import Distinct, WeightedSum, distinct, utility
+from .of_metric import utility
+from .utilities import Distinct, WeightedSum, distinct
 
 TEXTS = 8_192  # most texts of a block, unless one source has more
 SOURCES = 256

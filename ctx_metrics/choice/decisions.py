@@ -24,7 +24,7 @@ from .utilities import Distinct, Utility
 
 METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
 BOOTSTRAP = 500  # resamples of prune
-STEPS, REGULARISATION = 10, 0.1  # of the search for a matrix of low rank
+STEPS, REGULARISATION = 10, 1.0  # of the search for a matrix of low rank
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Method:
     )
     refine: int | None = setting("Of aggregate: score all pairs of the K best once more.", type=int, metavar="K")
     confidence: float = setting("Of prune: leave out what wins in less than 1 - P of resamples.", 0.99)
-    share: float = setting("Of low-rank: the share of pairs that is scored.", 0.125)
+    share: float = setting("Of low-rank: the share of pairs that is scored.", 0.25)
     rank: int = setting("Of low-rank: the matrix's.", 8)
     centroids: int = setting("Of centroids: how many.", 8)
     seed: int = setting("Of prune, low-rank and centroids.", 0)

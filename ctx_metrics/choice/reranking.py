@@ -13,7 +13,7 @@ from ..scale.scorer import Scorer, noted
 from ..scoring.base import ContextMetric
 from .blocks import Chosen, Metrics
 from .candidates import Item
-from .utilities import OF_OTHERS
+from .of_metric import OF_OTHERS
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,14 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..errors import InputError
 from ..notices import notice
-from ..run.context import Context, build, capabilities
-from ..run.registry import metric_table
 from ..scale.scorer import Scorer
-from ..scoring.estimated import EstimatorMetric
-from ..scoring.scores import of_parts
 from .candidates import Item
 from .ngrams import COUNTS
 
@@ -27,7 +21,6 @@ PAIRS = 16_384  # scored at once by metrics that know of nothing but pairs
 TEXTS = 4_096  # whose vectors are read at once
 ITERATIONS = 10  # of the search for centroids
 Wanted = tuple[int, np.ndarray, np.ndarray]  # the number of a source, and numbers of its texts and of its references
-OF_OTHERS = {"doc_ids", "roundtrips", "pseudo_references", "info_references"}  # what candidates do not have
 
 
 class Distinct(NamedTuple):
@@ -185,7 +178,7 @@ class CountedPairs(Utility):
     def read(self, items: Sequence[Distinct]) -> None:
         self._items = items
         make = COUNTS[type(self._metric)]
-        self._counts = [make(self._metric, [*item.texts, *_others(item)]) for item in items]
+        self._counts = [make(self._metric, [*item.texts, *others_of(item)]) for item in items]
 
     def _columns(self, number: int, columns: np.ndarray) -> np.ndarray:
         """Where the references stand among the texts that were counted."""
@@ -221,7 +214,9 @@ class HeadPairs(Utility):
         import torch
 
         self._items = items
-        texts = list(dict.fromkeys(text for item in items for text in (item.source or "", *item.texts, *_others(item))))
+        texts = list(
+            dict.fromkeys(text for item in items for text in (item.source or "", *item.texts, *others_of(item)))
+        )
         encoder = self._head.estimator.encoder
         parts = []
         with encoder.progress(self.name, len(texts)):
@@ -283,53 +278,6 @@ class HeadPairs(Utility):
         return 100 * self._head.grid(own, given, source)
 
 
-def _others(item: Distinct) -> Sequence[str]:
+def others_of(item: Distinct) -> Sequence[str]:
     """The references that are no candidates."""
     return () if item.references is item.texts else item.references
-
-
-def utility(name: str, settings: Mapping[str, Any], context: Context, first: Sequence[Distinct]) -> Utility:
-    """The utility of a metric's name, over the languages and the engine of a context without texts.
-
-    first    some of the items, by whose texts a model's language is looked at
-
-    Raises InputError for metrics that read no reference, or more than a segment.
-    """
-    cls = metric_table()[name.upper()]
-    can = capabilities(cls)
-    if "doc_ids" in can.reads:
-        raise InputError(f"{name}: reads documents, and candidates are of single segments")
-    if can.reads & OF_OTHERS or can.compares_systems or not can.references:
-        raise InputError(f"{name}: gives no value to a candidate against another one alone")
-    texts = replace(
-        context,
-        references=[[item.references[0] for item in first]],
-        systems=[[item.texts[0] for item in first]],
-        sources=None if first[0].source is None else [item.source or "" for item in first],
-    )
-    metric = cls if can.whole_corpus else build(cls, texts, settings)
-    if why := capabilities(metric).whole_corpus:
-        raise InputError(
-            f"{name}: the value of a pair depends on all others ({why}); candidates are compared pair by pair"
-        )
-    assert isinstance(metric, Metric)
-    if type(metric) in COUNTS:
-        return CountedPairs(name, of_parts(metric))
-    signature = str(metric.get_signature().format())
-    if isinstance(metric, EstimatorMetric):
-        if not metric.capabilities.references:
-            raise InputError(f"{name}: its model reads no reference; ctx-metrics rerank chooses by such models")
-        if (head := _head(metric)) is not None:
-            return HeadPairs(name, head, signature)
-    return ScoredPairs(name, not can.higher_is_better, Scorer([(name, settings)], context, {}), signature)
-
-
-def _head(metric: EstimatorMetric) -> "PairHead | None":
-    """The head of a metric's model by parts, where it is a regression that reads a source and a reference."""
-    from ..models.comet.model import RegressionEstimator
-    from ..models.comet.pairs import PairHead
-
-    estimator = metric.estimator
-    if isinstance(estimator, RegressionEstimator) and estimator.inputs == "mt+src+ref":
-        return PairHead(estimator)
-    return None

@@ -1,7 +1,7 @@
 """Rerank candidates of each source by reference-free metrics, with the decoder's own scores mixed in where asked.
 
-`--tune` finds the weight of the decoder's scores on candidates whose references are known. With `--docids` the candidates are
-of whole documents: the best document is taken, or the best path from segment to segment.
+`--tune` finds the weight of the decoder's scores on candidates whose references are known. With `--docids` the candidates
+are of whole documents: the best document is taken, or the best path from segment to segment.
 """
 
 from argparse import ArgumentParser, Namespace

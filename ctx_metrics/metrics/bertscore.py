@@ -87,10 +87,19 @@ class BERTScore(TokenMatchingMetric):
             why = "inverse document frequencies are counted over all references"
             self.capabilities = replace(self.capabilities, whole_corpus=why)
 
-    def _as_read(self, text: str) -> str:
+    def as_read(self, text: str) -> str:
         # as bert-score has it: no white space around a text, and one space before it where a word's tokens depend on that
         text = text.strip()
         return f" {text}" if text and self.encoder.tokenizer.joins_spaces else text
+
+    def weighed(self, text: "EncodedText") -> "tuple[torch.Tensor, np.ndarray]":
+        return self._states(text), text_weights(text.ids, np.ones(self.encoder.config["vocab_size"]))
+
+    def value_of(self, precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
+        if self.options.score != "f1":
+            return precision if self.options.score == "p" else recall
+        product = precision * recall
+        return np.divide(2 * product, precision + recall, out=np.zeros(product.shape), where=~(product <= 0))
 
     def _matching(self, references: Sequence[Stream]) -> Matching:
         weights = self._token_weights(references)
@@ -114,7 +123,7 @@ class BERTScore(TokenMatchingMetric):
             return np.ones(words)
         if len(documents) == 1:
             notice(f"{self.NAME.lower()}: idf of one reference tells little: none of its tokens is rarer than another")
-        ids = [text.ids for text in self.encoder.tokenizer(list(map(self._as_read, documents)), self.max_length)]
+        ids = [text.ids for text in self.encoder.tokenizer(list(map(self.as_read, documents)), self.max_length)]
         return inverse_document_frequencies(ids, words, self.options.idf)
 
 

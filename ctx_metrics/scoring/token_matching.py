@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from ..corpus import Corpus
 from ..errors import InputError
 from ..language import primary
@@ -113,7 +115,17 @@ class TokenMatchingMetric(EncoderMetric):
     def _matching(self, references: Sequence[Stream]) -> Matching:
         """How an encoded pair (hypothesis, reference) matches; `references` are those of the run."""
 
-    def _as_read(self, text: str) -> str:
+    def weighed(self, text: "EncodedText") -> "tuple[torch.Tensor, np.ndarray]":
+        """The states of the tokens that can be matched, fp32 [tokens, width], and how much each weighs in its own side of a
+        match, float64 [tokens], where weights are no matter of a whole corpus."""
+        states = self._states(text)[1:-1]
+        return states, np.full(len(states), 1 / len(states))
+
+    def value_of(self, precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
+        """The values of pairs by their precision and recall."""
+        return recall
+
+    def as_read(self, text: str) -> str:
         """A text as the tokenizer is given it."""
         return text
 
@@ -132,7 +144,7 @@ class TokenMatchingMetric(EncoderMetric):
         )
         places = places_of_pairs([corpus.references for corpus in corpora])
         pairs = [
-            (self._as_read(corpora[system].hypotheses[i]), self._as_read(corpora[system].references[k][i] or ""))
+            (self.as_read(corpora[system].hypotheses[i]), self.as_read(corpora[system].references[k][i] or ""))
             for system, i, k in places
         ]
         results = map_pairs(self.encoder, pairs, self.mixes, kept, max_content=self.max_length, label=self.NAME.lower())
@@ -148,7 +160,7 @@ class TokenMatchingMetric(EncoderMetric):
 
     def tokens(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The characters (start, end) of each token of a text that is read, special ones left out."""
-        read = [self._as_read(text) for text in texts]
+        read = [self.as_read(text) for text in texts]
         shifts = [
             len(own) - len(own.lstrip(" ")) - (len(text) - len(text.lstrip()))
             for own, text in zip(read, texts, strict=True)

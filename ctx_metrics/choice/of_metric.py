@@ -1,0 +1,73 @@
+"""Which utility a metric is: how its values of pairs are found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sacrebleu.metrics.base import Metric
+
+from ..errors import InputError
+from ..run.context import Context, build, capabilities
+from ..run.registry import metric_table
+from ..scale.scorer import Scorer
+from ..scoring.estimated import EstimatorMetric
+from ..scoring.scores import of_parts
+from ..scoring.token_matching import TokenMatchingMetric
+from .ngrams import COUNTS
+from .utilities import CountedPairs, Distinct, HeadPairs, ScoredPairs, Utility
+
+if TYPE_CHECKING:
+    from ..models.comet.pairs import PairHead
+
+OF_OTHERS = {"doc_ids", "roundtrips", "pseudo_references", "info_references"}  # what candidates do not have
+
+
+def utility(name: str, settings: Mapping[str, Any], context: Context, first: Sequence[Distinct]) -> Utility:
+    """The utility of a metric's name, over the languages and the engine of a context without texts.
+
+    first    some of the items, by whose texts a model's language is looked at
+
+    Raises InputError for metrics that read no reference, or more than a segment.
+    """
+    cls = metric_table()[name.upper()]
+    can = capabilities(cls)
+    if "doc_ids" in can.reads:
+        raise InputError(f"{name}: reads documents, and candidates are of single segments")
+    if can.reads & OF_OTHERS or can.compares_systems or not can.references:
+        raise InputError(f"{name}: gives no value to a candidate against another one alone")
+    texts = replace(
+        context,
+        references=[[item.references[0] for item in first]],
+        systems=[[item.texts[0] for item in first]],
+        sources=None if first[0].source is None else [item.source or "" for item in first],
+    )
+    metric = cls if can.whole_corpus else build(cls, texts, settings)
+    if why := capabilities(metric).whole_corpus:
+        raise InputError(
+            f"{name}: the value of a pair depends on all others ({why}); candidates are compared pair by pair"
+        )
+    assert isinstance(metric, Metric)
+    if type(metric) in COUNTS:
+        return CountedPairs(name, of_parts(metric))
+    signature = str(metric.get_signature().format())
+    if isinstance(metric, TokenMatchingMetric):
+        from .matched import MatchedPairs
+
+        return MatchedPairs(name, metric, signature)
+    if isinstance(metric, EstimatorMetric):
+        if not metric.capabilities.references:
+            raise InputError(f"{name}: its model reads no reference; ctx-metrics rerank chooses by such models")
+        if (head := _head(metric)) is not None:
+            return HeadPairs(name, head, signature)
+    return ScoredPairs(name, not can.higher_is_better, Scorer([(name, settings)], context, {}), signature)
+
+
+def _head(metric: EstimatorMetric) -> "PairHead | None":
+    """The head of a metric's model by parts, where it is a regression that reads a source and a reference."""
+    from ..models.comet.model import RegressionEstimator
+    from ..models.comet.pairs import PairHead
+
+    estimator = metric.estimator
+    if isinstance(estimator, RegressionEstimator) and estimator.inputs == "mt+src+ref":
+        return PairHead(estimator)
+    return None
