@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
+from comet_checkpoints import RECIPES, build
 from plugin_conftest import REF, SOURCE, A, B, C, lines_of
 from sacrebleu.metrics import CHRF
 from test_cli_docs import DOCS, flags_of
@@ -83,15 +84,23 @@ def test_another_place_and_kept_results(ctx, tmp_path):
     assert "|version:" in first.err and "|version:" in again.err
 
 
-def test_rerank_by_a_model_without_references(ctx):
-    done = ctx("rerank", *THREE, "-s", SOURCE, "-l", "de-en", "--format", "jsonl")
-    scored = ctx("score", "-t", *THREE, "-s", SOURCE, "-l", "de-en", "--format", "tsv", "--level", "segment", "-q")
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    """A model that reads no reference."""
+    return str(build(RECIPES["referenceless"], tmp_path_factory.mktemp("comet") / "referenceless"))
+
+
+@pytest.mark.parametrize("embedded", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_rerank_by_a_model_without_references(ctx, embedded, model):
+    words = ["-s", SOURCE, "-l", "de-en", *([] if embedded else ["--model", model])]
+    done = ctx("rerank", *THREE, *words, "--format", "jsonl")
+    scored = ctx("score", "-t", *THREE, *words, "--format", "tsv", "--level", "segment", "-q")
     found = [json.loads(line)["scores"][k] for k in range(3) for line in done.out.splitlines()]
     assert found == pytest.approx([float(row["score"]) for row in scored.rows()], abs=2e-3)
     assert "inputs:mt+src" in done.err
 
 
-def test_a_weight_is_found_that_chooses_best(ctx, tmp_path):
+def test_a_weight_is_found_that_chooses_best(ctx, tmp_path, model):
     """The decoder knows chrF: alone it chooses best, and every weight that is large enough does."""
     chrf, reference = CHRF(), lines_of(REF)
     lists = "".join(
@@ -100,7 +109,7 @@ def test_a_weight_is_found_that_chooses_best(ctx, tmp_path):
         for text in own
     )
     (tmp_path / "list").write_text(lists)
-    words = ["rerank", tmp_path / "list", "-s", SOURCE, "-l", "de-en", "-q"]
+    words = ["rerank", tmp_path / "list", "-s", SOURCE, "-l", "de-en", "-q", "--model", model]
     rows = ctx(*words, "--tune", REF).rows()
     weight, *scores = rows[1]["--mix"], *(float(row["chrF2"]) for row in rows)
     assert scores[1] > scores[0] and scores[1] >= scores[2] - 1e-9
