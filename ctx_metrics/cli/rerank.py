@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..corpus import read_lines
+from ..errors import InputError
 from ..flag_types import File, Positive
 from ..settings import setting
 from .common import choices
@@ -78,6 +79,8 @@ def run(args: Namespace) -> int:
     items = read_items(
         args.candidates, args.input_format, args.num_samples, sources=args.source, encoding=args.encoding
     )
+    if items[0].source is None:
+        raise InputError("rerank: metrics read the source beside each candidate: give -s FILE, or src in JSON lines")
     if args.docids:
         output.write(render(items, _of_documents(items, args), args.format, args.top), args.output)
         return 0

@@ -183,11 +183,15 @@ def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
         ),
         (["mbr", *THREE, "-m", "chrf", "--workers", "2"], 2, "--workers is for --on ray"),
         (["mbr", *THREE, "--num_samples", "2"], 2, "--num_samples N: -n N"),
-        (["rerank", *THREE, "-m", "chrf"], 1, "chrf: needs a reference, and candidates have none; ctx-metrics mbr"),
-        (["rerank", *THREE, "-m", "bertr"], 1, "bertr: needs a reference, and candidates have none"),
+        (
+            ["rerank", *THREE, "-s", SOURCE, "-m", "chrf"],
+            1,
+            "chrf: needs a reference, and candidates have none; ctx-metrics mbr",
+        ),
+        (["rerank", *THREE, "-s", SOURCE, "-m", "bertr"], 1, "bertr: needs a reference, and candidates have none"),
         (["rerank", *THREE, "-s", SOURCE, "--mix", "1"], 1, "source 1: its candidates have no scores of the decoder"),
         (["rerank", *THREE, "-s", SOURCE, "--mix", "1", "--tune", REF], 2, "--tune finds what --mix gives"),
-        (["rerank", *THREE, "-l", "de-en"], 1, "comet: "),
+        (["rerank", *THREE, "-l", "de-en"], 1, "rerank: metrics read the source beside each candidate: give -s FILE"),
     ],
 )
 def test_what_cannot_be_done(ctx, words, code, said):
