@@ -81,7 +81,7 @@ def test_comet_mbr(tmp_path):
     from comet_oracle import load
 
     folder = build(RECIPES["regression"], tmp_path / "regression")
-    model = load(folder)
+    model = load(folder).eval()
     sources, per = [src for src, *_ in TRIPLES[:3]], 4
     outputs = [OUTPUTS[(k * 3 + j) % len(OUTPUTS)] for k in range(3) for j in range(per)]
     with torch.no_grad():
