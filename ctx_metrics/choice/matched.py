@@ -37,7 +37,7 @@ class Side(NamedTuple):
 
 
 class MatchedPairs(Utility):
-    """bertr and bertscore."""
+    """bertr and bertscore: greedy matching by cosine (Mathur et al. 2019; Zhang et al. 2020)."""
 
     def __init__(self, name: str, metric: TokenMatchingMetric, signature: str):
         super().__init__(name, False)
@@ -60,13 +60,6 @@ class MatchedPairs(Utility):
                 states = self._states(group)
                 found += [self._grid(states, self._items[k], rows, columns) for k, rows, columns in group]
         return found
-
-    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
-        grids = self.grids([(k, np.unique(rows), np.unique(columns)) for k, rows, columns in wanted])
-        return [
-            grid[np.searchsorted(np.unique(rows), rows), np.searchsorted(np.unique(columns), columns)]
-            for grid, (_, rows, columns) in zip(grids, wanted, strict=True)
-        ]
 
     def _groups(self, wanted: Sequence[Wanted]) -> list[list[Wanted]]:
         """Items that are encoded together."""

@@ -76,16 +76,27 @@ class Utility(ABC):
     def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
         """For each item wanted the values of all its pairs of these candidates and references: float64 [rows, columns]."""
 
-    @abstractmethod
     def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
-        """The values of single pairs, float64 [pairs]: the numbers of candidates and references have the same length."""
+        """The values of single pairs, float64 [pairs]: the numbers of candidates and references have the same length. Taken
+        from grids here, for metrics whose pairs cost next to nothing beside their texts."""
+        grids = self.grids([(k, np.unique(rows), np.unique(columns)) for k, rows, columns in wanted])
+        return [
+            grid[np.searchsorted(np.unique(rows), rows), np.searchsorted(np.unique(columns), columns)]
+            for grid, (_, rows, columns) in zip(grids, wanted, strict=True)
+        ]
 
     def against_mean(self, number: int) -> np.ndarray:
-        """Values float64 [candidates] against the mean of an item's references, by their weights."""
+        """Values float64 [candidates] against the mean of an item's references, by their weights.
+
+        Raises NotImplementedError where `aggregates` is false, which Method.check refuses before.
+        """
         raise NotImplementedError
 
     def against_centroids(self, number: int, centroids: int, seed: int) -> np.ndarray:
-        """Mean values float64 [candidates] against the centroids of an item's references, by the references' weights."""
+        """Mean values float64 [candidates] against the centroids of an item's references, by the references' weights.
+
+        Raises NotImplementedError where `clusters` is false, which Method.check refuses before.
+        """
         raise NotImplementedError
 
 
@@ -187,13 +198,6 @@ class CountedPairs(Utility):
 
     def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
         return [self._counts[k].scores(rows, self._columns(k, columns)) for k, rows, columns in wanted]
-
-    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
-        grids = self.grids([(k, np.unique(rows), np.unique(columns)) for k, rows, columns in wanted])
-        return [
-            grid[np.searchsorted(np.unique(rows), rows), np.searchsorted(np.unique(columns), columns)]
-            for grid, (_, rows, columns) in zip(grids, wanted, strict=True)
-        ]
 
     def against_mean(self, number: int) -> np.ndarray:
         item = self._items[number]
