@@ -1,4 +1,4 @@
-"""docs/bad-input.md is run, block by block: each bad input gives the one line and the exit code that the page prints."""
+"""tests/bad_input.md is run, block by block: each bad input gives its one line and its exit code. docs/bad-input.md shows a few."""
 
 import gzip
 import importlib.util
@@ -26,7 +26,8 @@ from ctx_metrics import BERTR, SLIDE, InputError
 from ctx_metrics.models.comet.convert import convert
 from ctx_metrics.models.learned.networks import Shape
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
+PAGE = Path(__file__).resolve().parent / "bad_input.md"
+SHOWN = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
 SETUP = """
 import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet
 import ctx_metrics.metrics.learned, ctx_metrics.cli.train, ctx_metrics.training.quality.learn
@@ -50,12 +51,12 @@ class Case(NamedTuple):
     code: int
 
 
-def cases(prompt: str, last: str) -> list[Case]:
-    """The page's blocks with this prompt; a printed line that is wrapped goes on with four more spaces before it."""
+def cases(prompt: str, last: str, page: Path = PAGE) -> list[Case]:
+    """A page's blocks with this prompt; a printed line that is wrapped goes on with four more spaces before it."""
     block = rf"^    # (.+)\n    {prompt} (.+)\n    (\S.+(?:\n        .+)*)\n{last}"
     return [
         Case(wrong, command, re.sub(r"\n +", " ", printed), int(code or 0))
-        for wrong, command, printed, code in re.findall(block, PAGE.read_text(encoding="utf-8"), re.M)
+        for wrong, command, printed, code in re.findall(block, page.read_text(encoding="utf-8"), re.M)
     ]
 
 
@@ -320,6 +321,11 @@ def test_the_page_has_what_it_promises():
     assert len(EXPRESSIONS) == len(re.findall(r"^    >>> ", text, re.M)) >= 5
     for kind in (COMMANDS, EXPRESSIONS):
         assert len({case.command for case in kind}) == len({case.wrong for case in kind}) == len(kind)
+
+
+def test_the_examples_of_the_docs_are_among_them():
+    shown = [*cases(r"\$", r"    exit (\d)\n", SHOWN), *cases(">>>", "()", SHOWN)]
+    assert len(shown) == 4 and set(shown) <= {*COMMANDS, *EXPRESSIONS}
 
 
 @pytest.mark.parametrize("case", some(COMMANDS, COMMANDS[::3]), ids=lambda case: case.wrong)
