@@ -10,8 +10,12 @@ def extend(module: ModuleType) -> None:
     vars(module)["_ctx_metrics_extended"] = True
     if module.__name__ == "sacrebleu.metrics":
         from ..run import registry
+        from .native import is_native, table_of
 
-        registry.extend(module)
+        if is_native(module):
+            vars(module)["METRICS"] = table_of(module.METRICS)
+        else:
+            registry.extend(module)
     else:
         from . import command
 

@@ -20,6 +20,7 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
 
         def __init__(self, *args, **options):
             run.begun, run.metrics = False, {}  # the last run is over: sacrebleu now looks at its metrics' classes
+            run.flags = {}
             self._given: list[argparse.Action] = []
             super().__init__(*args, **options)
 
@@ -27,10 +28,10 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             argv = sys.argv[1:] if args is None else list(args)
             stock = set(map(id, self._actions))
             add_shared_arguments(self)
-            own, broken = {}, {}
+            own, broken = dict(run.flags), {}
             wanted = wanted_metrics(run.table.plugins, argv)
             add_run_arguments(self, wanted)
-            for name in wanted:
+            for name in [each for each in wanted if each not in own]:
                 try:
                     own[name] = add_metric_arguments(self, name, run.table)
                 except CtxMetricsError as error:
@@ -70,7 +71,8 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
 def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags that several metrics share: context from files, and how the engine runs."""
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
-    add_flags(group, ContextFiles, only=["source", "docids"])
+    if "--source" not in parser._option_string_actions:  # else sacrebleu has the two itself
+        add_flags(group, ContextFiles, only=["source", "docids"])
     add_roundtrip_arguments(parser.add_argument_group("Round trips of the rtt metrics (ctx-metrics)"))
     add_pseudo_arguments(parser.add_argument_group("Pseudo-references of the pr metrics (ctx-metrics)"))
     add_flags(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"), EngineOptions)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sacrebleu import metrics
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges, read_lines
@@ -19,6 +20,7 @@ from ..run.registry import MetricTable
 from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
 from ..settings import from_flags, setting
+from .native import is_native
 
 if TYPE_CHECKING:
     from ..scale.corpora import InBlocks
@@ -64,6 +66,9 @@ class Run:
 
     def __init__(self, table: MetricTable):
         self.table = table
+        self.native = is_native(metrics)
+        self.flags: dict[str, list[str]] = {}  # metrics' own attributes, where a native sacrebleu has added the flags
+        self.received: dict[str, Sequence[str]] = {}  # the sources and document ids that a native sacrebleu gave
         self.begun = False  # between begin and the next command line: there is nothing in args before
         self.args = Namespace()
         self._own: dict[str, list[str]] = {}
@@ -88,6 +93,7 @@ class Run:
         """
         self.begun, self.args, self._own, self.unwritten = True, args, own, None
         self.systems, self._files, self._streams, self._translated, self.metrics = [], {}, {}, {}, {}
+        self.received = {}
         # the context that the user gave by a flag and nothing has used so far
         self._unused = {key: flag for key, (flag, given) in self._context_flags().items() if given}
         if self.by_document or self.targets:
@@ -217,7 +223,11 @@ class Run:
         flags = self._context_flags()
         indices = getattr(systems[0], "indices", None)
 
-        def stream(key: str, field: str) -> list[str] | None:
+        def stream(key: str, field: str) -> Sequence[str] | None:
+            if key in reads and key in self.received:
+                if key == "doc_ids" and args.docids:
+                    document_ranges(self.received[key], args.docids)
+                return self.received[key]
             lines = self._stream(key, flags[key][1], field) if key in reads else None
             return None if lines is None else self._picked(*flags[key], lines, len(systems[0]), indices)
 
@@ -305,13 +315,14 @@ class Run:
         indices = getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"
         given = [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)]
-        sources = self._streams.get("sources")
-        if sources is not None:
-            lines = sources if indices is None else [sources[i] for i in indices]
+        lines = self.received.get("sources", self._streams.get("sources"))
+        if lines is not None:
+            if indices is not None and "sources" not in self.received:  # else sacrebleu has picked them
+                lines = [lines[i] for i in indices]
             source = named(lines, f"{self.args.source or f'the source of {self.args.test_set}'}{picked}")
         stock = [name for name in dict.fromkeys(self.args.metrics) if name not in self.table.plugins]
         check_byte_order_marks([*self.systems, *given], stock)
-        check_texts(self.systems, given, None if sources is None else source)
+        check_texts(self.systems, given, None if lines is None else source)
 
     def _reference_name(self, number: int) -> str:
         """The file of the reference with this number, or its place in the test set."""

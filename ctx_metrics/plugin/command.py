@@ -14,6 +14,7 @@ from ..corpus import decode, read_text, split_lines
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice
 from ..run.context import capabilities
+from ..run.flags import add_metric_arguments
 from ..run.registry import MetricTable
 from ..run.streams import Segments
 from . import files, output
@@ -52,7 +53,28 @@ class CommandTable(dict):
 
     def __getitem__(self, key: str):
         name, run = key.lower(), self._run
-        return functools.partial(self._make, name) if name in run.table.plugins or run.active else run.table[key]
+        if name not in run.table.plugins and not run.active:
+            return run.table[key]
+        maker = functools.partial(self._make, name)
+        if run.native:  # it asks a class for its flags, and for what it takes of the context
+            vars(maker).update(
+                __name__=run.table[key].__name__,
+                add_arguments=functools.partial(self._add_arguments, name),
+                context_args=functools.partial(self._context_args, name),
+            )
+        return maker
+
+    def _add_arguments(self, name: str, group: argparse._ArgumentGroup) -> None:
+        """Let a plugin metric add its flags to sacrebleu's group for them, after they were checked."""
+        trial, cls = argparse.ArgumentParser(add_help=False), self._run.table[name.upper()]
+        self._run.flags[name] = add_metric_arguments(trial, name, self._run.table)
+        cls.add_arguments(group)
+
+    def _context_args(self, name: str) -> list[str]:
+        """What sacrebleu gives to a metric: plugin metrics are all made at once, so each gets what any of them reads."""
+        chosen = self._run.chosen if name in self._run.table.plugins else []
+        reads = frozenset[str]().union(*(capabilities(self._run.table[each.upper()]).reads for each in chosen))
+        return sorted(reads & {"sources", "doc_ids"})
 
     def _make(self, name: str, references, **flags) -> Metric:
         """Called by main() in place of the class. Its keywords were picked by prefix, which is not reliable for ours."""
@@ -66,6 +88,8 @@ class CommandTable(dict):
             files.check(run)
             self._ours = {}
         if name in run.table.plugins:
+            if run.native:
+                run.received = {key: flags[key] for key in self._context_args(name) if key in flags}
             metric = self._prepared(name, references)
         else:
             metric = run.table[name.upper()](references=references, **flags)
@@ -217,6 +241,10 @@ class WithContextOf:
     def __init__(self, run: Run, name: str):
         self._run, self._name = run, name
 
+    def context_args(self) -> list[str]:
+        """What a native sacrebleu would make it anew for: nothing."""
+        return []
+
     def corpus_score(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
         """The score of a subset, by a metric made for its rows."""
         [metric] = self._run.build([self._name], references, [system]).values()
@@ -225,7 +253,8 @@ class WithContextOf:
 
 def _with_context(print_subset_results, run: Run):
     @functools.wraps(print_subset_results)
-    def wrapper(metrics, full_system, full_refs, args):
+    def wrapper(metrics, full_system, full_refs, args, full_context=None):
+        run.received = {}  # is of the whole run, and full_context has less than what our metrics may read
         if isinstance(args.origlang, str):  # sacrebleu would go through its letters
             args = argparse.Namespace(**{**vars(args), "origlang": [args.origlang]})
         metrics = {

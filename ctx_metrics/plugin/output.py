@@ -38,7 +38,8 @@ def short_at_the_margin(print_single_results: Callable[..., None], run: Run) -> 
             return print_single_results(results, args)
         from ..scoring.base import ContextMetric  # not above: every start of sacrebleu would import it
 
-        metrics = [run.metrics[name] for name in sorted(run.metrics)]  # as sacrebleu sorts the results
+        names = run.metrics if run.native else sorted(run.metrics)  # as sacrebleu orders the results
+        metrics = [run.metrics[name] for name in names]
         if not any(isinstance(metric, ContextMetric) for metric in metrics):
             return print_single_results(results, args)
         for metric, line in zip(metrics, results, strict=True):

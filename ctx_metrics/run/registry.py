@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from types import ModuleType
 from typing import Any
@@ -99,13 +99,12 @@ def _fault(package: metadata.Distribution, error: Exception) -> str:
 
 def extend(module: ModuleType) -> None:
     """Put the table of all installed metrics in place of sacrebleu.metrics.METRICS."""
-    if getattr(module, "ENTRY_POINT_GROUP", None) == GROUP:
-        return  # a sacrebleu that reads the group itself
     vars(module)["METRICS"] = _with_installed(module.METRICS)
 
 
-def _with_installed(built_in: dict) -> MetricTable:
-    table = MetricTable(built_in)
+def _with_installed(built_in: Mapping) -> MetricTable:
+    found = getattr(built_in, "entry_points", ())  # by a sacrebleu that reads the group itself
+    table = MetricTable({name: built_in[name] for name in built_in if name not in found})
     for entry_point in sorted(_installed(), key=lambda e: (e.name, e.value)):
         table.add(entry_point)
     return table

@@ -302,6 +302,11 @@ class ContextMetric(Metric):
         """Whether a row is of a segment that has a score; its last number says so."""
         return row[-1] != 0
 
+    @classmethod
+    def context_args(cls) -> list[str]:
+        """What a sacrebleu that passes context gives to the constructor (upstream/ proposes it)."""
+        return [name for name in ("sources", "doc_ids", "source_lang", "target_lang") if name in cls.capabilities.reads]
+
     def segment_scores(
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None = None
     ) -> list[Score]:

@@ -99,14 +99,6 @@ def test_what_cannot_be_loaded_is_an_error_of_ours_that_names_it(table, toy, val
     assert "metric broken" in str(caught.value) and value in str(caught.value)
 
 
-def test_a_sacrebleu_with_the_group_is_left_alone():
-    module = types.ModuleType("sacrebleu.metrics")
-    module.METRICS, module.ENTRY_POINT_GROUP = {"BLEU": BLEU}, GROUP
-    before = module.METRICS
-    registry.extend(module)
-    assert module.METRICS is before and type(before) is dict
-
-
 def test_our_metrics_are_installed():
     module = types.ModuleType("sacrebleu.metrics")
     module.METRICS = {"BLEU": BLEU}
