@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from plugin_conftest import REF, SOURCE, A, B, C, add_package, lines_of
+from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, C, add_package, lines_of
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 from ctx_metrics.report.page import script
@@ -49,9 +49,20 @@ def test_links_lead_somewhere():
             assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
 
 
-def test_the_readme_examples_in_python():
-    failed, tried = doctest.testfile(str(DOCS.parent / "README.md"), module_relative=False)
-    assert tried == 4 and failed == 0
+def test_the_python_of_the_quick_start(monkeypatch, capsys):
+    monkeypatch.chdir(EXAMPLES)
+    text = (DOCS / "quickstart.md").read_text(encoding="utf-8").split("\n## Python\n")[1]
+    code, printed = re.search(r"```python\n(.*?)```\n\n((?: {4}[^\n]*\n)+)", text, re.DOTALL).groups()
+    exec(code, {})
+    found, shown = (
+        re.sub(r"\b(ctx|torch|tokenizers|version):[^|\s]+|\s+", "", each) for each in (capsys.readouterr().out, printed)
+    )
+    assert found == shown
+
+
+def test_the_readme_is_short_and_the_footguns_are_fifteen():
+    assert (DOCS.parent / "README.md").read_text(encoding="utf-8").count("\n") < 120
+    assert len(re.findall("^## ", (DOCS / "footguns.md").read_text(encoding="utf-8"), re.M)) == 15
 
 
 @pytest.mark.parametrize(

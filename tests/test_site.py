@@ -1,0 +1,105 @@
+"""What the pages tell readers to type: the programs understand every command, and those with output print it."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from comet_checkpoints import RECIPES, build
+from plugin_conftest import EXAMPLES, environment
+from test_docs import DOCS
+
+from ctx_metrics.cli import parse
+
+ROOT = DOCS.parent
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+# tests/cli and tests/test_bad_input.py run the commands of these
+ELSEWHERE = {"score", "meta", "training", "pairwise", "pairwise-rank", "compare", "mbr", "bad-input"}
+PLACEHOLDERS = re.compile(r"\[|\.\.\.|COMMAND|METRIC|\bSIZE\b")  # the form of a command, not one to type
+VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s\"]+")
+
+
+def typed(page: Path) -> list[str]:
+    """The commands of a page that are ours, made whole where a backslash wraps them."""
+    text = re.sub(r" *\\\n *", " ", page.read_text(encoding="utf-8"))
+    blocks = re.findall(r"(?:^ {4}.*\n)+|^```(?:sh|bash)?\n(?:.*\n)*?```", text, re.M)
+    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.split("\n")]
+    parts = [part.strip() for line in lines for part in re.split(r" (?:\||&&) | +# ", line)]
+    ours = [part for part in parts if re.match(r"(sacrebleu|ctx-metrics) +\S", part)]
+    return [part for part in ours if not PLACEHOLDERS.search(part) and not re.match(r"\S+: ", part)]
+
+
+COMMANDS = sorted({(page.stem, command) for page in PAGES for command in typed(page)})
+
+
+def test_the_pages_have_commands():
+    assert len(COMMANDS) > 130 and {"README", "index", "quickstart", "slide"} <= {page for page, _ in COMMANDS}
+
+
+def test_the_programs_understand_every_command(monkeypatch, capsys):
+    """argparse ends the program where it does not; its line is what the failure shows."""
+    import sacrebleu.sacrebleu as command_line
+
+    wrong = {}
+    for page, command in COMMANDS:
+        program, *arguments = shlex.split(command.partition(" > ")[0].partition(" < ")[0].replace("2>&1", ""))
+        monkeypatch.setattr(sys, "argv", [program, *arguments])
+        try:
+            parse(arguments) if program == "ctx-metrics" else command_line.parse_args()
+        except SystemExit as stopped:
+            if stopped.code != 0:
+                wrong[page, command] = capsys.readouterr().err.splitlines()[-1].partition("error: ")[2]
+    shown = {page.stem: re.sub(r"\s+", " ", page.read_text(encoding="utf-8")) for page in PAGES}
+    assert {key: line for key, line in wrong.items() if line not in shown[key[0]]} == {}  # a page may show a refusal
+    assert len(wrong) < 5
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The examples, with what the pages name beside them."""
+    made = shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("site") / "examples")
+    for name in ("regression", "kiwi", "xcomet"):
+        build(RECIPES[name], made / f"tiny-{name}", "encoder")
+    return made
+
+
+def printing(page: Path) -> list[tuple[str, list[str]]]:
+    """The commands of a page that start with `$`, each with the lines that the page shows below it."""
+    text = re.sub(
+        r"(?ms)^```\n(\$ .*?)^```", lambda block: re.sub("(?m)^", "    ", block[1]), page.read_text(encoding="utf-8")
+    )
+    found = []
+    for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", text, re.M):
+        for command in re.split(r"^ {4}\$ ", block, flags=re.M)[1:]:
+            line, *printed = re.sub(r" *\\\n *", " ", command).rstrip("\n").split("\n")
+            found.append((line, [re.sub(r"^ {4}", "", each) for each in printed]))
+    return found
+
+
+SHOWN = {page.stem: printing(page) for page in PAGES if page.stem not in ELSEWHERE and printing(page)}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_commands_of_a_page_print_what_it_shows(folder, tmp_path, name):
+    """In the page's order, in one folder, by a shell; "..." stands for anything. A page may leave the notices out."""
+    shutil.copytree(folder, tmp_path / "examples")
+    there = tmp_path if name == "README" else tmp_path / "examples"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for command, printed in SHOWN[name]:
+        env = environment(PATH=path, CUDA_VISIBLE_DEVICES="")
+        done = subprocess.run(["bash", "-c", command], capture_output=True, cwd=there, env=env, timeout=300)
+        stdout, stderr = done.stdout.decode(), done.stderr.decode()
+        pattern = ".*".join(map(re.escape, squeezed("\n".join(printed)).split("...")))
+        fits = [re.fullmatch(pattern, squeezed(each), re.DOTALL) for each in (stdout, stderr + stdout, stdout + stderr)]
+        assert any(fits), f"{command}\n{stdout}{stderr}"
+
+
+def squeezed(text: str) -> str:
+    """Without versions, without the spaces and line ends at which a page wraps, and numbers to three decimals."""
+    text = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.3f}", VERSIONS.sub(r"\1", text))
+    return re.sub(r"\s+", "", text)
