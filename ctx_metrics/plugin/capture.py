@@ -43,8 +43,8 @@ class RunSettings:
         metavar="FILE.html",
     )
     ctx_cache: Directory | None = setting(
-        "Keep the results of neural metrics in DIR, block by block: a run that was killed goes on, and one with a system or "
-        "a metric more scores what is new."
+        "Keep the results of neural metrics in DIR, block by block. The next run continues a killed one, and scores "
+        "only new systems and metrics."
     )
     ctx_names: Sequence[str] | None = setting(
         "The systems' names in these files, in the systems' order. (Default: the names of their files)",

@@ -11,7 +11,10 @@ from tabulate import tabulate
 from ..notices import notice
 from .content import Column, Content, cell, known
 
-NOTE = "A row's score less a column's. * marks p < .05 (paired bootstrap), which no two systems of a rank have."
+NOTE = (
+    "Each cell is the row's score minus the column's. * marks p < .05 (paired bootstrap), which no two systems of a rank "
+    "have."
+)
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
     | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}

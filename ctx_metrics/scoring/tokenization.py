@@ -81,6 +81,6 @@ class WordSettings(TokenizerSettings):
 class ChrFSettings:
     """What chrF counts; word_order 2 is chrF++, beta 3 is WMT19's."""
 
-    char_order: int = setting("Longest character n-grams.", 6, type=int, metavar="N")
-    word_order: int = setting("Longest word n-grams; 2 is chrF++.", 0, type=int, metavar="N")
+    char_order: int = setting("Maximum length of character n-grams.", 6, type=int, metavar="N")
+    word_order: int = setting("Maximum length of word n-grams; 2 gives chrF++.", 0, type=int, metavar="N")
     beta: int = setting("Weight of recall.", 2, type=int, metavar="N")

@@ -230,7 +230,7 @@ def test_language_pairs(ctx, tree, tmp_path):
     assert ctx("meta", named, "-l", "de-en", *argv).code == 0
     assert error(ctx("meta", named, "-l", "fr-en", *argv)) == f"{named}: its language pair is de-en, not fr-en (-l)"
     assert "so -l must name one, not 2" in error(ctx("meta", JUDGED, "-l", "de-en", "cs-en", *argv))
-    assert error(ctx("meta", JUDGED, "-l", "german", *argv)) == "-l german: no language pair such as de-en"
+    assert error(ctx("meta", JUDGED, "-l", "german", *argv)) == "-l german: not a language pair such as de-en"
 
 
 def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_path, monkeypatch):
@@ -392,7 +392,8 @@ def test_flags_of_metrics(ctx):
         wrong = ctx("meta", JUDGED, "-m", "bleu", *flags, *argv)
         name = flags[0][2:].partition("-")[0]
         assert wrong.code == 2 and wrong.err.splitlines()[-1] == (
-            f"ctx-metrics meta: error: {flags[0]} is a flag of {name}, which -m does not name"
+            f"ctx-metrics meta: error: {flags[0]} is a flag of {name}, which is not among the metrics of -m; add the "
+            f"metric, or leave the flag out"
         )
     assert "--bertr-layers" in ctx("meta", "-m", "bertr", "--help").out
 

@@ -129,7 +129,8 @@ def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch,
         assert done == (
             130,
             "",
-            f"ctx-metrics: stopped; the same command goes on where it was, by what {out} holds, and --restart begins anew\n",
+            f"ctx-metrics: stopped; run the same command again to continue from the state in {out}, or add --restart "
+            f"to start over\n",
         )
         assert [path.name for path in out.iterdir()] == [STATE]
     done = train(*more, "--weight-decay", 0.5)
@@ -187,7 +188,7 @@ def test_faults_of_the_data_name_file_and_line(train, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
     done = train()
-    assert done.code == 1 and done.err.endswith("holds other things; name a new or empty folder with --out\n")
+    assert done.code == 1 and done.err.endswith("holds other files; name a new or empty folder with --out\n")
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_wrong_usage(run, tmp_path):
     assert "the back-translator is missing: name it with --rtt-bt" in run("-t", "a.txt")[2]
     assert "'opus' is no back-translator: name hf:MODEL" in run("-t", "a.txt", "--rtt-bt", "opus")[2]
     assert run("--rtt-bt", "cmd:cat")[0] == 2
-    assert "no language pair" in run("-t", "a.txt", "--rtt-bt", "cmd:cat", "-l", "de")[2]
+    assert "not a language pair" in run("-t", "a.txt", "--rtt-bt", "cmd:cat", "-l", "de")[2]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,8 @@ sys.exit(cli.main(["roundtrip", *sys.argv[1:]]))
     [
         (
             [],
-            "2 of 4 distinct lines are kept in .*, and the same command goes on there; a command's portion of 2 lines is kept "
+            "2 of 4 distinct lines are kept in .*, and the same command goes on there; a command's portion of 2 lines "
+            "is kept "
             "whole or not at all: --rtt-batch-lines makes it smaller$",
         ),
         (["--rtt-cache", "none"], "nothing is kept, and the same command goes on anew$"),

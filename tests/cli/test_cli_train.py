@@ -156,7 +156,8 @@ def test_ctrl_c_and_what_may_follow(train, tmp_path, monkeypatch):
         done = train("bilstm")
     assert done.code == 130 and done.out == ""
     assert done.err.splitlines()[-1] == (
-        f"ctx-metrics: stopped; the same command goes on where it was, by what {out} holds, and --restart begins anew"
+        f"ctx-metrics: stopped; run the same command again to continue from the state in {out}, or add --restart to "
+        f"start over"
     )
     assert names(out) == ["training-embeddings", learn.STATE]
     done = train("bilstm", "--seed", "2")
@@ -179,7 +180,7 @@ def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
     assert (train("bilstm").code, train("bilstm").err) == (130, "ctx-metrics: stopped\n")
     for kept in ("chunk-0000-000000.f16", "0.npy"):
         (out / "training-embeddings" / kept).write_text("")
-        assert "the same command goes on where it was" in train("bilstm").err
+        assert "run the same command again to continue" in train("bilstm").err
         (out / "training-embeddings" / kept).unlink()
     assert train("bilstm").err == "ctx-metrics: stopped\n"
 
@@ -445,7 +446,7 @@ def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "README.md").write_text("my notes")
     done = train("bilstm")
-    assert done.code == 1 and "holds other things (README.md); name a new or empty folder" in done.err
+    assert done.code == 1 and "holds other files (README.md); name a new or empty folder" in done.err
     (tmp_path / "out" / "thesis.tex").write_text("x")
     assert "(README.md, thesis.tex)" not in train("bilstm").err and "(thesis.tex)" in train("bilstm", "--overwrite").err
     assert (tmp_path / "out" / "README.md").read_text() == "my notes"
@@ -455,7 +456,7 @@ def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
     "flags, says",
     [
         (["--teacher-scores", "t.npz"], "--teacher-scores is for --teacher METRIC"),
-        (["-l", "deen"], "-l deen: no language pair such as de-en"),
+        (["-l", "deen"], "-l deen: not a language pair such as de-en"),
     ],
 )
 def test_flags_that_cannot_be(train, flags, says):

@@ -158,7 +158,7 @@ def test_a_model_of_vectors_goes_on_where_it_was_stopped(train, folder, tiny_ber
         patched.setattr(PairwiseTask, "check", stopping)
         done = train(*more)
     out = folder / "out"
-    assert done.code == 130 and done.out == "" and "the same command goes on where it was" in done.err
+    assert done.code == 130 and done.out == "" and "run the same command again to continue" in done.err
     assert names(out) == ["training-embeddings", STATE]
     other = train(*more, "--seed", 2)
     assert other.code == 1 and other.err.count("\n") == 1 and "with other recipe" in other.err
@@ -272,7 +272,7 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, learned, folder
     assert train("--overwrite", "--restart").code == 0 and len(learned) == 2
     assert names(folder / "out") == [name for name in FILES if name != "learning-curve.png"]
     (folder / "out" / "thesis.tex").write_text("x")
-    assert "holds other things (thesis.tex)" in train("--overwrite").err and len(learned) == 2
+    assert "holds other files (thesis.tex)" in train("--overwrite").err and len(learned) == 2
 
 
 @pytest.mark.full
@@ -321,7 +321,7 @@ def test_references_on_both_sides_are_said(train, learned):
     "flags, says",
     [
         (["--dev", "0.5"], "--dev takes files and folders, or one share of --train, not both"),
-        (["-l", "deen"], "-l deen: no language pair such as de-en"),
+        (["-l", "deen"], "-l deen: not a language pair such as de-en"),
         (["--features", "none", "bleu"], "--features none stands alone"),
         (["--vectors", "encoder", "none"], "--vectors none stands alone"),
         (["--features", "none", "--vectors", "none"], "leave nothing to read"),

@@ -418,8 +418,16 @@ def test_wrong_usage(ctx, files):
     for argv, said in (
         ([files[0]], "the following arguments are required: -m/--metrics"),
         (["-m", "chrf"], "the following arguments are required: DATA"),
-        ([files[0], "-m", "chrf", "--bertr-layers", "3"], "--bertr-layers is a flag of bertr, which -m does not name"),
-        ([files[0], "-m", "chrf", "--ter-no-punct"], "--ter-no-punct is a flag of ter, which -m does not name"),
+        (
+            [files[0], "-m", "chrf", "--bertr-layers", "3"],
+            "--bertr-layers is a flag of bertr, which is not among the "
+            "metrics of -m; add the metric, or leave the flag out",
+        ),
+        (
+            [files[0], "-m", "chrf", "--ter-no-punct"],
+            "--ter-no-punct is a flag of ter, which is not among the metrics "
+            "of -m; add the metric, or leave the flag out",
+        ),
         ([files[0], "-m", "nosuch"], "invalid choice: 'nosuch'"),
         ([files[0], "-m", "chrf", "-p", "sys-acc"], "unrecognized arguments: -p sys-acc"),
     ):

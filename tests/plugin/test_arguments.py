@@ -123,7 +123,10 @@ def test_a_flag_of_a_metric_that_is_not_chosen_is_refused(parse, capsys, argv, s
     with pytest.raises(SystemExit) as caught:
         parse(REF, *argv)
     last = capsys.readouterr().err.splitlines()[-1]
-    assert (caught.value.code, last) == (2, f"sacrebleu: error: {says}, which -m does not name")
+    assert (caught.value.code, last) == (
+        2,
+        f"sacrebleu: error: {says}, which is not among the metrics of -m; add the metric, or leave the flag out",
+    )
 
 
 def test_flags_of_sacrebleus_own_metrics_are_taken_as_ever(parse):

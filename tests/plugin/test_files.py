@@ -128,7 +128,11 @@ FAILING = {
     "device": (1, "--slide-output /dev/null: cannot write there: not the name of a file"),
     "no system": (1, "no system to score: -i names no file"),
     "table below a file": (1, f"--slide-output {REF}/slide.tsv: {REF} is a file, and a folder must be there"),
-    "no slide": (2, "error: --slide-output is a flag of slide, which -m does not name"),
+    "no slide": (
+        2,
+        "error: --slide-output is a flag of slide, which is not among the metrics of -m; add the metric, "
+        "or leave the flag out",
+    ),
     "failing": (1, "reads English only"),
     "short ids": (1, "has 1 line, but system_a.en.txt has 59"),
     "no ids": (1, "--ctx-resample document needs the document id of each line: give --docids FILE"),

@@ -263,7 +263,7 @@ def test_tables_of_pairs():
     content = made()
     markdown = exports.pairs_tables(content.columns, content.names, "markdown")
     bleu, ter, note = [table.splitlines() for table in markdown.split("\n\n")]
-    assert note[0].startswith("A row's score less a column's.")
+    assert note[0].startswith("Each cell is the row's score minus the column's.")
     assert bleu[0].replace(" ", "").startswith("|BLEU|score|rank|")
     best = content.columns[1].best
     assert [cell.strip() for cell in ter[2].split("|")][1:3] == [

@@ -410,7 +410,7 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
         (["--columns", "mt=a", "mt=b"], "--columns names two columns mt"),
         (["--columns", "mt=1", "src=b"], "--columns has names and numbers; numbers are for tables without a header"),
         (["--names", "a", "b"], "--names has 2 names for 1 metric (chrf)"),
-        (["--workers", "2"], "--workers is for --on ray"),
+        (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
         (["--on", "spark"], "argument --on: 'spark' is neither ray nor ray:ADDRESS"),
         (["--block", "0"], "argument --block: 0 is not at least 1"),
     ],

@@ -188,7 +188,7 @@ def test_the_sacrebleu_command_keeps_results(tmp_path):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--workers", "2"], "--workers is for --on ray"),
+        (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
         (
             ["--slide-grid", "2", "--on", "ray"],
             "--slide-grid is scored here and in one piece; leave out --on and --ctx-cache",

@@ -108,6 +108,6 @@ def check_out(out: Path, overwrite: bool) -> None:
     check_writable(str(out), folder=True)
     names = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
     if names and not names & {STATE, "config.json"}:
-        raise InputError(f"{out} holds other things; name a new or empty folder with --out")
+        raise InputError(f"{out} holds other files; name a new or empty folder with --out")
     if "config.json" in names and not overwrite:
         raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")
