@@ -91,8 +91,8 @@ def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of this command line: only the subcommand that it names adds its flags, and imports what they need."""
     parser = argparse.ArgumentParser(
         prog="ctx-metrics",
-        description="Neural and document-level machine-translation metrics. They are also metrics of the sacrebleu "
-        "command, once ctx-metrics is installed beside it; what is here goes without sacrebleu's limits.",
+        description="Neural and document-level machine-translation metrics. After installation they are also "
+        "metrics of the sacrebleu command; these subcommands work without sacrebleu's limits.",
         epilog="`ctx-metrics score --help` shows how to score; every subcommand has its own --help.",
     )
     parser.add_argument("-V", "--version", action="version", version=f"ctx-metrics {version('ctx-metrics')}")

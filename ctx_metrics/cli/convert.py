@@ -16,9 +16,9 @@ class Conversion:
     """What is converted, and where to."""
 
     model: str = setting(
-        "a COMET checkpoint: a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub", flag="MODEL"
+        "a COMET checkpoint: a folder, a .ckpt file, or the hub name OWNER/NAME[@REVISION]", flag="MODEL"
     )
-    folder: File = setting("where to write", flag="FOLDER")
+    folder: File = setting("the output folder", flag="FOLDER")
 
 
 FLAGS = [Conversion]

@@ -25,7 +25,7 @@ examples:
   # three systems of en-de with a model from German into English
   ctx-metrics roundtrip -t a.txt b.txt c.txt -l en-de --rtt-bt hf:Helsinki-NLP/opus-mt-de-en -s src.txt -o rtt
 
-  # a command of your own; it reads lines and writes as many
+  # a command of your own, which writes one line for each line that it reads
   ctx-metrics roundtrip -t a.txt b.txt --rtt-bt cmd:'./translate.sh de en' --rtt-bt-name my-service-2026-01 -o rtt
 
   # a model of many languages, with its own codes
@@ -38,18 +38,18 @@ class Texts:
     """What is translated back, and where to."""
 
     translations: Files = setting(
-        "Each system's output, a file a system.", flag="-t --translations -i --input", group="texts", required=True
+        "The systems' outputs, one file per system.", flag="-t --translations -i --input", group="texts", required=True
     )
     language_pair: tuple[str, str] | None = flags.languages(
         "Source and target language of the systems, such as en-de; the back-translator goes from de into en."
     )
     source: File | None = setting(
-        "Source segments, one a line: then outputs that copy the source are counted too.", flag="-s --source"
+        "Source segments, one per line; with them, outputs that copy the source are counted too.", flag="-s --source"
     )
     folder: Directory = setting(
         "Folder for the round trips, NAME.rtt.txt of NAME.txt. (Default: the current one)", ".", flag="-o --output"
     )
-    encoding: str = flags.encoding("Of all text read, and of the round trips written.")
+    encoding: str = flags.encoding("Encoding of all files that are read, and of the round trips.")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def run(args: Namespace) -> int:
     for target, stream in zip(targets, streams, strict=True):
         write_whole(str(target), "".join(line + "\n" for line in stream), encoding=args.encoding)
     for whose in same_engine(identity, names):
-        notice(f"the back-translator {identity} seems to be the system {whose}: its round trips come back too well")
+        notice(f"the back-translator {identity} seems to be the system {whose}: its round trips score too high")
     for line in other_languages(names, sources, systems, streams):
         notice(line)
     columns = {} if sources is None else {"source_copies": "Copies of the source"}

@@ -63,8 +63,8 @@ class RoundTripMetric(DerivedMetric):
         self._roundtrips = self._by_system(systems, roundtrips)
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
             notice(
-                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
-                "back too well; take another one"
+                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips "
+                "score too high; use another back-translator"
             )
         names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
         for line in other_languages(names, self._context.sources, systems, roundtrips):

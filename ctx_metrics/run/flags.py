@@ -49,16 +49,16 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
 class ContextFiles:
     """The files that a run's context is read from, with one line a segment."""
 
-    source: File | None = setting("Source segments, one a line. (Default with -t: the test set's)")
+    source: File | None = setting("Source segments, one per line. (Default with -t: the test set's)")
     docids: File | None = setting(
-        "Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)"
+        "Document id of each line; consecutive equal ids form a document. (Default with -t: the test set's, if it has them)"
     )
     roundtrip: Files | None = setting(
-        "Each system's output translated back into the source language, a file a system in the order of the systems.",
+        "Each system's output translated back into the source language, one file per system, in the order of the systems.",
         action="store",
     )
     pseudo_refs: Files | None = setting(
-        "Pseudo-references: other systems' translations of the same source, one file a system.", action="store"
+        "Pseudo-references: other systems' translations of the same source, one file per system.", action="store"
     )
 
 

@@ -64,7 +64,9 @@ def test_flags_of_other_commands_are_explained(ctx):
         "  --to_json FILE: --format json -o FILE",
         "  --paired-bs-n: a flag of the sacrebleu command",
     ]
-    assert ctx("score", "ref.en.txt", "-i", "a").err.splitlines()[-1].startswith("  files belong to a flag: -t FILE")
+    assert (
+        ctx("score", "ref.en.txt", "-i", "a").err.splitlines()[-1].startswith("  give files with their flags: -t FILE")
+    )
     assert ctx("cite", "slide", "--gpus").err.splitlines() == [
         "usage: ctx-metrics cite [-h] [--comet-model MODEL] [--slide-model MODEL]",
         "                        [--doccomet-model MODEL]",
@@ -294,7 +296,7 @@ def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch
     monkeypatch.setattr(os, "access", lambda path, mode: not (str(path) == str(folder) and mode & os.W_OK))
     no = f"cannot be written (look at {folder}); name another with --rtt-cache, or none"
     assert found(tmp_path) == f"2 files; the folder {no}"
-    assert "Round trips that are kept" in ctx("doctor").out
+    assert "Kept round trips" in ctx("doctor").out
 
 
 def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):

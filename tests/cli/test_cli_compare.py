@@ -107,7 +107,7 @@ def test_windows_without_documents_are_said(ctx):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["-t", A], 2, "-t names one system; a comparison is of at least two"),
+        (["-t", A], 2, "-t names only one system; a comparison needs at least two"),
         (["-t", A, B, "--resample", "document"], 2, "--resample document needs the documents: give --docids FILE"),
         (["-t", A, B, "--plot", "x.txt"], 1, "a figure's name ends in .png, .pdf, .svg"),
         (["-t", A, B, "--test", "t"], 2, "invalid choice: 't'"),

@@ -80,7 +80,7 @@ def test_the_guard_reports_and_leaves_the_files_alone(run, tmp_path):
     done = run(*BASE, *MAS, "-t", "b.txt", "c.txt", "-q", c="x\ndog\ny\nz\n")
     # b is itself; c has 1 of b's 4 lines, and none of a's 3 that are not empty; b and a share none
     assert cells(done.out)[-3:] == [["% near-equal lines", "a", "b"], ["b", "0.0", "100.0 *"], ["c", "0.0", "25.0"]]
-    assert "* counts as the system under test" in done.out
+    assert "* treated as the system under test" in done.out
     assert (tmp_path / "out/b.filtered.txt").read_text() == "\ndog\n\ncat dog\n"
     done = run(*BASE, *MAS, "-t", "b.txt", "--pseudo-guard", "off")
     assert "100.0" in done.out and "*" not in done.out

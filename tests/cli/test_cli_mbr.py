@@ -214,8 +214,8 @@ def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
         ),
         (["rerank", *THREE, "-s", SOURCE, "-m", "bertr"], 1, "bertr: needs a reference, but candidates have none"),
         (["rerank", *THREE, "-s", SOURCE, "--mix", "1"], 1, "source 1: its candidates have no decoder scores"),
-        (["rerank", *THREE, "-s", SOURCE, "--mix", "1", "--tune", REF], 2, "--tune finds what --mix gives"),
-        (["rerank", *THREE, "-l", "de-en"], 1, "rerank: metrics read the source beside each candidate: give -s FILE"),
+        (["rerank", *THREE, "-s", SOURCE, "--mix", "1", "--tune", REF], 2, "--tune finds the value of --mix"),
+        (["rerank", *THREE, "-l", "de-en"], 1, "rerank needs the source of each candidate: give -s FILE"),
     ],
 )
 def test_what_cannot_be_done(ctx, words, code, said):

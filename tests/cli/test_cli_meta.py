@@ -229,7 +229,7 @@ def test_language_pairs(ctx, tree, tmp_path):
     named = shutil.copy(EXAMPLES / JUDGED, tmp_path / "mine.de-en.tsv")
     assert ctx("meta", named, "-l", "de-en", *argv).code == 0
     assert error(ctx("meta", named, "-l", "fr-en", *argv)) == f"{named}: its language pair is de-en, not fr-en (-l)"
-    assert "so -l must name one, not 2" in error(ctx("meta", JUDGED, "-l", "de-en", "cs-en", *argv))
+    assert "name one with -l, not 2" in error(ctx("meta", JUDGED, "-l", "de-en", "cs-en", *argv))
     assert error(ctx("meta", JUDGED, "-l", "german", *argv)) == "-l german: not a language pair such as de-en"
 
 
@@ -364,7 +364,7 @@ def test_preferences_follow_from_scores(ctx):
     sizes = [ctx("meta", JUDGED, *argv, "--threshold", x).rows()[0]["n"] for x in ("25", "60")]
     assert sizes[0] == "158" and int(sizes[1]) < 80
     assert error(ctx("meta", JUDGED, *argv, "--threshold", "101")) == (
-        "judged: what is asked for does not apply: darr (no preferences between these systems); "
+        "judged: none of the protocols applies: darr (no preferences between these systems); "
         "wmt14 (no preferences between these systems)"
     )
 

@@ -67,7 +67,7 @@ def test_training_writes_a_model_that_scores(train, command, tmp_path):
         "    ctx-metrics paraphrase train --train train.tsv --dev 0.25 --encoder bert --epochs 2 --batch 8 --out out"
         in card
     )
-    assert "6 of the 24 pairs, drawn by the seed, are for development alone." in card
+    assert "6 of the 24 pairs, drawn by the seed, are used only for development." in card
     for name, value in config["development"].items():
         assert f"{value:.4f}" in done.out, name
     assert re.search(r"^Best epoch: [12] of 2, 18 pairs each$", done.out, re.M)
@@ -87,7 +87,7 @@ def test_whole_training_with_a_development_file(train, tmp_path):
     dev = write_pairs(tmp_path / "dev.tsv", 12)
     done = train("--rank", 0, dev=dev)
     assert done.code == 0, done.err
-    said = "12 of the development pairs are in the training data too: their figures flatter the model"
+    said = "12 of the development pairs are in the training data too, so their figures are too optimistic"
     assert done.err.splitlines() == [f"ctx-metrics: {said}"]
     out = tmp_path / "out"
     there = {path.name for path in out.iterdir()}
@@ -230,7 +230,11 @@ def test_scores_without_labels_and_of_two_files(command, tmp_path, bert):
     assert turned.out != done.out
     (tmp_path / "two.txt").write_text("one line\n")
     short = command("score", *files, "--model", bert)
-    assert short.code == 1 and "one.txt has 12 lines, and " in short.err and "a line each makes a pair" in short.err
+    assert (
+        short.code == 1
+        and "one.txt has 12 lines, and " in short.err
+        and "a pair needs one line of each file" in short.err
+    )
     three = command("score", *files, files[0], "--model", bert)
     assert three.code == 2 and three.err.endswith("error: name one file of pairs, or two of sentences\n")
 
@@ -247,7 +251,9 @@ def test_the_tokens_that_are_kept(command, tmp_path, bert, tiny_roberta):
     assert signature("--max-length", 70) == whole
     assert signature("--max-length", 71) == ("maxlen:70", 2, whole[2])
     done = command("score", data, "--model", bert, "--max-length", 1000)
-    assert done.err.startswith("ctx-metrics: --max-length 1000: the model reads 70 tokens at most, which are kept\n")
+    assert done.err.startswith(
+        "ctx-metrics: --max-length 1000: the model reads at most 70 tokens; longer pairs are cut there\n"
+    )
     least = signature("--max-length", 5)
     assert least[:2] == ("maxlen:5", 2) and least[2] != whole[2]
     roberta = write_classifier(tmp_path / "roberta", tiny_roberta)  # <s> one </s></s> other </s>
@@ -302,7 +308,7 @@ def test_faults_of_scoring(command, tmp_path, bert, tiny_bert):
     assert done.code == 1 and done.err.startswith(
         f"ctx-metrics: error: {other}: its first line (mt, ref) is of no known"
     )
-    assert done.err.endswith("; or name two files of sentences, a line each\n") and len(done.err.splitlines()) == 1
+    assert done.err.endswith("; or name two files with one sentence per line\n") and len(done.err.splitlines()) == 1
     other.write_text("sentence1,sentence2\na,b\n")
     done = command("score", other, "--model", bert)
     assert done.err == f"ctx-metrics: error: {other}: commas part its columns; write it with tabs\n"

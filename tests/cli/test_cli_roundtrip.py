@@ -104,7 +104,7 @@ def test_the_system_named_as_the_back_translator_is_said(run, tmp_path):
     write(tmp_path / "google.txt", "eins")
     write(tmp_path / "ours.txt", "eins")
     _, _, err = run("-t", "google.txt", "ours.txt", "--rtt-bt", "cmd:sed s/ei/i/", "--rtt-bt-name", "google-2026")
-    assert "seems to be the system google: its round trips come back too well" in err and "ours" not in err
+    assert "seems to be the system google: its round trips score too high" in err and "ours" not in err
 
 
 def test_wrong_usage(run, tmp_path):

@@ -192,7 +192,7 @@ def test_a_share_for_development(train, learned, folder):
     assert sum(len(each.preferences) for each in call["development"]) == 15
     assert call["cache"] == folder / "kept" and call["cache"].exists()
     card = (folder / "out" / "README.md").read_text()
-    assert "15 of the 60 pairs are for development alone: a share of 0.25 of the source sentences" in card
+    assert "15 of the 60 pairs are used only for development: a share of 0.25 of the source sentences" in card
     assert call["notes"]["data"]["development"] == []
 
 

@@ -399,16 +399,19 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--keep", "bertr > 3"], "bertr is none of the metrics of -m (chrf)"),
+        (["--keep", "bertr > 3"], "bertr is not among the metrics of -m (chrf)"),
         (["--keep", "chrf"], "argument --keep: 'chrf' is no limit such as 'comet >= 70'"),
         (["--top", "0"], "argument --top: '0' is neither a share such as 20% nor a number of rows such as 1000"),
-        (["--by", "chrf"], "--by says by which metric --top chooses; give --top too, or leave it out"),
+        (["--by", "chrf"], "--by selects the metric of --top; give --top too, or leave --by out"),
         (
             ["--columns", "mt"],
             "argument --columns: 'mt' is not ROLE=NAME with a role of src, mt, ref, doc, rtt, pseudo",
         ),
-        (["--columns", "mt=a", "mt=b"], "--columns names two columns mt"),
-        (["--columns", "mt=1", "src=b"], "--columns has names and numbers; numbers are for tables without a header"),
+        (["--columns", "mt=a", "mt=b"], "--columns gives mt twice"),
+        (
+            ["--columns", "mt=1", "src=b"],
+            "--columns mixes names and numbers; give numbers for tables without a header, names for all others",
+        ),
         (["--names", "a", "b"], "--names has 2 names for 1 metric (chrf)"),
         (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
         (["--on", "spark"], "argument --on: 'spark' is neither ray nor ray:ADDRESS"),

@@ -189,10 +189,7 @@ def test_the_sacrebleu_command_keeps_results(tmp_path):
     "flags, message",
     [
         (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
-        (
-            ["--slide-grid", "2", "--on", "ray"],
-            "--slide-grid is scored here and in one piece; leave out --on and --ctx-cache",
-        ),
+        (["--slide-grid", "2", "--on", "ray"], "--slide-grid does not work with --on and --ctx-cache; leave those out"),
     ],
 )
 def test_flags_that_contradict(ctx, flags, message):

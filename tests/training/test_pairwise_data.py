@@ -199,7 +199,7 @@ def test_names_languages_and_paths(put, caplog):
     assert [judged.name for judged in read_pairs([one, two])] == ["p", f"p ({two})"]
     [judged] = read_pairs([one], pairs=["cs-en"])
     assert (judged.source_lang, judged.target_lang) == ("cs", "en")
-    with pytest.raises(InputError, match="x/p.tsv: its name tells no language pair, so -l must name one, not 2"):
+    with pytest.raises(InputError, match="x/p.tsv: its name contains no language pair; name one with -l, not 2"):
         read_pairs([one], pairs=["cs-en", "de-en"])
     named = put("p.de-en.tsv", "better|worse|ref", "a|b|r")
     assert len(read_pairs([named], pairs=["cs-en", "de-en"])) == 1
@@ -314,8 +314,8 @@ def test_said_if_references_are_on_both_sides(caplog):
     say_shared([preferences()], [preferences(references=[["r1", "r3", "r2"]], rows=((0, 0, 1), (0, 0, 1), (2, 0, 1)))])
     say_shared([preferences()], [preferences(references=[["r1", "x", "y"]])])
     assert caplog.messages == [
-        "2 of 2 development references are in the training data too: their tau flatters the model",
-        "1 of 3 development references is in the training data too: their tau flatters the model",
+        "2 of 2 development references are in the training data too, so their tau is too optimistic",
+        "1 of 3 development references is in the training data too, so their tau is too optimistic",
     ]
 
 

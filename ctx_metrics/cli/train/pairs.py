@@ -119,7 +119,7 @@ def _read(args: Namespace, seed: int) -> Data:
         left, held = split_by_segment(training.sets, share, seed)
         (pairs, _), (whole, _) = count_pairs(held), count_pairs(training.sets)
         drawn = (
-            f"{pairs:,} of the {whole:,} pairs are for development alone: a share of {share:g} of the source "
+            f"{pairs:,} of the {whole:,} pairs are used only for development: a share of {share:g} of the source "
             "sentences, drawn by the seed. No source sentence and no reference is on both sides."
         )
         return Data(left, held, {"train": sources, "development": []}, drawn)

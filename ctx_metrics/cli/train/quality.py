@@ -125,7 +125,7 @@ def say_shared(training: TrainingSet, development: DevelopmentSet) -> None:
     pairs = list(zip(development.hypotheses, development.partners, strict=True))
     if shared := sum(pair in trained for pair in pairs):
         notice(
-            f"{shared} of {len(pairs)} development outputs are in the training data too: their score flatters the model"
+            f"{shared} of {len(pairs)} development outputs are in the training data too, so their score is too optimistic"
         )
 
 

@@ -122,7 +122,7 @@ def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) 
     if shared := len(seen & own):
         notice(
             f"{shared:,} of {counted(len(own), 'development reference', 'development references')} "
-            f"{'is' if shared == 1 else 'are'} in the training data too: their tau flatters the model"
+            f"{'is' if shared == 1 else 'are'} in the training data too, so their tau is too optimistic"
         )
 
 
@@ -158,7 +158,7 @@ def _read(path: str, options: DataOptions) -> list[JudgedSet]:
     sets = read_judged(path, **{**given, "pairs": None})
     if any(judged.source_lang is None for judged in sets):
         if len(pairs) > 1:
-            raise InputError(f"{path}: its name tells no language pair, so -l must name one, not {len(pairs)}")
+            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
         source, _, target = pairs[0].partition("-")
         sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
     for judged in sets:
