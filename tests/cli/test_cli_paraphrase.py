@@ -134,9 +134,7 @@ def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch,
         )
         assert [path.name for path in out.iterdir()] == [STATE]
     done = train(*more, "--weight-decay", 0.5)
-    assert (
-        done.code == 1 and "a training that was stopped, with other recipe; give what it was started with" in done.err
-    )
+    assert done.code == 1 and "a stopped training with other recipe; give the settings it was started with" in done.err
     done = train(*more)
     assert done.code == 0 and steps == [0, 1, 2, 3, 4, 5]
     written = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (out, tmp_path / "unstopped")]
@@ -148,7 +146,7 @@ def test_begun_anew_where_that_is_asked_for(train, tmp_path, monkeypatch):
     out = tmp_path / "out"
     out.mkdir()
     (out / STATE).write_text("another training's")
-    assert "is no state of a training; delete it" in train("--rank", 4).err
+    assert "is not the state of a training; delete it" in train("--rank", 4).err
     assert train("--rank", 4, "--restart").code == 0 and not (out / STATE).exists()
     monkeypatch.setattr(paraphrase, "encode_pairs", interrupt)
     done = train("--rank", 4, "--overwrite")

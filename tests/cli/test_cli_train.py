@@ -286,7 +286,7 @@ def test_some_of_the_rows(train, tmp_path, folder):
 
 def test_more_rows_than_there_are(train):
     done = train("bilstm", "--rows", "4000")
-    assert done.code == 0 and "--rows 4000: there are 40 rows to learn from, and all are taken" in done.err
+    assert done.code == 0 and "--rows 4000: there are 40 rows to learn from, and all are used" in done.err
 
 
 def test_development_outputs_that_were_trained_on_are_counted(train):
@@ -338,7 +338,7 @@ def test_first_weights(train, tmp_path):
     assert ["--init out" in each for each in commands] == [False, True]  # from nothing to these weights
     assert all(f"    {each}\n" in (tmp_path / "second" / "README.md").read_text() for each in commands)
     done = train("bilstm", "--init", tmp_path / "out", "--init-share", ".5", out=tmp_path / "third")
-    assert done.code == 2 and "--init-share is not for bilstm, which writes what it learned" in done.err
+    assert done.code == 2 and "--init-share is not for bilstm, which writes the learned weights" in done.err
     done = train("esim", "--init", tmp_path / "out", out=tmp_path / "third")
     assert (
         done.code == 1
@@ -371,20 +371,20 @@ def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
             ["comet", "--inputs", "mt+src", "--layers", "3"],
             "--layers is not for comet, which mixes all of them with --inputs",
         ),
-        (["comet", "--rank", "3"], "--rank is not for comet, which changes its encoder with --inputs alone"),
-        (["esim", "--rank", "3"], "--rank is not for esim, which leaves its encoder as it is"),
-        (["esim", "--inputs", "mt+src+ref"], "esim reads mt+ref or mt+src; train comet on both"),
+        (["comet", "--rank", "3"], "--rank is not for comet, which changes its encoder only with --inputs"),
+        (["esim", "--rank", "3"], "--rank is not for esim, which does not change its encoder"),
+        (["esim", "--inputs", "mt+src+ref"], "esim reads mt+ref or mt+src; for mt+src+ref train comet"),
         (["comet", "--inputs", "mt+src", "--window", "1"], "--window 1: a window has at least 2 sentences"),
-        (["esim", "--dev-threshold", "3"], "--dev-threshold is for --dev-metric darr"),
-        (["esim", "--margin", "3"], "--margin is for --loss hinge and mse+hinge"),
-        (["esim", "--layers", "1,,2"], "'1,,2' is no list of layers"),
+        (["esim", "--dev-threshold", "3"], "--dev-threshold works only with --dev-metric darr"),
+        (["esim", "--margin", "3"], "--margin works only with --loss hinge and mse+hinge"),
+        (["esim", "--layers", "1,,2"], "'1,,2' is not a list of layers"),
         (["esim", "--layers", "2,2"], "names a layer twice"),
         (["esim", "--learning-rate", "0"], "0 is not above 0"),
         (["esim", "--learning-rate", "nan"], "nan is not above 0"),
         (["esim", "--dropout", "1"], "1 is not from 0 to below 1"),
         (["esim", "--seed", "-1"], "-1 is not a whole number"),
         (["esim", "--patience", "-1"], "-1 is not at least 1"),
-        (["esim", "--languages", "English"], "is no list of language codes"),
+        (["esim", "--languages", "English"], "is not a list of language codes"),
         (["lstm"], "invalid choice: 'lstm'"),
     ],
 )
@@ -455,7 +455,7 @@ def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
 @pytest.mark.parametrize(
     "flags, says",
     [
-        (["--teacher-scores", "t.npz"], "--teacher-scores is for --teacher METRIC"),
+        (["--teacher-scores", "t.npz"], "--teacher-scores works only with --teacher METRIC"),
         (["-l", "deen"], "-l deen: not a language pair such as de-en"),
     ],
 )

@@ -134,7 +134,10 @@ def test_a_model_of_features_is_trained(train, folder):
         config["development"]["features"]["bleu"], abs=1e-4
     )
     assert rows.keys() == {"pairwise", *config["development"]["features"]} and len(rows) == 3
-    assert "Tau counts a pair that is not told apart as wrong.\nLearned from 40 pairs of 40 segments; " in done.out
+    assert (
+        "Tau counts a pair as wrong if the model gives both outputs the same chance.\nLearned from 40 pairs of 40 segments; "
+        in done.out
+    )
     assert "; chosen on 20 pairs of 20 segments" in done.out
     assert f"Use: sacrebleu REF -i SYSTEM1 SYSTEM2 -m pairwise --pairwise-model {out}\n" in done.out
     card = (out / "README.md").read_text()
@@ -322,17 +325,17 @@ def test_references_on_both_sides_are_said(train, learned):
     [
         (["--dev", "0.5"], "--dev takes files and folders, or one share of --train, not both"),
         (["-l", "deen"], "-l deen: not a language pair such as de-en"),
-        (["--features", "none", "bleu"], "--features none stands alone"),
-        (["--vectors", "encoder", "none"], "--vectors none stands alone"),
+        (["--features", "none", "bleu"], "--features none cannot be combined with other values"),
+        (["--vectors", "encoder", "none"], "--vectors none cannot be combined with other values"),
         (["--features", "none", "--vectors", "none"], "leave nothing to read"),
-        (["--vectors", "none", "--encoder", "embedded"], "--encoder is for --vectors encoder"),
-        (["--tied", "--hidden", "0"], "--tied is for a hidden layer over sentence vectors"),
-        (["--tied", "--vectors", "none"], "--tied is for a hidden layer over sentence vectors"),
-        (["--beta", "2"], "--beta is for --cost kendall and logistic+kendall"),
-        (["--gamma", "2"], "--gamma is for --cost kendall and logistic+kendall"),
+        (["--vectors", "none", "--encoder", "embedded"], "--encoder works only with --vectors encoder"),
+        (["--tied", "--hidden", "0"], "--tied needs a hidden layer over sentence vectors (--hidden, --vectors)"),
+        (["--tied", "--vectors", "none"], "--tied needs a hidden layer over sentence vectors (--hidden, --vectors)"),
+        (["--beta", "2"], "--beta works only with --cost kendall and logistic+kendall"),
+        (["--gamma", "2"], "--gamma works only with --cost kendall and logistic+kendall"),
         (["--hidden", "-1"], "-1 is not at least 0"),
         (["--hidden", "10001"], "10001 is above 10,000"),
-        (["--dev", "2"], "2 is no file, and no share above 0 and below 1"),
+        (["--dev", "2"], "2 is neither a file nor a share above 0 and below 1"),
         (["--patience", "-1"], "--patience"),
     ],
 )
@@ -383,11 +386,7 @@ def test_settings_that_no_metric_has(train):
             {"bleu": 0.4, "ter": 0.6},
             ["ter alone agrees with people no worse than this model: tau 0.6000, and 0.4000"],
         ),
-        (
-            0.0,
-            {"bleu": 0.4},
-            ["the best epoch agrees with people no better than chance: this model has learned nothing of use"],
-        ),
+        (0.0, {"bleu": 0.4}, ["the best epoch agrees with people no better than chance: do not use this model"]),
     ],
 )
 def test_a_poor_model_is_said(tau, taus, says, caplog):

@@ -156,7 +156,7 @@ def test_what_cannot_be_read(put):
     with pytest.raises(InputError, match="cannot read nowhere.tsv: No such file or directory"):
         read_judgements(["nowhere.tsv"])
     with pytest.raises(
-        InputError, match="r.csv: rankings hold no scores to learn; `ctx-metrics train pairwise` learns"
+        InputError, match="r.csv: rankings hold no scores to learn; use `ctx-metrics train pairwise` with"
     ):
         read_judgements([put("r.csv", "srclang,system1rank", "a,1")])
     with pytest.raises(InputError, match="t.tsv, line 2: 'x' is no score"):
@@ -226,7 +226,9 @@ def test_shares_of_paths(put, tmp_path):
         with pytest.raises(InputError, match=f"a.tsv:{weight}: weight '{weight}' is no positive number"):
             share(f"{plain}:{weight}")
     for rows in ("0", "-1", "2.5", "many", ""):
-        with pytest.raises(InputError, match=rf"a.tsv:1:{rows}: '{rows}' are no rows; write PATH:WEIGHT:ROWS, such as"):
+        with pytest.raises(
+            InputError, match=rf"a.tsv:1:{rows}: '{rows}' is not a number of rows; write PATH:WEIGHT:ROWS, such as"
+        ):
             share(f"{plain}:1:{rows}")
 
 

@@ -223,7 +223,7 @@ def test_outputs_learn_their_systems_score_where_only_systems_were_judged(put, t
     assert found.hypotheses == ["A1", "B1", "A2", "B2"] and found.references == ["r1", "r1", "r2", "r2"]
     assert found.targets.tolist() == [-1, 1, -1, 1] and len(set(found.groups)) == 2
     assert found.by_system == ["t.de-en"]
-    assert "only systems were judged, so each output learns its system's score: t.de-en" in caplog.text
+    assert "only systems were judged, so each output gets its system's score: t.de-en" in caplog.text
     fewer = read_training_set([f"{path}:0.5:3"])
     assert fewer.counts == {path: {"rows": 4, "kept": 2, "beyond 3 a data set": 2}}
     assert fewer.targets.tolist() == [-1, 1] and fewer.weights.tolist() == [0.5, 0.5]
