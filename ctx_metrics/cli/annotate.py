@@ -1,7 +1,8 @@
-"""Score tables of any size: a column for each metric, in parts that a killed run keeps.
+"""Score tables of any size: one new column per metric, written in parts that a killed run keeps.
 
-Reads TSV, CSV, JSON lines and Parquet, plain or packed (.gz, .xz, .zst), here or at any address that fsspec knows. Rows are
-read, scored and written block by block, so memory does not grow with the table. The same command goes on where a run ended.
+Reads TSV, CSV, JSON lines and Parquet, plain or compressed (.gz, .xz, .zst), local or at any address that fsspec supports.
+Rows are read, scored and written block by block, so memory does not grow with the table. Run the same command again to
+continue a stopped run.
 """
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -29,7 +30,7 @@ examples:
   # Parquet with documents, the best fifth by slide
   ctx-metrics annotate 'news/*.parquet' -o best --columns mt=output doc=url -l de-en -m slide chrf --top 20% --by slide
 
-The flags of one metric are shown when it is named: ctx-metrics annotate -m slide --help
+Name a metric to see its flags: ctx-metrics annotate -m slide --help
 """
 
 

@@ -1,4 +1,4 @@
-"""Print the BibTeX entries of a metric's papers, and of the model that it ran.
+"""Print the BibTeX entries of a metric's papers, and of its model.
 
 ctx-metrics cite bertr bleu
 ctx-metrics cite comet --comet-model Unbabel/wmt22-comet-da

@@ -1,7 +1,7 @@
 """Compare all pairs of systems by any metrics: differences, intervals, p-values corrected for the number of pairs, ranks.
 
-Scores as `ctx-metrics score` does. A difference is significant where its p-value, corrected by Holm's method, is below
---alpha; systems of one rank cannot be told apart.
+Scores as `ctx-metrics score` does. A difference is significant if its p-value, corrected by Holm's method, is below
+--alpha. Systems of one rank do not differ significantly.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -29,7 +29,7 @@ examples:
   # swap whole documents, as metrics with context need; write a table for a paper and a figure
   ctx-metrics compare -s src.txt -t a.txt b.txt c.txt -l en-de --docids ids.txt -m slide -o pairs.tex --plot pairs.pdf
 
-The flags of one metric are shown when it is named: ctx-metrics compare -m slide --help
+Name a metric to see its flags: ctx-metrics compare -m slide --help
 """
 
 

@@ -1,6 +1,6 @@
 """Turn a COMET checkpoint into a folder of safetensors and JSON, which loads faster and holds no code.
 
-The scores stay the same, bit by bit. The folder is named in place of the checkpoint: --model FOLDER.
+The scores do not change in any bit. Use the folder instead of the checkpoint: --model FOLDER.
 """
 
 from argparse import Namespace

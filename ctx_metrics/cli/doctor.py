@@ -1,4 +1,4 @@
-"""Show versions, devices, metrics and models, and what is missing, with the command that mends it.
+"""Show versions, devices, metrics and models, and what is missing, with the command that installs it.
 
 Needs no network. Exits with 1 if something is broken without which metrics cannot run.
 """

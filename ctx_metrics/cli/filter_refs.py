@@ -1,10 +1,10 @@
 """Filter pseudo-references: keep those outputs of other systems that paraphrase the references.
 
-Writes, for each pseudo-reference system, a file with what is kept, for tools other than ours. The metrics prsentbleu,
-prbleu and prchrf filter by themselves and need none of it.
+Writes one file of accepted lines for each pseudo-reference system, for use in other tools. The metrics prsentbleu,
+prbleu and prchrf filter pseudo-references themselves and do not need these files.
 
-In a text file a rejected line is EMPTY, and sacrebleu takes an empty line for a real reference without words, which it
-can prefer for short hypotheses. --format jsonl marks it with null, as our metrics mark it for sacrebleu (None).
+In a text file a rejected line is EMPTY. sacrebleu treats an empty line as a real reference without words, which it can
+prefer for short hypotheses. --format jsonl writes null for a rejected line.
 """
 
 from argparse import Namespace, _ArgumentGroup

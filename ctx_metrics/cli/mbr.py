@@ -1,6 +1,6 @@
 """Choose among candidates of each source by minimum Bayes risk: the one that agrees best with all others, by any metric.
 
-Every text is read once, whatever it is compared with; a text that stands more than once is scored once.
+The model reads each text once for all comparisons, and a repeated text is scored once.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -25,7 +25,7 @@ examples:
   ctx-metrics rerank list.nbest -s src.txt --top 16 -o top.nbest
   ctx-metrics mbr top.nbest -s src.txt --model Unbabel/wmt22-comet-da --method aggregate --refine 8
 
-The flags of one metric are shown when it is named: ctx-metrics mbr -m bertscore --help
+Name a metric to see its flags: ctx-metrics mbr -m bertscore --help
 """
 
 

@@ -31,7 +31,7 @@ examples:
   # without a reference
   ctx-metrics report -s src.txt -t a.txt b.txt -l en-de -m comet -o report.html
 
-The flags of one metric are shown when it is named: ctx-metrics report -m slide --help
+Name a metric to see its flags: ctx-metrics report -m slide --help
 """
 
 

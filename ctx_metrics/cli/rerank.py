@@ -1,7 +1,7 @@
-"""Rerank candidates of each source by reference-free metrics, with the decoder's own scores mixed in where asked.
+"""Rerank candidates of each source by reference-free metrics, optionally together with the decoder's own scores.
 
-`--tune` finds the weight of the decoder's scores on candidates whose references are known. With `--docids` the candidates
-are of whole documents: the best document is taken, or the best path from segment to segment.
+`--tune` finds the weight of the decoder's scores on candidates whose references are known. With `--docids` whole
+documents are chosen: the best candidate document, or the best path from segment to segment.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -32,7 +32,7 @@ examples:
   ctx-metrics rerank a.txt b.txt c.txt -s src.txt --docids ids.txt -l en-de -m slide -o best.txt
   ctx-metrics rerank a.txt b.txt c.txt -s src.txt --docids ids.txt -l en-de -m slide --documents path -o best.txt
 
-The flags of one metric are shown when it is named: ctx-metrics rerank -m comet --help
+Name a metric to see its flags: ctx-metrics rerank -m comet --help
 """
 
 

@@ -1,7 +1,7 @@
 """Translate systems' outputs back into the source language, for round-trip metrics.
 
-Writes DIR/NAME.rtt.txt for each system, a line for each of its lines. What a run has translated is kept; stopped, the same
-command goes on where it was.
+Writes DIR/NAME.rtt.txt for each system, one line for each of its lines. Finished translations are kept: run the same command
+again to continue a stopped run.
 """
 
 from argparse import Namespace

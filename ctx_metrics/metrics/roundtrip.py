@@ -41,8 +41,8 @@ class RoundTripMetric(DerivedMetric):
             raise InputError(f"{name}: needs the source: give --source FILE (sources), or a test set with -t")
         if not roundtrips:
             raise InputError(
-                f"{name}: needs each system's round trip: give --roundtrip FILE ... (roundtrips), a file a system in the "
-                "order of the systems, or --rtt-bt to have it made"
+                f"{name}: needs each system's round trip: give --roundtrip FILE ... (roundtrips), one file per "
+                "system in the order of the systems, or make it with --rtt-bt"
             )
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
         for stream in roundtrips:
@@ -82,7 +82,8 @@ class RoundTripMetric(DerivedMetric):
         if len(systems) != len(roundtrips):
             trips = counted(len(roundtrips), "round trip", "round trips")
             raise InputError(
-                f"{name}: {trips} for {counted(len(systems), 'system', 'systems')}; give one a system, in order"
+                f"{name}: {trips} for {counted(len(systems), 'system', 'systems')}; give one per system, in the "
+                "order of the systems"
             )
         of_system: dict[str, list[str]] = {}
         for number, (system, stream) in enumerate(zip(systems, roundtrips, strict=True), 1):
@@ -97,7 +98,8 @@ class RoundTripMetric(DerivedMetric):
             if of_system.setdefault(key, list(stream)) != list(stream):
                 whose = getattr(system, "name", "") or f"system {number}"
                 notice(
-                    f"{name}: {whose} equals an earlier system, and its round trip does not; the earlier one is scored"
+                    f"{name}: {whose} equals an earlier system, but its round trip differs; the round trip of the "
+                    "earlier system is scored"
                 )
         return of_system
 
@@ -150,7 +152,7 @@ class AverageSettings:
     """Whether segments' scores are averaged."""
 
     average: bool = setting(
-        "The mean of the segments' chrF, as the paper has it, in place of sacrebleu's corpus statistics.", False
+        "Report the mean of the segments' chrF, as in the paper, instead of sacrebleu's corpus statistics.", False
     )
 
 

@@ -133,7 +133,7 @@ def _standard_input(run: Run, buffer, encoding: str):
     if not columns:
         raise InputError(f"{name} is empty; give the hypotheses there, one a line, or name their file with -i")
     run.columns = columns[0]
-    _check_columns(name, columns, columns[0], "line 1 has {}; an empty last one is not seen: use -i FILES")
+    _check_columns(name, columns, columns[0], "line 1 has {}; sacrebleu drops an empty last column: use -i FILES")
     lines.seek(0)
     return lines
 

@@ -51,7 +51,7 @@ def pearmut(content: Content, campaign: str) -> str:
     spans = _spans(content)
     documents = [[_item(content, i, spans) for i in range(start, end)] for start, end in ranges]
     if context.sources is None:
-        notice("--pearmut: the items have no source, which people need to judge a translation (-s)")
+        notice("--pearmut: people need the source to judge a translation: give -s FILE")
     name = re.sub(r"\W+", "-", campaign).strip("-")
     info = {"assignment": "task-based", "protocol": "ESA"}
     return _json({"info": info, "campaign_id": name, "data": [documents]})

@@ -54,7 +54,7 @@ def tokenizer_for(tokenize: str | None, language: str | None) -> str:
 def tokenizer_setting(chosen_by: str) -> Any:
     """Returns the field of a tokenizer's name, which is otherwise `chosen_by` a language."""
     return setting(
-        f"BLEU's tokenizers; none for text that is tokenised already. (Default: by {chosen_by}, 13a)",
+        f"BLEU's tokenizers; none for text that is tokenised already. (Default: by {chosen_by}, else 13a)",
         choices=[*BLEU.TOKENIZERS],
     )
 

@@ -117,7 +117,7 @@ def test_real_texts_with_the_default_alignment(run, tmp_path):
         (["--pseudo-vectors", "v.vec"], "--pseudo-vectors are for --pseudo-filter mas"),
         (
             ["--pseudo-filter", "mas", "-l", "en-de"],
-            "English only, and the language is 'de'; name another with --pseudo-vect",
+            "English, but the language is 'de'; name another with --pseudo-vect",
         ),
         (["--pseudo-filter", "mas", "--pseudo-vectors", "absent"], "cannot read absent"),
         (["--pseudo-filter", "none", "-r", "short.txt"], "a.txt has 4 lines, but short.txt has 1"),
@@ -155,6 +155,6 @@ def test_usage_and_help(run):
     assert run("-r", "ref.txt", "-o", "out").code == 2
     assert run("--pseudo-refs", "a.txt", "-o", "out").code == 2
     done = run("--help")
-    assert done.code == 0 and "sacrebleu takes an empty line for a real reference" in done.out
+    assert done.code == 0 and "sacrebleu treats an empty line as a real reference" in done.out
     for flag in ("--pseudo-refs", "--pseudo-filter", "--pseudo-guard", "--format", "--ctx-device"):
         assert flag in done.out

@@ -148,7 +148,7 @@ def bad(tmp_path) -> dict[str, str]:
         (["-r", REF], b"a\n", f"{REF} has 59 lines, but the standard input has 1"),
         ([], b"a\tb\tc\n\xff\tb\tc\n", "the standard input, line 2: byte 1 (0xff) is not utf-8; save it as UTF-8 or name its encoding with -e"),
         (["-d", "wmt99:de-en", "-t", A], b"", "-d: sacrebleu has no test set 'wmt99'; `sacrebleu --list` shows those it has"),
-        (["-t", A, "-r", REF, "-o", f"{A}/out.tsv"], b"", f"cannot write {A}/out.tsv: {A} is a file, and a folder must be there"),
+        (["-t", A, "-r", REF, "-o", f"{A}/out.tsv"], b"", f"cannot write {A}/out.tsv: {A} is a file, but a folder is needed there"),
         (["-t", A, "-r", REF, "-o", "."], b"", "cannot write .: it is a folder"),
     ],
 )  # fmt: skip

@@ -237,7 +237,7 @@ def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_
     for pair in ("cs-en", "en-sah"):
         write_tree(tmp_path / "wmt", pair)
     monkeypatch.setattr("ctx_metrics.cli.meta.data.score_set", lambda *_: pytest.fail("cs-en must not be scored"))
-    said = "bertr: the model reads English only, and the language is 'sah'; name another with --bertr-model"
+    said = "bertr: the model reads only English, but the language is 'sah'; name another with --bertr-model"
     assert error(ctx("meta", tmp_path / "wmt", "-m", "bertr")) == f"wmt.en-sah: {said}"
     assert error(ctx("meta", tmp_path / "wmt", "-l", "en-sah", "-m", "bertr")) == said
 
@@ -300,7 +300,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, m
     monkeypatch.setattr("ctx_metrics.cli.meta.data.read_sets", lambda *_: pytest.fail("nothing must be read"))
     (tmp_path / "file").write_text("mine")
     for flag in ("--plot", "--save-scores"):
-        assert f"{tmp_path / 'file'} is a file, and a folder must be there" in error(
+        assert f"{tmp_path / 'file'} is a file, but a folder is needed there" in error(
             ctx("meta", JUDGED, "-m", "chrf", flag, tmp_path / "file")
         )
     assert "it is a folder" in error(ctx("meta", JUDGED, "-m", "chrf", "-o", tmp_path))
@@ -449,7 +449,7 @@ def test_unjudged_and_missing_outputs(ctx, tmp_path):
     ] * 4 and done.err == ""  # of 125 outputs, every seventh is missing
     assert less.err.splitlines() == [
         "ctx-metrics: missing: of 25 segments, system_b lacks 3, system_c lacks 4, system_d lacks 3, system_e lacks 4, "
-        "system_a lacks 4; so there are no scores of whole systems",
+        "system_a lacks 4; so there are no system scores",
         "ctx-metrics: slide: left out on missing: no whole documents: outputs are missing",
     ]
     assert values(less, "seg-pearson") == pytest.approx({"chrf": values(done, "seg-pearson")["chrf"]}, abs=1e-6)

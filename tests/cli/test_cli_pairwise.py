@@ -130,8 +130,8 @@ def test_documents_are_resampled(ctx):
     assert first["against"][NAMES[0]] == {"win": 100 * ranking.win_matrix[1, 0], "p": ranking.p_values[1, 0]}
     settings = {key: first[key] for key in ("segments", "resampled", "units", "resamples", "confidence", "seed")}
     assert list(settings.values()) == [len(IDS) - 1, "documents", len(set(IDS)), 200, 0.9, 3]
-    few = "resampling by document: there are only 7 documents, so intervals and p-values are rough; have at least 10"
-    assert done.err == f"ctx-metrics: {few}, better many more\n"
+    few = "resampling by document: there are only 7 documents, so intervals and p-values are imprecise; use at least 10"
+    assert done.err == f"ctx-metrics: {few}, preferably many more\n"
     table = ctx(*THREE, *flags).out
     assert "90 % interval" in table and f"200 resamples of {len(set(IDS))} documents, seed 3" in table
 

@@ -161,7 +161,7 @@ def interrupt(*given):
     "more, said",
     [
         (["--ctx-dtype", "fp16"], "--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32"),
-        (["--encoder", "./gone"], "no model folder './gone', and it is no hub name"),
+        (["--encoder", "./gone"], "no model folder './gone', and it is not a hub name"),
         (["--rank", "49"], "rank 49 is more than the encoder's width, 48; choose a lower one"),
         (["--ctx-device", "tpu"], "unknown device 'tpu'"),
         (["--dev", "0.001"], "--dev 0.001 of 24 pairs leaves one part empty"),
@@ -182,7 +182,7 @@ def test_faults_of_the_data_name_file_and_line(train, tmp_path):
     assert len(done.err.splitlines()) == 1
     short = write_pairs(tmp_path / "short.tsv", 3, bad="the cat\tthe dog")
     done = train(data=short)
-    assert done.code == 1 and f"{short}, line 5: 2 columns, and the header names 3" in done.err
+    assert done.code == 1 and f"{short}, line 5: 2 columns, but the header names 3" in done.err
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
     done = train()
@@ -230,7 +230,7 @@ def test_scores_without_labels_and_of_two_files(command, tmp_path, bert):
     short = command("score", *files, "--model", bert)
     assert (
         short.code == 1
-        and "one.txt has 12 lines, and " in short.err
+        and "one.txt has 12 lines, but " in short.err
         and "a pair needs one line of each file" in short.err
     )
     three = command("score", *files, files[0], "--model", bert)
@@ -303,15 +303,13 @@ def test_faults_of_scoring(command, tmp_path, bert, tiny_bert):
     other = tmp_path / "other.tsv"
     other.write_text("mt\tref\na\tb\n")
     done = command("score", other, "--model", bert)
-    assert done.code == 1 and done.err.startswith(
-        f"ctx-metrics: error: {other}: its first line (mt, ref) is of no known"
-    )
+    assert done.code == 1 and done.err.startswith(f"ctx-metrics: error: {other}: its first line (mt, ref) has no known")
     assert done.err.endswith("; or name two files with one sentence per line\n") and len(done.err.splitlines()) == 1
     other.write_text("sentence1,sentence2\na,b\n")
     done = command("score", other, "--model", bert)
-    assert done.err == f"ctx-metrics: error: {other}: commas part its columns; write it with tabs\n"
+    assert done.err == f"ctx-metrics: error: {other}: its columns are separated by commas; separate them by tabs\n"
     done = command("score", write_pairs(tmp_path / "p.tsv", 12), "--model", tiny_bert)
-    assert done.code == 1 and "is no sequence classifier: classifier.bias is not among its weights" in done.err
+    assert done.code == 1 and "is not a sequence classifier: classifier.bias is not among its weights" in done.err
 
 
 def test_the_embedded_one_minds_its_language(command, tmp_path):

@@ -40,7 +40,7 @@ def test_absent_devices(machine):
     machine(cuda=0)
     with pytest.raises(ResourceError, match="'cuda' is not there: 0 CUDA devices seen; try --ctx-device cpu"):
         resolve_device("cuda")
-    with pytest.raises(ResourceError, match="'mps' is not there"):
+    with pytest.raises(ResourceError, match="'mps' was not found"):
         resolve_device("mps")
     machine(cuda=2)
     with pytest.raises(ResourceError, match="'cuda:2' is not there: 2 CUDA devices seen"):

@@ -215,7 +215,9 @@ def test_a_text_too_long_for_the_memory(encoder, forwards):
     forwards.fails = lambda calls: 10 in calls[-1]
     longest = max(len(text.ids) for text in encoder.tokenizer(TEXTS))
     assert longest == 10
-    with pytest.raises(ResourceError, match="cpu has too little memory for one text of 10 tokens; try --ctx-device"):
+    with pytest.raises(
+        ResourceError, match="cpu has too little memory for a single text of 10 tokens; try --ctx-device"
+    ):
         states_of(encoder, TEXTS)
 
 

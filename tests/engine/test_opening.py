@@ -34,7 +34,7 @@ HIDDEN, HEAD = "encoder.model.encoder.layer.0.output.dense.weight", "estimator.f
 DEEP = "[" * 20_000
 CKPT = "FOLDER/checkpoints/model.ckpt"
 UNREADABLE = f"{CKPT} cannot be read: {{}}; copy or fetch it again"
-REFUSED = f"{CKPT} is broken or holds more than tensors, and is refused (weights_only); fetch it again"
+REFUSED = f"{CKPT} is damaged or holds more than tensors, so it is not loaded (weights_only); fetch it again"
 NO_NUMBERS = "where plain floats are wanted; fetch it again"
 
 
@@ -415,7 +415,7 @@ class PanicException(BaseException):
     "error, said",
     [
         (PanicException("called unwrap\non None"), "x.bin cannot be read: called unwrap; copy or fetch it again"),
-        (MemoryError(), "x.bin cannot be read: it needs more memory than there is; copy or fetch it again"),
+        (MemoryError(), "x.bin cannot be read: it needs more memory than is available; copy or fetch it again"),
         (
             IndexError("pop from empty list"),
             "x.bin cannot be read: IndexError: pop from empty list; copy or fetch it again",

@@ -86,9 +86,9 @@ GOOD = {"mt": "a", "score": 1}
 @pytest.mark.parametrize(
     "second, message",
     [
-        ("{", r"t.jsonl, line 2: no JSON \(Expecting property name.*\); write one object a line"),
+        ("{", r"t.jsonl, line 2: not JSON \(Expecting property name.*\); write one object per line"),
         ("[" * 100_000, r"t.jsonl, line 2: no JSON \("),
-        ('["a", 1]', "t.jsonl, line 2: no JSON object; write one a line, such as"),
+        ('["a", 1]', "t.jsonl, line 2: not a JSON object; write one per line, such as"),
         ({"score": 1}, "t.jsonl, line 2: no mt$"),
         ({"mt": "a"}, "t.jsonl, line 2: no score$"),
         ({"mt": ["a"], "score": 1}, "t.jsonl, line 2: mt is neither text nor number"),

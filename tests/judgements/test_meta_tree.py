@@ -106,7 +106,7 @@ def test_systems_without_an_output_are_said(tree, caplog):
     with open(tree / "human-scores/de-en.mqm.seg.score", "a") as file:
         file.write("C\t1\nC\t1\nC\t1\n")
     assert read_tree(str(tree), "de-en", reference="refA").systems == ["A", "B", "refB"]
-    assert caplog.messages == ["wmt99.de-en: left out systems with mqm scores and no output (C)"]
+    assert caplog.messages == ["wmt99.de-en: left out systems with mqm scores but no output (C)"]
 
 
 def test_documents_whose_id_returns_are_named_by_their_domain(tree):

@@ -47,13 +47,13 @@ def test_other_folders(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="^the name of the model is empty"):
         load_estimator("", EngineOptions())
     for name in ("./absent", "~/absent", "/absent/model"):
-        with pytest.raises(ModelError, match="^no model folder .*absent.* and it is no hub name"):
+        with pytest.raises(ModelError, match="^no model folder .*absent.* and it is not a hub name"):
             load_estimator(name, EngineOptions())
     with pytest.raises(ModelError, match="^no checkpoint file x/model.ckpt; check the path$"):
         load_estimator("x/model.ckpt", EngineOptions())
-    with pytest.raises(ModelError, match="holds no COMET checkpoint .* and no trained regressor"):
+    with pytest.raises(ModelError, match="holds neither a COMET checkpoint .* nor a trained regressor"):
         load_estimator(str(tmp_path), EngineOptions())
-    with pytest.raises(ModelError, match="is no quality model"):
+    with pytest.raises(ModelError, match="is not a quality model"):
         load_estimator(str(tiny_bert), EngineOptions())
     folder = write_pairwise(tmp_path / "pairwise")
     with pytest.raises(ModelError, match="is a pairwise model: use -m pairwise --pairwise-model .*/pairwise$"):

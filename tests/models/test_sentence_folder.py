@@ -220,7 +220,7 @@ def test_which_files_are_fetched():
     shards = {"model.safetensors.index.json", "model-00001-of-00001.safetensors"}
     found = hub._sentence_among({"modules.json", *shards}, "own/name")
     assert sorted(found) == sorted({"modules.json", *shards})
-    with pytest.raises(ModelError, match="own/name is no sentence-transformers model: modules.json is missing"):
+    with pytest.raises(ModelError, match="own/name is not a sentence-transformers model: modules.json is missing"):
         hub._sentence_among({"config.json", "model.safetensors"}, "own/name")
 
 

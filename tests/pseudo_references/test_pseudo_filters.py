@@ -145,7 +145,7 @@ def test_no_filter():
     ("options", "flag"), [(PseudoFilter(), "--pseudo-model"), (PseudoFilter("mas"), "--pseudo-vectors")]
 )
 def test_embedded_models_refuse_a_known_other_language(options, flag, stand_in):
-    with pytest.raises(InputError, match=f"pseudo-references: .*English only, and the language is 'de'.*{flag}"):
+    with pytest.raises(InputError, match=f"pseudo-references: .*English, but the language is 'de'.*{flag}"):
         shared_filter(options, target_lang="de")
 
 

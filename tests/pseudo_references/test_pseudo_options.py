@@ -60,7 +60,7 @@ def test_signature():
         (["--pseudo-threshold", "-0.1"], "give one from 0 to below 1"),
         (["--pseudo-threshold", "nan"], "--pseudo-threshold nan"),
         (["--pseudo-filter", "mas", "--pseudo-threshold", "-1.1"], "give one from -1 to below 1"),
-        (["--pseudo-guard", "1"], "--pseudo-guard 1 is no share from 0 to below 1, and not off"),
+        (["--pseudo-guard", "1"], "--pseudo-guard 1 is neither a share from 0 to below 1 nor off"),
         (["--pseudo-guard", "-0.1"], "--pseudo-guard -0.1 is no share"),
         (["--pseudo-guard", "nan"], "--pseudo-guard nan is no share"),
     ],

@@ -108,7 +108,7 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path, text):
         )
     assert time.monotonic() - started < 20
     assert str(error.value) == (
-        "cmd: 'echo' was given 2 lines and was not done after 1 second; give it more time with --rtt-timeout, or fewer "
+        "cmd: 'echo' was given 2 lines and did not finish within 1 second; give it more time with --rtt-timeout, or fewer "
         "lines with --rtt-batch-lines; it says: waiting"
     )
     with pytest.raises(ProcessLookupError):

@@ -52,7 +52,7 @@ def test_wrong_values_are_wrong_usage(flags):
     "settings, said",
     [
         ({"spec": "x"}, "'x' is no back-translator"),
-        ({"spec": "cmd:cat", "label": ""}, "is no name of a back-translator"),
+        ({"spec": "cmd:cat", "label": ""}, "is not a name of a back-translator"),
         ({"spec": "cmd:cat", "beams": 2}, "--rtt-beams is for hf:"),
         ({"spec": "cmd:cat", "max_length": 2}, "--rtt-max-length is for hf:"),
         ({"spec": "cmd:cat", "source_code": "de"}, "--rtt-bt-from is for hf:"),
@@ -110,7 +110,7 @@ def test_a_language_that_can_mean_one_code(language, codes, code):
         ("de", None, NLLB, "near it: deu_Latn$"),
         ("xx", None, NLLB, "it has deu_Latn, eng_Latn, est_Latn, spa_Latn, zho_Hans, zho_Hant$"),
         (None, None, NLLB, "name the language pair with -l, or the model's code with --flag"),
-        ("de", "deu", NLLB, "--flag deu: model has no such code; near it: deu_Latn"),
+        ("de", "deu", NLLB, "--flag deu: model does not have this code; similar codes: deu_Latn"),
     ],
 )
 def test_a_language_that_means_no_code(language, given, codes, said):

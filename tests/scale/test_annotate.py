@@ -172,7 +172,7 @@ def test_a_run_that_ended_goes_on(ctx, table, tmp_path):
         assert (f"rows in {'1 part' if kept == 1 else f'{kept} parts'} were there; going on" in done.err) == (kept > 0)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
     done = ctx(*command, tmp_path / "whole")
-    assert done.code == 0 and "nothing was scored again" in done.err and "chrf" in done.out
+    assert done.code == 0 and "so nothing was scored" in done.err and "chrf" in done.out
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
 
 
@@ -189,7 +189,9 @@ def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
     rows_there = sum(
         json.loads(file.read_text())["rows"] for file in (tmp_path / "out/.annotate").glob("00000[01].json")
     )
-    kept = f"ctx-metrics: stopped; {rows_there} rows are kept in {tmp_path}/out; the same command goes on\n"
+    kept = (
+        f"ctx-metrics: stopped; {rows_there} rows are kept in {tmp_path}/out; run the same command again to continue\n"
+    )
     assert done.code == 130 and done.err == kept
 
 
@@ -204,7 +206,7 @@ def test_a_header_among_rows_is_said(ctx, table, tmp_path):
         (["--block", "9"], "a run with other --block;"),
         (["-l", "cs-en"], "a run with other languages or --ctx-dtype;"),
         (["--keep", "chrf > 3"], "a run with other --keep;"),
-        (["--chrf-word-order", "2"], "a run with other metrics, or other settings of theirs;"),
+        (["--chrf-word-order", "2"], "a run with other metrics, or with other settings of them;"),
     ],
 )
 def test_another_run_is_not_mixed_in(ctx, table, tmp_path, more, message):
@@ -272,11 +274,11 @@ def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
     [
         (
             ["-m", "nist"],
-            "nist: a line's score depends on all others (n-grams are counted over all references); use `ctx-",
+            "nist: a line's score depends on all other lines (n-grams are counted over all references); use `ctx-",
         ),
         (
             ["-m", "bertscore", "--bertscore-idf", "plus-one"],
-            "bertscore: a line's score depends on all others (inverse",
+            "bertscore: a line's score depends on all other lines (inverse",
         ),
         (["-m", "bleu", "--columns", "ref=gone"], "has no column gone; it has src, mt, ref, doc"),
         (["-m", "rttchrf"], "rttchrf: needs each system's round trip"),
@@ -288,7 +290,7 @@ def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
     done = ctx("annotate", table, "-o", tmp_path / "out", *flags)
     if message is None:
         assert (
-            done.code == 0 and "the model reads English only, and the language is 'xx'; scored all the same" in done.err
+            done.code == 0 and "the model reads only English, but the language is 'xx'; scored all the same" in done.err
         )
         return
     assert done.code == 1 and message in done.err and done.err.count("\n") == 1
@@ -337,7 +339,7 @@ def test_a_killed_run_goes_on(table, tmp_path):
             time.sleep(0.002 * (seed + 1))
     assert killed >= 3
     again = subprocess.run([*command, tmp_path / "out"], capture_output=True, env=environment(), check=True)
-    assert b"were there; going on" in again.stderr and again.stdout == done.stdout
+    assert b"the run continues after them" in again.stderr and again.stdout == done.stdout
     assert everything(tmp_path / "out") == everything(tmp_path / "whole")
 
 
@@ -400,14 +402,14 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
     "flags, message",
     [
         (["--keep", "bertr > 3"], "bertr is not among the metrics of -m (chrf)"),
-        (["--keep", "chrf"], "argument --keep: 'chrf' is no limit such as 'comet >= 70'"),
+        (["--keep", "chrf"], "argument --keep: 'chrf' is not a limit such as 'comet >= 70'"),
         (["--top", "0"], "argument --top: '0' is neither a share such as 20% nor a number of rows such as 1000"),
         (["--by", "chrf"], "--by selects the metric of --top; give --top too, or leave --by out"),
         (
             ["--columns", "mt"],
             "argument --columns: 'mt' is not ROLE=NAME with a role of src, mt, ref, doc, rtt, pseudo",
         ),
-        (["--columns", "mt=a", "mt=b"], "--columns gives mt twice"),
+        (["--columns", "mt=a", "mt=b"], "--columns gives mt twice; give one column"),
         (
             ["--columns", "mt=1", "src=b"],
             "--columns mixes names and numbers; give numbers for tables without a header, names for all others",

@@ -171,7 +171,7 @@ def test_score_keeps_results(ctx, tmp_path):
     assert more.code == 0 and "bertr: 2 of 2 results" in more.err and "bertscore: " not in more.err
     refused = ctx("score", *FILES, "--ctx-cache", REF)
     assert refused.code == 1 and refused.err.endswith(
-        f"--ctx-cache {REF}: {REF} is a file, and a folder must be there\n"
+        f"--ctx-cache {REF}: {REF} is a file, but a folder is needed there\n"
     )
 
 

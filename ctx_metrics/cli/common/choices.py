@@ -74,7 +74,9 @@ class Written:
     """What is written."""
 
     top: Positive | None = setting(
-        "Write the K best distinct candidates. (Default: text 1, other formats all)", metavar="K", group="output"
+        "Write the K best distinct candidates. (Default: 1 with text, all with other formats)",
+        metavar="K",
+        group="output",
     )
     format: Literal["text", "nbest", "jsonl"] | None = setting(
         "text: one line per source; nbest: candidates and scores, best first; jsonl: candidates with their scores. "

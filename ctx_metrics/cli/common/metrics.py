@@ -31,7 +31,9 @@ Metrics = Annotated[Sequence[str], named_metric, "NAME"]
 class Bleu:
     """BLEU's settings, by the names of its constructor; its flags are those of sacrebleu."""
 
-    tokenize: Name | None = setting("One of %(choices)s. (Default: by language, 13a)", choices=[*BLEU.TOKENIZERS])
+    tokenize: Name | None = setting(
+        "One of %(choices)s. (Default: by the target language, else 13a)", choices=[*BLEU.TOKENIZERS]
+    )
     lowercase: bool = setting("Ignore case.", False)
     smooth_method: Name = setting("One of %(choices)s.", "exp", choices=[*BLEU.SMOOTH_DEFAULTS])
     smooth_value: Number | None = setting("Value of the smoothing methods floor (default 0.1) and add-k (default 1).")

@@ -1,6 +1,6 @@
-"""Meta-evaluation: do metrics agree with people?
+"""Meta-evaluation: measure how well metrics agree with people.
 
-Reads test sets with human judgements, scores them with metrics or reads their scores, and says how well they agree under
+Reads test sets with human judgements, scores them with metrics or reads their scores, and reports how well they agree by
 the protocols of the WMT metrics tasks, with ranks by significance.
 """
 
@@ -31,7 +31,7 @@ INSTEAD = ("paraphrase",)
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 # the names of meta.protocols.make_protocols, in its order, which is not imported for --help: it takes scipy
 PROTOCOLS = {
-    "sys-acc": "share of system pairs with the same order as people's scores, over all sets together (Kocmi et al. 2021)",
+    "sys-acc": "share of system pairs in the order of people's scores, over all sets together (Kocmi et al. 2021)",
     "spa": "soft pairwise accuracy: the same, but comparing how certain the orders are (Thompson et al. 2024)",
     **{
         f"sys-{kind}{left_out}": f"{words} of system scores"
@@ -44,12 +44,12 @@ PROTOCOLS = {
         f"doc-{kind}": f"{words} of document scores, the means of their segments' scores"
         for kind, words in CORRELATIONS.items()
     },
-    "acc-eq": "share of output pairs ordered or tied as in people's scores, ties calibrated (Deutsch et al. 2023)",
+    "acc-eq": "share of output pairs ordered or tied as people do, ties calibrated (Deutsch et al. 2023)",
     "tau-23": "the same as a tau: 2 acc-eq - 1",
-    "darr": "preferences that the metric shares minus those it does not, ties count against it (WMT17 to WMT20)",
+    "darr": "preferences that the metric shares minus the others, ties count against it (WMT17 to WMT20)",
     "wmt12": "the same, as defined at WMT11 and WMT12",
     "wmt13": "the same without ties",
-    "wmt14": "the same with ties in the denominator alone",
+    "wmt14": "the same with ties only in the denominator",
 }
 _LISTED = "\n".join(f"  {name:<{max(map(len, PROTOCOLS))}}  {words}" for name, words in PROTOCOLS.items())
 USAGE = "%(prog)s DATA [DATA ...] [-m NAME [NAME ...]] [--scores PATH [PATH ...]] [-p PROTOCOL [PROTOCOL ...]] [flags]"
@@ -57,13 +57,13 @@ EPILOG = f"""\
 DATA is recognised by its layout:
   a folder  an mt-metrics-eval tree (human-scores, system-outputs, ...); DAseg.* files of WMT's segment DA;
             DA-syslevel.csv of its system DA
-  a file    (.tsv, .csv; also .gz, .xz) any TSV whose header names mt, score and what else is there (src, ref, system, doc,
-            seg, rater); lists of better and worse outputs; Google's MQM annotations; WMT13 rankings (with --outputs and
-            --reference); MLQE-PE
+  a file    (.tsv, .csv; also .gz, .xz) any TSV whose header names mt, score and any of src, ref, system, doc, seg, rater;
+            lists of better and worse outputs; Google's MQM annotations; WMT13 rankings (with --outputs and --reference);
+            MLQE-PE
 
 protocols (-p); more is better in all of them:
 {_LISTED}
-  Without -p: sys-acc, spa, seg-pearson and acc-eq, as far as the data has human scores of systems and segments; darr for
+  Without -p: sys-acc, spa, seg-pearson and acc-eq, if the data has human scores of systems and segments; darr for
   preferences.
 
 examples:
@@ -184,7 +184,7 @@ class Resampling:
     """The level of significance, and what is drawn for it."""
 
     resamples: Positive = setting("Number of resamples of tests and intervals.", 1000)
-    seed: Whole = setting("", 0)
+    seed: Whole = setting("Seed of tests and intervals.", 0)
     alpha: Probability = setting("Level of significance.", 0.05)
 
 
@@ -211,7 +211,7 @@ class Plots:
         "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
         "heat map of --slide-grid."
     )
-    plot_format: Literal["png", "pdf", "svg"] = setting("", "png")
+    plot_format: Literal["png", "pdf", "svg"] = setting("Format of the figures.", "png")
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:

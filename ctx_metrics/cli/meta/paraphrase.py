@@ -1,4 +1,4 @@
-"""How well do similarity metrics tell paraphrases apart?
+"""Measure how well similarity metrics distinguish paraphrases from other sentence pairs.
 
 Scores pairs of sentences, the first as hypothesis and the second as reference, and compares the scores with people's
 labels: the area under the ROC curve for labels 0 and 1 (PAWS, MRPC), Spearman's and Pearson's correlation for graded

@@ -1,5 +1,5 @@
-"""Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters
-of systems that cannot be told apart, and the chance of each to beat each other one.
+"""Rank systems by pairwise comparison: their mean probability of winning, Bradley-Terry strengths with bootstrap intervals,
+clusters of systems that do not differ significantly, and the probability that each system beats each other one.
 """
 
 import math

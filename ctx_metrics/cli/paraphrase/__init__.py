@@ -1,7 +1,7 @@
 """Paraphrase classifiers: train one on labelled sentence pairs, or score pairs with one.
 
-A classifier gives the chance that two sentences say the same. The metrics prsentbleu, prbleu and prchrf keep those
-pseudo-references that it calls paraphrases of the reference.
+A classifier gives the probability that two sentences mean the same. The metrics prsentbleu, prbleu and prchrf keep the
+pseudo-references that it accepts as paraphrases of the reference.
 """
 
 SUBCOMMANDS = {

@@ -1,4 +1,4 @@
-"""The probability of each pair."""
+"""Print the probability that each pair is a paraphrase."""
 
 from argparse import Namespace
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ examples:
   # tab-separated text on the standard input
   paste src.txt hyp.txt ref.txt | ctx-metrics score -l de-en --only-system
 
-The flags of one metric are shown when it is named: ctx-metrics score -m slide --help
+Name a metric to see its flags: ctx-metrics score -m slide --help
 """
 
 

@@ -1,4 +1,4 @@
-"""Train the metric pairwise: which of two outputs is the better one?
+"""Train the metric pairwise, which predicts the better one of two outputs.
 
 Learns from pairs of a better and a worse output, made of human judgements, keeps the weights of the epoch that agrees best
 with people on other pairs, and writes a folder that `sacrebleu -m pairwise --pairwise-model FOLDER` and

@@ -151,7 +151,7 @@ def packed_layout(folder: Path) -> SentenceLayout:
             _check_dense(json_object(module.folder / "config.json"))
     pooling = "mean" if plain else _pooling(json_object(modules[1].folder / "config.json"))
     limit = transformer.get("max_seq_length") or tokenizer.get("model_max_length")
-    with opening(encoder, f": max_seq_length {shown(limit)} is no number; mend its files"):
+    with opening(encoder, f": max_seq_length {shown(limit)} is not a number; correct its files"):
         return SentenceLayout(encoder, pooling, modules[2:], int(limit) if limit else None)
 
 
