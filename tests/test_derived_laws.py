@@ -415,7 +415,7 @@ def test_settings_that_nothing_uses_are_said_or_refused():
     done = subprocess.run([*command, "-lc", "--tokenize", "char"], capture_output=True, text=True, cwd=EXAMPLES)
     assert "--tokenize is BLEU's alone" in done.stderr and "--lowercase is BLEU's alone" in done.stderr
     done = subprocess.run([*command, "--rtt-beams", "4"], capture_output=True, text=True, cwd=EXAMPLES)
-    assert done.returncode == 1 and "--rtt-beams says how --rtt-bt translates" in done.stderr
+    assert done.returncode == 1 and "--rtt-beams sets how --rtt-bt translates" in done.stderr
 
 
 def test_ctrl_c_while_round_trips_are_made(tmp_path):

@@ -157,7 +157,7 @@ def test_a_conversion_to_a_full_disk_leaves_nothing(tmp_path):
         ("file/scores", {}, "cannot write file/scores: file is a file, but a folder is needed there"),
         ("link", {}, None),
         ("", {}, "cannot write : it is a folder"),
-        ("link", {"folder": True}, "cannot write into link: link is no folder, and one must be there"),
+        ("link", {"folder": True}, "cannot write into link: link is not a folder, but one is needed there"),
         ("file", {"folder": True}, "cannot write into file: file is a file, but a folder is needed there"),
         ("file/a/b", {"flag": "--out"}, "--out file/a/b: file is a file, but a folder is needed there"),
         ("folder", {"flag": "--out"}, "--out folder: cannot write there: it is a folder"),

@@ -93,7 +93,7 @@ def run(args: Namespace) -> int:
             raise InputError(f"{path} is empty")
         if sources is not None and len(system) != len(sources):
             lines = counted(len(system), "line", "lines")
-            raise InputError(f"{path} has {lines}, and the source {args.source} has {len(sources)}")
+            raise InputError(f"{path} has {lines}, but the source {args.source} has {len(sources)}")
     source_lang, target_lang = args.language_pair or (None, None)
     streams, identity = round_trips(systems, source_lang, target_lang, options, engine)
     for target, stream in zip(targets, streams, strict=True):

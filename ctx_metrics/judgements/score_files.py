@@ -252,7 +252,7 @@ def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
     for system in judged.systems:
         if len(scores[system]) != each:
             raise InputError(
-                f"{path}: {counted(len(scores[system]), 'score', 'scores')} of {system}, and {judged.name} wants {each}; "
-                "write a line for each, with None where there is no score"
+                f"{path}: {counted(len(scores[system]), 'score', 'scores')} of {system}, and {judged.name} needs "
+                f"{each}; write one line for each, with None for a missing score"
             )
     return np.array([scores[system] for system in judged.systems])

@@ -52,7 +52,8 @@ class PseudoReferenceMetric(DerivedMetric):
             raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")
         if not self.pseudo:
             notice(
-                f"{self.NAME.lower()}: no pseudo-references are given (--pseudo-refs FILE ...): gold references alone"
+                f"{self.NAME.lower()}: no pseudo-references are given (--pseudo-refs FILE ...), so only the gold "
+                "references are used"
             )
             self.settings["pseudo"] = 0
             return

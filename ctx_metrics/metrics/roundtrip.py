@@ -92,7 +92,7 @@ class RoundTripMetric(DerivedMetric):
                 whose = getattr(system, "name", "") or f"system {number}"
                 lines = counted(len(stream), "line", "lines")
                 raise InputError(
-                    f"{where} has {lines}, but {whose} has {len(system)}; a round trip has a line for each"
+                    f"{where} has {lines}, but {whose} has {len(system)}; a round trip needs one line for each of them"
                 )
             key = digest(system)
             if of_system.setdefault(key, list(stream)) != list(stream):

@@ -91,8 +91,8 @@ class CommandTranslator(BackTranslator):
         words = [word for word in dict.fromkeys([*before, *now]) if word and before.get(word) != now.get(word)]
         if words:
             notice(
-                f"cmd: {', '.join(words)} changed while {self._shown} ran, which names it: the next run will translate "
-                "anew; name files that the command writes within a script of yours, or after >"
+                f"cmd: {', '.join(words)} changed while {self._shown} ran, which names it: the next run will "
+                "translate again; name files that the command writes inside a script, or after >"
             )
 
     def _decoded(self, output: bytes) -> str:

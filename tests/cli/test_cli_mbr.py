@@ -158,7 +158,11 @@ def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
             1,
             "the number of lines per source is not known; give -n N, or the sources with -s FILE",
         ),
-        (["mbr", *THREE, "-m", "chrf", "--weights", "1", "2"], 2, "--weights has 2 for 1 metrics (chrf)"),
+        (
+            ["mbr", *THREE, "-m", "chrf", "--weights", "1", "2"],
+            2,
+            "--weights has 2 for 1 metrics (chrf); give one per metric",
+        ),
         (["mbr", *THREE, "-m", "chrf", "--weights", "0"], 2, "--weights are all 0"),
         (["mbr", *THREE, "-m", "chrf", "--format", "text", "--top", "2"], 2, "--format text has one line per source"),
         (

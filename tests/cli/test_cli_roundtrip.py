@@ -120,7 +120,7 @@ def test_wrong_usage(run, tmp_path):
     "flags, said",
     [
         (["-t", "none.txt"], "cannot read none.txt: No such file"),
-        (["-t", "a.txt", "-s", "two.txt"], "a.txt has 1 line, and the source two.txt has 2"),
+        (["-t", "a.txt", "-s", "two.txt"], "a.txt has 1 line, but the source two.txt has 2"),
         (["-t", "empty.txt"], "empty.txt is empty"),
         (["-t", "a.txt", "a.txt"], "a.txt and a.txt would both become a.rtt.txt"),
         (

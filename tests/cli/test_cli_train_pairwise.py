@@ -180,7 +180,10 @@ def test_what_learns_is_told(train, learned, folder):
     assert [len(judged.preferences) for judged in (*call["training"], *call["development"])] == [40, 20]
     assert call["cache"] == folder / "out" / "training-embeddings" and not call["cache"].exists()
     assert [each["name"] for each in call["notes"]["data"]["development"]] == ["dev.cs-en.tsv"]
-    assert done.err == "ctx-metrics: bleu alone agrees with people no worse than this model: tau 0.7500, and 0.5000\n"
+    assert (
+        done.err
+        == "ctx-metrics: bleu alone agrees with people at least as well as this model: tau 0.7500, and 0.5000\n"
+    )
     assert "Best epoch: 1 of 2 (epoch 1 of the logistic cost)" in done.out
 
 
@@ -380,11 +383,11 @@ def test_settings_that_no_metric_has(train):
     [
         (0.5, {"bleu": 0.4, "ter": 0.1}, []),
         (0.5, {}, []),
-        (0.4, {"bleu": 0.4}, ["bleu alone agrees with people no worse than this model: tau 0.4000, and 0.4000"]),
+        (0.4, {"bleu": 0.4}, ["bleu alone agrees with people at least as well as this model: tau 0.4000, and 0.4000"]),
         (
             0.4,
             {"bleu": 0.4, "ter": 0.6},
-            ["ter alone agrees with people no worse than this model: tau 0.6000, and 0.4000"],
+            ["ter alone agrees with people at least as well as this model: tau 0.6000, and 0.4000"],
         ),
         (0.0, {"bleu": 0.4}, ["the best epoch agrees with people no better than chance: do not use this model"]),
     ],

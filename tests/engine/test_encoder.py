@@ -177,7 +177,7 @@ def test_out_of_memory_once(encoder, forwards, alone, caplog):
     assert encoder.budget.tokens == total // 2
     assert sorted(length for lengths in forwards.calls[1:] for length in lengths) == sorted(forwards.calls[0])
     assert [record.getMessage() for record in caplog.records] == [
-        f"out of memory on cpu with {total} tokens in a batch; going on with {total // 2}"
+        f"out of memory on cpu with {total} tokens in a batch; continuing with {total // 2}"
     ]
 
 

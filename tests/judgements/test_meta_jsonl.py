@@ -95,7 +95,7 @@ GOOD = {"mt": "a", "score": 1}
         ({"mt": "a", "score": 1, "ref": ["r", 1.5, {}]}, "t.jsonl, line 2: ref3 is neither text nor number"),
         (
             {"mt": "a", "score": 1, "ref": ["r", "s"], "ref2": "t"},
-            "t.jsonl, line 2: ref is a list of 2, and ref2 is there too",
+            "t.jsonl, line 2: ref is a list of 2, but column ref2 is given too",
         ),
         ({"mt": "a", "score": True}, "t.jsonl, line 2: score is neither text nor number"),
         ({"mt": "a", "score": "good"}, "t.jsonl, line 2: 'good' is no score"),

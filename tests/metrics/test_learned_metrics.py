@@ -454,7 +454,7 @@ def test_notices_of_the_command(runs):
 
 @pytest.mark.full
 def test_another_language_than_the_models(runs):
-    says = "bilstm: the model reads only English, but the language is 'de'; scored all the same"
+    says = "bilstm: the model reads only English, but the language is 'de'; it is scored"
     assert says in runs["english"].stderr
     assert math.isfinite(strict(runs["english"].stdout)["score"])
 

@@ -290,14 +290,14 @@ def test_english_alone(tmp_path, caplog):
     with pytest.raises(InputError, match="pairwise: the model reads only English"):
         Pairwise([REFERENCES], SYSTEMS, target_lang="de")
     Pairwise([REFERENCES], SYSTEMS, target_lang="de", model=str(folder))  # it was asked for
-    assert "scored all the same" in caplog.text
+    assert "it is scored because" in caplog.text
 
 
 @pytest.mark.parametrize(
     "feature, language, says",
     [
         ("meteor", "de_AT", "was trained on meteor as .*stem:porter"),
-        ("bertr", "sah", "cannot be used here: bertr: the model reads English"),
+        ("bertr", "sah", "cannot be used here: bertr: the model reads only English"),
     ],
 )
 def test_another_language_than_an_english_models(tmp_path, caplog, feature, language, says):

@@ -26,7 +26,9 @@ def test_a_learned_folder_loads(tmp_path, tiny_bert):
     folder = write_learned(tmp_path / "mine", "esim", tiny_bert)
     estimator = load_estimator(str(folder), EngineOptions())
     assert estimator.kind == "esim" and estimator.signature()["model"] == "mine"
-    with pytest.raises(ModelError, match="^mine reads mt.ref and knows no inputs mt.src; name a COMET checkpoint"):
+    with pytest.raises(
+        ModelError, match="^mine reads mt.ref and does not support inputs mt.src; name a COMET checkpoint"
+    ):
         load_estimator(str(folder), EngineOptions(), inputs="mt+src")
 
 
@@ -66,10 +68,10 @@ def test_the_embedded_model_leaves_no_choice():
         ({"context": True}, "document context"),
         ({"inputs": "mt+src"}, "mt.src"),
     ):
-        with pytest.raises(ModelError, match=f"reads mt.ref and knows no .*{what}"):
+        with pytest.raises(ModelError, match=f"reads mt.ref and does not support .*{what}"):
             load_estimator(None, EngineOptions(), **settings)
     assert load_estimator(None, EngineOptions(), inputs="mt+ref").inputs == "mt+ref"
-    with pytest.raises(ModelError, match="knows no error spans"):  # naming what it reads anyway changes nothing
+    with pytest.raises(ModelError, match="does not support error spans"):  # naming what it reads anyway changes nothing
         load_estimator(None, EngineOptions(), inputs="mt+ref", spans=True)
 
 

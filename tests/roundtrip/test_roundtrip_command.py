@@ -77,7 +77,7 @@ def test_a_line_that_the_command_takes_for_two_is_shown():
 
 
 def test_a_command_that_fails():
-    with pytest.raises(InputError, match="failed with exit code 3; it says: no such model") as error:
+    with pytest.raises(InputError, match="failed with exit code 3; its error output: no such model") as error:
         command("cat; echo 'no such' >&2; echo model >&2; exit 3").translate(["one"])
     assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="failed with exit code 127"):
@@ -109,7 +109,7 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path, text):
     assert time.monotonic() - started < 20
     assert str(error.value) == (
         "cmd: 'echo' was given 2 lines and did not finish within 1 second; give it more time with --rtt-timeout, or fewer "
-        "lines with --rtt-batch-lines; it says: waiting"
+        "lines with --rtt-batch-lines; its error output: waiting"
     )
     with pytest.raises(ProcessLookupError):
         while time.monotonic() - started < 20:  # until the killed ones are gone

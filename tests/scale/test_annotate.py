@@ -169,7 +169,9 @@ def test_a_run_that_ended_goes_on(ctx, table, tmp_path):
                 (folder / f"part-{number:06d}.tsv").unlink()
         done = ctx(*command, folder)
         assert done.code == 0 and everything(folder) == whole
-        assert (f"rows in {'1 part' if kept == 1 else f'{kept} parts'} were there; going on" in done.err) == (kept > 0)
+        assert (f"rows in {'1 part' if kept == 1 else f'{kept} parts'}; the run continues after them" in done.err) == (
+            kept > 0
+        )
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
     done = ctx(*command, tmp_path / "whole")
     assert done.code == 0 and "so nothing was scored" in done.err and "chrf" in done.out
@@ -197,7 +199,10 @@ def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
 
 def test_a_header_among_rows_is_said(ctx, table, tmp_path):
     done = ctx("annotate", table, "-m", "chrf", "--columns", "mt=2", "ref=3", "-o", tmp_path / "out")
-    assert done.code == 0 and f"{table}: its first row holds 'mt', and is scored; if it is a header, name" in done.err
+    assert (
+        done.code == 0
+        and f"{table}: its first row holds 'mt' and is scored as text; if it is a header, name" in done.err
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,9 +294,7 @@ def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
 def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
     done = ctx("annotate", table, "-o", tmp_path / "out", *flags)
     if message is None:
-        assert (
-            done.code == 0 and "the model reads only English, but the language is 'xx'; scored all the same" in done.err
-        )
+        assert done.code == 0 and "the model reads only English, but the language is 'xx'; it is scored" in done.err
         return
     assert done.code == 1 and message in done.err and done.err.count("\n") == 1
     assert not (tmp_path / "out").exists()

@@ -82,7 +82,7 @@ def test_rankings(put, tmp_path):
         (a, b, "r2") for a, b in [("A2", "B2"), ("A2", "C2"), ("B2", "A2"), ("C2", "A2")]
     ]
     assert found.counts[path] == {"rows": 5, "kept": 4, "of the same text": 1}
-    with pytest.raises(InputError, match="rankings want the folder"):
+    with pytest.raises(InputError, match="rankings need the folder"):
         read_pairs([path])
 
 
@@ -249,7 +249,7 @@ def test_a_path_without_a_pair(put, lines, says):
 def test_scores_of_systems_alone(put, monkeypatch):
     judged = JudgedSet("toy", ["A", "B"], 1, [["a"], ["b"]], [["r"]], system_scores=np.array([1.0, 2]))
     monkeypatch.setattr("ctx_metrics.training.pairwise.data.read_judged", lambda *_, **__: [judged])
-    with pytest.raises(InputError, match="toy: has scores of systems alone"):
+    with pytest.raises(InputError, match="toy: has only system scores"):
         read_pairs([put("any.tsv")])
 
 

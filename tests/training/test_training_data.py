@@ -148,7 +148,7 @@ def test_mqm_errors_and_trees(put, tmp_path):
     assert [each[:5] for each in found.rows] == [("m", "rB", -3, "tree.de-en", "A")]
     with pytest.raises(InputError, match="tree.de-en: has 2 references; name one"):
         read_judgements([tree], options=DataOptions(reference="refA,refB"))
-    with pytest.raises(InputError, match="tree.de-en: has scores of systems alone; learning wants scores of segments"):
+    with pytest.raises(InputError, match="tree.de-en: has only system scores; training needs segment scores"):
         read_judgements([tree], options=DataOptions(human="wmt-z"))
 
 
@@ -223,7 +223,7 @@ def test_shares_of_paths(put, tmp_path):
     assert share("C:/absent") == ("C:/absent", 1, None)
     assert share("absent.tsv:2:30") == ("absent.tsv", 2, 30)
     for weight in ("0", "-1", "nan", "inf", "much", ""):
-        with pytest.raises(InputError, match=f"a.tsv:{weight}: weight '{weight}' is no positive number"):
+        with pytest.raises(InputError, match=f"a.tsv:{weight}: weight '{weight}' is not a positive number"):
             share(f"{plain}:{weight}")
     for rows in ("0", "-1", "2.5", "many", ""):
         with pytest.raises(

@@ -188,7 +188,7 @@ def _check_metrics(args: Namespace) -> None:
     grid = args.slide_grid is not None
     args.metrics = args.metrics or [GRID_METRIC if grid else DEFAULT_METRIC]
     if grid and {*args.metrics} != {GRID_METRIC}:
-        error("--slide-grid scores slide alone; leave out the other metrics")
+        error("--slide-grid scores only slide; leave out the other metrics")
     if grid and any(getattr(args, f"slide_{each}") is not None for each in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if grid and (args.on or args.ctx_cache):

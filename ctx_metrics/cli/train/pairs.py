@@ -100,7 +100,10 @@ def say_poor(tau: float, feature_taus: dict[str, float]) -> None:
     if tau <= 0:
         notice("the best epoch agrees with people no better than chance: do not use this model")
     elif best is not None and feature_taus[best] >= tau:
-        notice(f"{best} alone agrees with people no worse than this model: tau {feature_taus[best]:.4f}, and {tau:.4f}")
+        notice(
+            f"{best} alone agrees with people at least as well as this model: tau {feature_taus[best]:.4f}, and "
+            f"{tau:.4f}"
+        )
 
 
 def say_unfinished(checks: Sequence[Check], epochs: int) -> None:

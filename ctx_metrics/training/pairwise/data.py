@@ -170,9 +170,7 @@ def _read(path: str, options: DataOptions) -> list[JudgedSet]:
 def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str | None) -> JudgedSet:
     """The set with preferences in place of scores: its own, or those that its scores make."""
     if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
-        raise InputError(
-            f"{judged.name}: has scores of systems alone; learning wants scores of segments, or preferences"
-        )
+        raise InputError(f"{judged.name}: has only system scores; training needs segment scores, or preferences")
     # what is only white space is none
     references = [[text if (text or "").strip() else None for text in stream] for stream in judged.references]
     if not any(text for stream in references for text in stream):

@@ -318,7 +318,7 @@ def _of_judged(path: str, judged: JudgedSet, scored: bool, by_system: bool) -> J
         judged = replace(judged, segment_scores=np.repeat(np.asarray(each)[:, None], judged.segments, axis=1))
     scores, preferences = judged.segment_scores, judged.preferences
     if judged.hypotheses is None or (scores is None and preferences is None):
-        raise InputError(f"{judged.name}: has scores of systems alone; learning wants scores of segments")
+        raise InputError(f"{judged.name}: has only system scores; training needs segment scores")
     if len(judged.references) > 1:
         raise InputError(f"{judged.name}: has {len(judged.references)} references; name one")
     if scores is not None or preferences is None:
