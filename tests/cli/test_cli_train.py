@@ -214,7 +214,7 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
     for more in ([], ["--inputs", "mt+src"]):
         done = train("bilstm", *more, data=("train.en-de.tsv",), dev=("train.tsv",), encoder=None)
         assert done.code == 1 and done.err.count("\n") == 1
-        assert "reads English only" in done.err and "name another with --encoder" in done.err
+        assert "reads only English" in done.err and "name another with --encoder" in done.err
     done = train("bilstm", "--inputs", "mt+src", encoder=None)
     assert "the language is 'cs'; name another with --encoder" in done.err
     done = train("bilstm", data=("no.tsv",))
@@ -225,7 +225,7 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
 def test_a_link_to_nothing_is_no_folder(train, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     done = train("bilstm", out=tmp_path / "link")
-    assert done.code == 1 and "is no folder" in done.err
+    assert done.code == 1 and "is not a folder" in done.err
 
 
 def test_the_embedded_encoder(train, tmp_path, caplog):
@@ -234,7 +234,7 @@ def test_the_embedded_encoder(train, tmp_path, caplog):
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert config["encoder"] == "embedded" and config["languages"] == ["en"]
     done = train("bilstm", "--layers", "1", "--overwrite", data=("train.en-de.tsv",), encoder="embedded")
-    assert done.code == 0 and "reads English only" in done.err  # it was asked for
+    assert done.code == 0 and "reads only English" in done.err  # it was asked for
 
 
 def test_sources_in_place_of_references(train, tmp_path):
@@ -407,7 +407,7 @@ def test_help(ctx):
     text = ctx("train", "--help").out
     for flag in ("--train", "--teacher", "--check-rows", "--cache-mb", "--ctx-device"):
         assert flag in text
-    assert re.search(r"--epochs N\s+Most epochs\. \(Default: 75; comet: 6;\s+comet\s+--inputs:\s+1\)", text)
+    assert re.search(r"--epochs N\s+Maximum\s+number\s+of\s+epochs\.\s+\(Default: 75; comet: 6;\s+comet\s+--inputs:\s+1\)", text)
     assert re.search(
         r"--patience N\s[^-]*none: never. \(Default: 4;\s+comet:\s+none;\s+comet\s+--inputs:\s+none\)", text
     )

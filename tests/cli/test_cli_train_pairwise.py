@@ -304,7 +304,7 @@ def test_the_language_of_the_embedded_encoder(train, learned):
     assert "reads only English, but the language is 'de'; name another with --encoder" in done.err
     assert train("--vectors", "none", **of_de).code == 0 and learned[-1]["languages"] == ["de"]
     done = train("--encoder", "embedded", "--overwrite", **of_de)
-    assert done.code == 0 and "reads English only" in done.err and learned[-1]["languages"] == ["en"]
+    assert done.code == 0 and "reads only English" in done.err and learned[-1]["languages"] == ["en"]
     assert train("--encoder", "x/y", "--overwrite", **of_de).code == 0 and learned[-1]["languages"] == ["de"]
     assert train("--vectors", "encoder", "--overwrite", **of_de).code == 1
 

@@ -391,7 +391,11 @@ KINDS = {
         ("library", own_config(n_layers=10**6), "config.json gives 1000000 for n_layers, more than"),
         ("library", BIN_COMPRESSED, "pytorch_model.bin is compressed"),
         ("sentence", text("modules.json", DEEP), "modules.json is not a readable list of modules"),
-        ("sentence", text("sentence_bert_config.json", '{"max_seq_length": 1e999}'), "max_seq_length inf is no number"),
+        (
+            "sentence",
+            text("sentence_bert_config.json", '{"max_seq_length": 1e999}'),
+            "max_seq_length inf is not a number",
+        ),
         (
             "sentence",
             lambda folder: weights("linear.bias", lambda t: t[:3].clone())(folder / "2_Dense"),

@@ -132,7 +132,7 @@ def test_folders_of_segment_da(da):
 @pytest.mark.parametrize(
     "kind, text, message",
     [
-        ("human", "1\nx\n", "human.cs-en, line 2: 'x' is no score"),
+        ("human", "1\nx\n", "human.cs-en, line 2: 'x' is not a score"),
         ("reference", "r\n", "reference.cs-en: 1 line for the 2 of .*human.cs-en"),
         ("mt-system", None, "no file DAseg.newstest2015.mt-system.cs-en beside it"),
     ],
@@ -239,7 +239,7 @@ def test_rankings_are_found_by_their_header(wmt13, tmp_path):
     arguments = {"outputs": str(tmp_path / "outputs"), "reference": str(tmp_path / "ref.en")}
     (judged,) = read_judged(str(tmp_path / "rankings.csv"), **arguments)
     assert len(judged.preferences) == 10
-    with pytest.raises(InputError, match="want the folder of the systems' outputs"):
+    with pytest.raises(InputError, match="need the folder of the systems' outputs"):
         read_judged(str(tmp_path / "rankings.csv"))
     with pytest.raises(InputError, match="none of the pairs de-en; there are fr-en"):
         read_judged(str(tmp_path / "rankings.csv"), pairs=["de-en"], **arguments)

@@ -59,7 +59,7 @@ def test_system_scores_alone(tmp_path, judged):
         ),
         ("m-r.seg.score", seg(b="B\t3\n"), "m-r.seg.score: 1 score of B, and toy needs 2; write one line for each"),
         ("m-r.sys.score", seg(), "m-r.sys.score: 2 scores of A, and toy needs 1"),
-        ("m-r.seg.score", seg(b="B\tx\nB\t1\n"), "m-r.seg.score, line 1: 'x' is no score"),
+        ("m-r.seg.score", seg(b="B\tx\nB\t1\n"), "m-r.seg.score, line 1: 'x' is not a score"),
         ("m-r.seg.score", seg(b="B\nB\t1\n"), "line 1: expected a system, a tab and a score, got 'B'"),
         ("scores.tsv", seg(), "the name of a score file ends in .seg.score or .sys.score"),
     ],

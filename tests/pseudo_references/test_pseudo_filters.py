@@ -151,7 +151,7 @@ def test_embedded_models_refuse_a_known_other_language(options, flag, stand_in):
 
 def test_embedded_classifier_by_name_is_only_warned_about(stand_in, caplog):
     shared_filter(PseudoFilter(model="embedded"), target_lang="de")
-    assert "English only" in caplog.text
+    assert "reads only English" in caplog.text
 
 
 def test_embedded_models_look_at_texts_of_unknown_language(stand_in, glove, caplog):

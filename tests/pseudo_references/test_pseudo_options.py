@@ -56,13 +56,13 @@ def test_signature():
         (["--pseudo-vectors", "v.txt"], "--pseudo-vectors are for --pseudo-filter mas, and the filter is bert"),
         (["--pseudo-filter", "mas", "--pseudo-model", "m"], "--pseudo-model is the classifier of --pseudo-filter bert"),
         (["--pseudo-filter", "none", "--pseudo-threshold", "0.5"], "none keeps all and has no threshold"),
-        (["--pseudo-threshold", "1"], "--pseudo-threshold 1: scores of bert lie in 0 to 1"),
+        (["--pseudo-threshold", "1"], "--pseudo-threshold 1: scores of bert lie between 0 and 1"),
         (["--pseudo-threshold", "-0.1"], "a threshold must be from 0 to below 1"),
         (["--pseudo-threshold", "nan"], "--pseudo-threshold nan"),
         (["--pseudo-filter", "mas", "--pseudo-threshold", "-1.1"], "a threshold must be from -1 to below 1"),
         (["--pseudo-guard", "1"], "--pseudo-guard 1 is neither a share from 0 to below 1 nor off"),
-        (["--pseudo-guard", "-0.1"], "--pseudo-guard -0.1 is no share"),
-        (["--pseudo-guard", "nan"], "--pseudo-guard nan is no share"),
+        (["--pseudo-guard", "-0.1"], "--pseudo-guard -0.1 is neither a share"),
+        (["--pseudo-guard", "nan"], "--pseudo-guard nan is neither a share"),
     ],
 )
 def test_contradictions(argv, words):

@@ -62,7 +62,7 @@ def test_portions():
         ("head -n 1", "was given 3 lines from 'one' on and wrote 1 line;"),  # which stops reading too
         ("sed p", "was given 3 lines from 'one' on and wrote 6 lines;"),
         ("true", "wrote 0 lines"),
-        ("cat; echo careful >&2; echo", "wrote 4 lines; .* it says: careful"),
+        ("cat; echo careful >&2; echo", "wrote 4 lines; .* its error output: careful"),
     ],
 )
 def test_another_number_of_lines(text, said):
@@ -72,7 +72,7 @@ def test_another_number_of_lines(text, said):
 
 
 def test_a_line_that_the_command_takes_for_two_is_shown():
-    with pytest.raises(InputError, match="wrote 3 lines; .*U\\+000D in 'two\\\\rhalves' is no line end"):
+    with pytest.raises(InputError, match="wrote 3 lines; .*U\\+000D in 'two\\\\rhalves' is not a line end"):
         command("tr '\\r' '\\n'").translate(["one", "two\rhalves"])
 
 

@@ -276,10 +276,15 @@ def test_a_model_of_the_systems_own_direction_is_refused():
 @pytest.mark.parametrize(
     "model, languages, settings, said",
     [
-        (toys.random_nllb, ("eng", "de"), {}, "has no code 'de'; name its code with --rtt-bt-from; near it: deu_Latn"),
+        (
+            toys.random_nllb,
+            ("eng", "de"),
+            {},
+            "has no code 'de'; name its code with --rtt-bt-from; similar codes: deu_Latn",
+        ),
         (toys.random_nllb, ("zho", "deu"), {}, "name one with --rtt-bt-to: zho_Hans, zho_Hant"),
         (toys.random_nllb, (None, None), {}, "name the language pair with -l"),
-        (toys.random_marian, ("en", "de"), {}, "no code 'en'; name its code with --rtt-bt-to; near it: eng"),
+        (toys.random_marian, ("en", "de"), {}, "no code 'en'; name its code with --rtt-bt-to; similar codes: eng"),
         (
             toys.random_marian,
             ("eng", "de"),

@@ -66,10 +66,10 @@ def test_what_the_card_says():
     for words in (
         "12,345 rows",
         "It started from the weights of older.",
-        "each judgement a row; of penalties (mqm.zh-en) minus the root.",
+        "one row per judgement; of penalties (mqm.zh-en) minus the root.",
         "scores -2.2500",
         "cut at 77 tokens",
-        "for cs-en, en-de alone",
+        "only for cs-en, en-de",
         "0 is the mean of the translations that people judged",
         "torch ",
     ):

@@ -159,7 +159,7 @@ def test_what_cannot_be_read(put):
         InputError, match="r.csv: rankings hold no scores to learn; use `ctx-metrics train pairwise` with"
     ):
         read_judgements([put("r.csv", "srclang,system1rank", "a,1")])
-    with pytest.raises(InputError, match="t.tsv, line 2: 'x' is no score"):
+    with pytest.raises(InputError, match="t.tsv, line 2: 'x' is not a score"):
         read_judgements([put("t.tsv", "mt|ref|score", "a|r|x")])
     with pytest.raises(InputError, match="j.jsonl, line 1: no column score"):
         read_judgements([put("j.jsonl", json.dumps({"mt": "a"}))])
