@@ -30,7 +30,7 @@ def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "",
     if dtype in ("", "fp32"):
         mend = "the model is broken: fetch or train it again" if dtype else "leave this metric out"
     where = f"{system}: " if system else ""
-    raise ModelError(f"{metric}: {where}segment {segment} got {float(value):g}, which is not a score; {mend}")
+    raise ModelError(f"{metric}: {where}segment {segment} got {float(value):g}, not a score; {mend}")
 
 
 def with_finite_rows(cls: type[Metric]) -> type[Metric]:

@@ -26,7 +26,7 @@ class MetricTable(dict):
         if not _NAME.fullmatch(name):
             _refuse(entry_point, "its name must be lower-case letters and digits, so that its flags are its own")
         elif taken is not None and getattr(taken, "value", None) != entry_point.value:
-            _refuse(entry_point, "the name is already used")
+            _refuse(entry_point, "the name is taken")
         elif taken is None:
             self[name.upper()] = entry_point
             self.plugins.append(name)

@@ -407,7 +407,9 @@ def test_help(ctx):
     text = ctx("train", "--help").out
     for flag in ("--train", "--teacher", "--check-rows", "--cache-mb", "--ctx-device"):
         assert flag in text
-    assert re.search(r"--epochs N\s+Maximum\s+number\s+of\s+epochs\.\s+\(Default: 75; comet: 6;\s+comet\s+--inputs:\s+1\)", text)
+    assert re.search(
+        r"--epochs N\s+Maximum\s+number\s+of\s+epochs\.\s+\(Default: 75; comet: 6;\s+comet\s+--inputs:\s+1\)", text
+    )
     assert re.search(
         r"--patience N\s[^-]*none: never. \(Default: 4;\s+comet:\s+none;\s+comet\s+--inputs:\s+none\)", text
     )

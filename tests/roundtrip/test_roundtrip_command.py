@@ -160,7 +160,7 @@ def test_a_file_that_the_command_names_and_writes_is_said_once(tmp_path, monkeyp
     writing.translate(["one"])
     writing.translate(["two"])
     [said] = caplog.messages
-    assert said.startswith("cmd: log changed while ") and "the next run will translate anew" in said
+    assert said.startswith("cmd: log changed while ") and "the next run will translate again" in said
     caplog.clear()
     command("tee -a log > out; cat log > out; tail -n 1 out").translate(["one"])
     command("cat").translate(["one"])
