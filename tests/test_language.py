@@ -45,7 +45,7 @@ def test_a_known_other_language_is_an_error_unasked_and_said_when_asked(caplog):
         guard_english("bertr", "--flag", False, language="de", texts=[ENGLISH])
     guard_english("bertr", "--flag", True, language="de", texts=[ENGLISH])
     assert caplog.messages == [
-        "bertr: the model reads English only, and the language is 'de'; scored all the same, since --flag asks for it"
+        "bertr: the model reads only English, but the language is 'de'; it is scored because --flag asks for it"
     ]
 
 
@@ -54,5 +54,5 @@ def test_an_unknown_language_is_said_when_the_text_is_not_english(caplog):
     assert not caplog.records
     guard_english("bertr", "--flag", False, language=None, texts=[GERMAN] * 3)
     guard_english("bertr", "--flag", False, language=None, texts=[GERMAN] * 3, mend="ask another")
-    looks = "the embedded models read English only, and the text does not look English; "
+    looks = "the embedded models read only English, but the text does not look English; "
     assert caplog.messages == [looks + "name another model, or the language pair with -l", looks + "ask another"]

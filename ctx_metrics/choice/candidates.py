@@ -81,7 +81,7 @@ def _read(
         raise InputError(f"{path} is empty; it must hold candidates")
     form = form or _form_of(path, lines[0])
     if number is not None and form != "lines":
-        raise InputError(f"{path}: -n is for files with N lines a source, and this is {form}; leave -n out")
+        raise InputError(f"{path}: -n is for files with N lines per source, but this file is {form}; leave -n out")
     if form == "lines":
         return _of_lines(path, lines, number, known)
     return {"nbest": _of_nbest, "tsv": _of_tsv, "jsonl": _of_jsonl}[form](path, lines)
@@ -98,7 +98,9 @@ def _of_files(paths: Sequence[str], form: str | None, number: int | None, encodi
     """A candidate a line in each file."""
     if form not in (None, "lines") or number is not None:
         flag = "-n" if number is not None else f"--input-format {form}"
-        raise InputError(f"{flag} is for one file; of several, each has a candidate a line")
+        raise InputError(
+            f"{flag} is for one file of candidates; several files have one candidate per line: leave {flag} out"
+        )
     if twice := [path for k, path in enumerate(paths) if path in paths[:k]]:
         raise InputError(f"{twice[0]} is given twice; name each file once")
     streams = [read_lines(path, encoding) for path in paths]
@@ -114,16 +116,21 @@ def _of_files(paths: Sequence[str], form: str | None, number: int | None, encodi
 def _of_lines(path: str, lines: list[str], number: int | None, known: Sequence[Any] | None) -> list[Item]:
     if number is None:
         if known is None:
-            raise InputError(f"{path}: how many lines has a source? give -n N, or the sources with -s FILE")
+            raise InputError(
+                f"{path}: the number of lines per source is not known; give -n N, or the sources with -s FILE"
+            )
         if not known or len(lines) % len(known):
             found = counted(len(lines), "line", "lines")
             raise InputError(
-                f"{path} has {found}, which {len(known):,} sources do not divide; every source needs as many"
+                f"{path} has {found}, which is not a multiple of {len(known):,} sources; give every source the same number"
             )
         number = len(lines) // len(known)
     if len(lines) % number:
         found, whole = counted(len(lines), "line", "lines"), counted(len(lines) // number, "source", "sources")
-        raise InputError(f"{path} has {found}: {number} for each of {whole}, and {len(lines) % number} more")
+        raise InputError(
+            f"{path} has {found}: {number} for each of {whole}, and {len(lines) % number} more; give "
+            f"every source the same number"
+        )
     return [Item(tuple(lines[begin : begin + number])) for begin in range(0, len(lines), number)]
 
 
@@ -134,7 +141,7 @@ def _of_nbest(path: str, lines: list[str]) -> list[Item]:
     for place, line in enumerate(lines, 1):
         found = _NBEST.fullmatch(line)
         if found is None:
-            raise InputError(f"{path}, line {place}: no line of an n-best list, such as 0 ||| text ||| -1.5")
+            raise InputError(f"{path}, line {place}: not a line of an n-best list, such as 0 ||| text ||| -1.5")
         source, (text, *more) = int(found[1]), re.split(r" ?\|\|\| ?", found[2])
         last = max(texts, default=source)
         if source not in (last, last + 1) and texts:
@@ -173,10 +180,10 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
         try:
             given = json.loads(line)
         except ValueError as error:
-            raise InputError(f"{where}: no JSON ({error})") from error
+            raise InputError(f"{where}: not JSON ({error})") from error
         if not isinstance(given, dict) or "candidates" not in given:
             raise InputError(
-                f'{where}: no object with candidates, such as {{"src": "...", "candidates": ["...", "..."]}}'
+                f'{where}: not an object with candidates, such as {{"src": "...", "candidates": ["...", "..."]}}'
             )
         candidates = _texts(where, "candidates", given["candidates"])
         scores = given.get("scores")
@@ -184,13 +191,13 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
             if not isinstance(scores, list) or not all(
                 each is None or isinstance(each, int | float) for each in scores
             ):
-                raise InputError(f"{where}: scores is no list of numbers")
+                raise InputError(f"{where}: scores is not a list of numbers")
             if len(scores) != len(candidates):
                 found = counted(len(scores), "score", "scores")
                 raise InputError(f"{where}: {found} for {counted(len(candidates), 'candidate', 'candidates')}")
         source = given.get("src")
         if source is not None and not isinstance(source, str):
-            raise InputError(f"{where}: src is no text")
+            raise InputError(f"{where}: src is not a text")
         references = given.get("references")
         items.append(
             Item(
@@ -203,13 +210,13 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
     with_source = sum(item.source is not None for item in items)
     if 0 < with_source < len(items):
         lacking = next(k for k, item in enumerate(items, 1) if item.source is None)
-        raise InputError(f"{path}, line {lacking}: no src, and other lines have one; every source needs it, or none")
+        raise InputError(f"{path}, line {lacking}: no src, but other lines have one; give it on every line, or on none")
     return items
 
 
 def _texts(where: str, name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise InputError(f"{where}: {name} is no list of texts")
+        raise InputError(f"{where}: {name} is not a list of texts")
     if not given:
         raise InputError(f"{where}: no {name}; every source needs one")
     for each in given:
@@ -224,8 +231,9 @@ def say_duplicates(items: Sequence[Item]) -> None:
     repeated = candidates - sum(len({*item.candidates}) for item in items)
     if repeated:
         notice(
-            f"{repeated:,} of {candidates:,} candidates repeat another one of their source; each text is scored once"
+            f"{repeated:,} of {candidates:,} candidates repeat another candidate of the same source; each text is "
+            f"scored once"
         )
     alone = sum(len(item.candidates) == 1 for item in items)
     if alone:
-        notice(f"{counted(alone, 'source has', 'sources have')} one candidate only, which is taken")
+        notice(f"{counted(alone, 'source has only', 'sources have only')} one candidate, which is chosen")

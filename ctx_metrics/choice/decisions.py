@@ -32,20 +32,23 @@ class Method:
     """How expected utilities are found."""
 
     method: str = setting(
-        "exact scores all pairs. The others score fewer: aggregate, one mean reference (comet, chrf, bleu); prune, which "
-        "leaves out what is unlikely to win; low-rank, which fills in a matrix; centroids, a few mean references (comet).",
+        "exact scores all pairs. The other methods score fewer: aggregate uses one mean reference (comet, chrf, "
+        "bleu); prune drops candidates that are unlikely to win; low-rank fills in the matrix of pairs; centroids "
+        "uses a few mean references (comet).",
         "exact",
         choices=METHODS,
     )
     exclude_self: bool = setting(
-        "A candidate is not its own pseudo-reference, as in comet-mbr; another one with the same text is.", False
+        "Leave each candidate out of its own pseudo-references, as in comet-mbr; another candidate with the same text "
+        "still counts.",
+        False,
     )
-    refine: int | None = setting("Of aggregate: score all pairs of the K best once more.", type=int, metavar="K")
-    confidence: float = setting("Of prune: leave out what wins in less than 1 - P of resamples.", 0.99)
-    share: float = setting("Of low-rank: the share of pairs that is scored.", 0.25)
-    rank: int = setting("Of low-rank: the matrix's.", 8)
-    centroids: int = setting("Of centroids: how many.", 8)
-    seed: int = setting("Of prune, low-rank and centroids.", 0)
+    refine: int | None = setting("With aggregate: score all pairs of the K best again.", type=int, metavar="K")
+    confidence: float = setting("With prune: drop candidates that win in less than 1 - P of the resamples.", 0.99)
+    share: float = setting("With low-rank: the share of pairs to score.", 0.25)
+    rank: int = setting("With low-rank: the rank of the matrix.", 8)
+    centroids: int = setting("With centroids: the number of centroids.", 8)
+    seed: int = setting("Seed of prune, low-rank and centroids.", 0)
 
     def check_numbers(self) -> None:
         """Raise InputError for numbers that say nothing."""
@@ -56,16 +59,18 @@ class Method:
             if not 0 < share <= 1:
                 raise InputError(f"{flag} {share:g}: give more than 0 and at most 1")
         if self.refine is not None and self.method != "aggregate":
-            raise InputError("--refine goes with --method aggregate")
+            raise InputError("--refine works only with --method aggregate; give both, or leave it out")
         if self.exclude_self and self.method != "exact":
-            raise InputError("--exclude-self goes with --method exact")
+            raise InputError("--exclude-self works only with --method exact; leave one out")
 
     def check(self, utility: Utility) -> None:
         """Raise InputError where a utility does not go with the method."""
         possible = {"aggregate": utility.aggregates, "centroids": utility.clusters}
         if not possible.get(self.method, True):
             which = "comet's regressions, chrf and bleu" if self.method == "aggregate" else "comet's regressions"
-            raise InputError(f"--method {self.method} is for {which}, and not for {utility.name}; take exact or prune")
+            raise InputError(
+                f"--method {self.method} works only with {which}, not with {utility.name}; use exact or prune"
+            )
 
 
 def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:

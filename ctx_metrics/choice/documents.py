@@ -40,8 +40,8 @@ def best_documents(
         if len(item.candidates) != number:
             found = counted(len(item.candidates), "candidate", "candidates")
             raise InputError(
-                f"source {place} has {found}, and source 1 has {number}: the k-th candidates of all segments are the k-th "
-                "document, so every source needs as many"
+                f"source {place} has {found}, but source 1 has {number}; the k-th candidates of all segments form the "
+                f"k-th document: give every source the same number"
             )
     systems = [[item.candidates[k] for item in items] for k in range(number)]
     table = metric_table()
@@ -68,14 +68,19 @@ def best_paths(
     """
     [(name, settings), *others] = metrics
     if name != "slide" or others:
-        raise InputError("--documents path goes by the windows of slide alone: -m slide")
+        raise InputError("--documents path needs the windows of slide; give -m slide alone")
     systems = [[item.candidates[0] for item in items]]
     metric = build(SLIDE, _filled(context, items, doc_ids, systems), settings)
     assert isinstance(metric, SLIDE)
     if metric.tokens is not None:
-        raise InputError("--documents path: windows of tokens depend on what is chosen; take --slide-window")
+        raise InputError(
+            "--documents path does not work with windows of tokens, which depend on the choices; use --slide-window"
+        )
     if metric.capabilities.references:
-        raise InputError("slide: its model reads references, and candidates have none")
+        raise InputError(
+            "slide: the model reads references, but candidates have none; name one without references "
+            "with --slide-model"
+        )
     ranges = document_ranges(doc_ids)
     windows = [sentence_windows(end - start, metric.window, metric.stride, metric.partial) for start, end in ranges]
 
@@ -164,6 +169,9 @@ def _filled(
 ) -> Context:
     """The context with the texts of a run; raises InputError for other ids than of segments."""
     if len(doc_ids) != len(items):
-        raise InputError(f"--docids: {len(doc_ids):,} document ids for the candidates of {len(items):,} segments")
+        raise InputError(
+            f"--docids: {len(doc_ids):,} document ids for the candidates of {len(items):,} segments; "
+            f"give one per segment"
+        )
     sources = None if items[0].source is None else [item.source or "" for item in items]
     return replace(context, references=[], systems=systems, sources=sources, doc_ids=doc_ids)

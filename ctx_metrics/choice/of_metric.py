@@ -32,9 +32,13 @@ def utility(name: str, settings: Mapping[str, Any], context: Context, first: Seq
     cls = metric_table()[name.upper()]
     can = capabilities(cls)
     if "doc_ids" in can.reads:
-        raise InputError(f"{name}: reads documents, and candidates are of single segments")
+        raise InputError(
+            f"{name}: the metric reads documents, but candidates are single segments; choose another metric"
+        )
     if can.reads & OF_OTHERS or can.compares_systems or not can.references:
-        raise InputError(f"{name}: gives no value to a candidate against another one alone")
+        raise InputError(
+            f"{name}: the metric cannot compare a candidate with one other candidate; choose another metric"
+        )
     texts = replace(
         context,
         references=[[item.references[0] for item in first]],
@@ -44,7 +48,8 @@ def utility(name: str, settings: Mapping[str, Any], context: Context, first: Seq
     metric = cls if can.whole_corpus else build(cls, texts, settings)
     if why := capabilities(metric).whole_corpus:
         raise InputError(
-            f"{name}: the value of a pair depends on all others ({why}); candidates are compared pair by pair"
+            f"{name}: the value of a pair depends on all other pairs ({why}), but candidates are compared pair by "
+            f"pair; choose another metric"
         )
     assert isinstance(metric, Metric)
     if type(metric) in COUNTS:
@@ -56,7 +61,7 @@ def utility(name: str, settings: Mapping[str, Any], context: Context, first: Seq
         return MatchedPairs(name, metric, signature)
     if isinstance(metric, EstimatorMetric):
         if not metric.capabilities.references:
-            raise InputError(f"{name}: its model reads no reference; ctx-metrics rerank chooses by such models")
+            raise InputError(f"{name}: the model reads no reference; use ctx-metrics rerank with such models")
         if (head := _head(metric)) is not None:
             return HeadPairs(name, head, signature)
     return ScoredPairs(name, not can.higher_is_better, Scorer([(name, settings)], context, {}), signature)

@@ -37,11 +37,13 @@ class Reranking:
             cls = metric_table()[name.upper()]
             can = capabilities(cls)
             if "doc_ids" in can.reads:
-                raise InputError(f"{name}: reads documents, and candidates are of single segments; give --docids FILE")
+                raise InputError(
+                    f"{name}: the metric reads documents, but candidates are single segments; give --docids FILE"
+                )
             if can.reads & OF_OTHERS or can.compares_systems:
-                raise InputError(f"{name}: gives no value to a candidate alone")
+                raise InputError(f"{name}: the metric cannot score a candidate by itself; choose another metric")
             if not issubclass(cls, ContextMetric) or (can.references and not can.estimator):
-                raise InputError(f"{name}: needs a reference, and candidates have none; ctx-metrics mbr chooses by it")
+                raise InputError(f"{name}: needs a reference, but candidates have none; use ctx-metrics mbr with it")
             texts = replace(
                 self.context,
                 references=[],
@@ -89,8 +91,8 @@ def mixed(items: Sequence[Item], scores: Sequence[Sequence[float]], weight: floa
     for number, item in enumerate(items, 1):
         if item.scores is None:
             raise InputError(
-                f"source {number}: its candidates have no scores of the decoder to mix in; give an n-best list or JSON "
-                "lines that hold them"
+                f"source {number}: its candidates have no decoder scores for --mix; give an n-best list or JSON lines "
+                f"with scores"
             )
     return [
         [each + weight * given for each, given in zip(own, item.scores or (), strict=True)]

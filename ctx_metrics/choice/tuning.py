@@ -40,7 +40,9 @@ def tuned(items: Sequence[Item], scores: Sequence[Sequence[float]], references: 
     """
     mixed(items, scores, 1.0)
     if len(references) != len(items):
-        raise InputError(f"--tune: {len(references):,} references for the candidates of {len(items):,} sources")
+        raise InputError(
+            f"--tune: {len(references):,} references for the candidates of {len(items):,} sources; give one per source"
+        )
     metric, rows = _judged(items, references, judge)
     sign = 1 if capabilities(metric).higher_is_better else -1
     changes: list[tuple[float, np.ndarray]] = []

@@ -41,7 +41,7 @@ def render(items: Sequence[Item], scores: Sequence[Sequence[float]], form: str, 
                 broken, text = broken + 1, " ".join(text.split())
             lines.append(text if form == "text" else f"{number} ||| {text} ||| {own[k]:.6f}")
     if broken:
-        notice(f"{counted(broken, 'candidate holds', 'candidates hold')} line ends, which became blanks")
+        notice(f"{counted(broken, 'candidate holds', 'candidates hold')} line ends, which were replaced by spaces")
     return "".join(f"{line}\n" for line in lines)
 
 

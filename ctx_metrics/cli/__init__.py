@@ -23,12 +23,12 @@ SUBCOMMANDS = {
     "score": "score translations with any metrics",
     "annotate": "score tables of any size, and keep the best of their rows",
     "compare": "compare all pairs of systems: differences, p-values, ranks",
-    "mbr": "choose among candidates: the one that agrees best with all others",
+    "mbr": "choose the candidate that agrees best with all others",
     "rerank": "choose among candidates by a reference-free metric",
     "report": "write a page that shows what scores mean: systems, segments, documents, charts",
-    "meta": "meta-evaluation: how well do metrics agree with people?",
+    "meta": "meta-evaluation: measure how well metrics agree with people",
     "train": "train a metric on human judgements",
-    "pairwise": "rank systems by which of two outputs is better",
+    "pairwise": "rank systems by comparing their outputs in pairs",
     "roundtrip": "translate outputs back into the source language, for the rtt metrics",
     "filter-refs": "keep the pseudo-references that paraphrase the references",
     "paraphrase": "train and run the classifier that filters pseudo-references",
@@ -91,8 +91,8 @@ def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of this command line: only the subcommand that it names adds its flags, and imports what they need."""
     parser = argparse.ArgumentParser(
         prog="ctx-metrics",
-        description="Neural and document-level machine-translation metrics. They are also metrics of the sacrebleu "
-        "command, once ctx-metrics is installed beside it; what is here goes without sacrebleu's limits.",
+        description="Neural and document-level machine-translation metrics. After installation they are also "
+        "metrics of the sacrebleu command; these subcommands work without sacrebleu's limits.",
         epilog="`ctx-metrics score --help` shows how to score; every subcommand has its own --help.",
     )
     parser.add_argument("-V", "--version", action="version", version=f"ctx-metrics {version('ctx-metrics')}")

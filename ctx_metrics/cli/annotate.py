@@ -1,7 +1,8 @@
-"""Score tables of any size: a column for each metric, in parts that a killed run keeps.
+"""Score tables of any size: one new column per metric, written in parts that a killed run keeps.
 
-Reads TSV, CSV, JSON lines and Parquet, plain or packed (.gz, .xz, .zst), here or at any address that fsspec knows. Rows are
-read, scored and written block by block, so memory does not grow with the table. The same command goes on where a run ended.
+Reads TSV, CSV, JSON lines and Parquet, plain or compressed (.gz, .xz, .zst), local or at any address that fsspec supports.
+Rows are read, scored and written block by block, so memory does not grow with the table. Run the same command again to
+continue a stopped run.
 """
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -20,16 +21,16 @@ from .score import DEFAULT_METRIC, add_metric_flags, take_model
 USAGE = "%(prog)s TABLE [TABLE ...] -o DIR [--columns ROLE=NAME ...] [-m NAME [NAME ...]] [flags]"
 EPILOG = """\
 examples:
-  # a table with the columns src and mt: a column comet more, without references
+  # a table with the columns src and mt: add a column comet, without references
   ctx-metrics annotate corpus.tsv.gz -o scored -l en-de -m comet
 
-  # two columns without a header; keep what scores at least 50
+  # two columns without a header; keep the rows with a score of at least 50
   ctx-metrics annotate corpus.tsv -o filtered --columns src=1 mt=2 -l en-de -m comet --keep 'comet >= 50'
 
   # Parquet with documents, the best fifth by slide
   ctx-metrics annotate 'news/*.parquet' -o best --columns mt=output doc=url -l de-en -m slide chrf --top 20% --by slide
 
-The flags of one metric are shown when it is named: ctx-metrics annotate -m slide --help
+Name a metric to see its flags: ctx-metrics annotate -m slide --help
 """
 
 
@@ -74,16 +75,19 @@ class Tables:
     """What is read and written."""
 
     tables: Annotated[Sequence[str], "TABLE"] = setting(
-        "Tables of one kind: files, patterns, folders, addresses.",
+        "Tables of one format: files, patterns, folders or addresses.",
         flag="TABLE",
         group="tables",
         nargs="+",
         action="store",
     )
-    folder: Directory = setting("Folder of the parts, local or an address.", flag="-o --output", required=True)
+    folder: Directory = setting(
+        "Output folder for the parts: a local path or an address.", flag="-o --output", required=True
+    )
     columns: Sequence[tuple[str, str]] = setting(
-        "Which columns are which: src, mt, ref, doc (a document is a run of equal ids), rtt, pseudo; ref and pseudo several "
-        "times. Numbers from 1 on for tables without a header. (Default: columns of these names)",
+        "The column of each role: src, mt, ref, doc (consecutive equal ids form a document), rtt, pseudo; ref and "
+        "pseudo can be given several times. For tables without a header, give column numbers from 1. (Default: "
+        "columns of these names)",
         (),
         type=column,
         nargs="+",
@@ -91,7 +95,7 @@ class Tables:
         metavar="ROLE=NAME",
     )
     names: Sequence[str] | None = setting(
-        "Names of the new columns, one a metric. (Default: the metrics')", action="store", metavar="NAME"
+        "Names of the new columns, one per metric. (Default: the metrics' names)", action="store", metavar="NAME"
     )
     language_pair: tuple[str, str] | None = flags.languages()
 
@@ -101,17 +105,17 @@ class Scores:
     """The metrics, and which rows are written."""
 
     metrics: Metrics | None = setting(
-        f"Any of %(choices)s. (Default: {DEFAULT_METRIC})",
+        f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
         flag="-m --metrics",
         group="scores",
         action="store",
         choices=metric_names,
     )
     model: Model | None = setting(
-        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
     )
     keep: Sequence[Any] = setting(
-        "Write the rows whose scores keep this limit, such as 'comet >= 70'; several: all of them.",
+        "Write only rows whose scores satisfy this limit, such as 'comet >= 70'; with several limits, all of them.",
         (),
         type=limit,
         nargs="+",
@@ -119,11 +123,9 @@ class Scores:
         metavar="LIMIT",
     )
     top: Any = setting(
-        "Write the best rows of all (of those that --keep keeps): a share such as 20%% or a number.",
-        type=top,
-        metavar="N",
+        "Write only the best rows (after --keep): a share such as 20%% or a number of rows.", type=top, metavar="N"
     )
-    by: str | None = setting("The metric of --top. (Default: the first of -m)", metavar="METRIC")
+    by: str | None = setting("The metric that --top uses. (Default: the first metric of -m)", metavar="METRIC")
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class Blocks:
     """How the tables are divided."""
 
     block: Positive = setting(
-        "Most rows of a block, which is what a killed run may lose, and of a part. Documents stay whole.",
+        "Maximum number of rows in a block and in a part; a killed run loses at most one block. Documents are not split.",
         10_000,
         group="work",
     )
@@ -154,25 +156,25 @@ def check(args: Namespace) -> None:
     take_model(args)
     for role in {role for role, _ in args.columns} - {*SEVERAL}:
         if [each for each, _ in args.columns].count(role) > 1:
-            error(f"--columns names two columns {role}")
+            error(f"--columns gives {role} twice; give one column")
     if args.names and len(args.names) != len(args.metrics):
         error(
             f"--names has {counted(len(args.names), 'name', 'names')} for "
             f"{counted(len(args.metrics), 'metric', 'metrics')} ({', '.join(args.metrics)})"
         )
     if args.names and len({*args.names}) < len(args.names):
-        error("--names names two columns alike")
+        error("--names has the same name twice; give each new column its own name")
     for name in [*(each.name for each in args.keep), *([args.by] if args.by else [])]:
         if name not in args.metrics:
-            error(f"{name} is none of the metrics of -m ({', '.join(args.metrics)})")
+            error(f"{name} is not among the metrics of -m ({', '.join(args.metrics)})")
     if args.by and not args.top:
-        error("--by says by which metric --top chooses; give --top too, or leave it out")
+        error("--by selects the metric of --top; give --top too, or leave --by out")
     numbers = [name.isdigit() for _, name in args.columns]
     if any(numbers) and not all(numbers):
-        error("--columns has names and numbers; numbers are for tables without a header")
+        error("--columns mixes names and numbers; give numbers for tables without a header, names for all others")
     check_work(args)
     if args.rtt_bt:
-        error("--rtt-bt: round trips of tables are not made here; name their column (--columns rtt=NAME)")
+        error("--rtt-bt: annotate makes no round trips; name their column (--columns rtt=NAME)")
 
 
 def run(args: Namespace) -> int:

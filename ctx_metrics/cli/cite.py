@@ -1,4 +1,4 @@
-"""Print the BibTeX entries of a metric's papers, and of the model that it ran.
+"""Print the BibTeX entries of a metric's papers, and of its model.
 
 ctx-metrics cite bertr bleu
 ctx-metrics cite comet --comet-model Unbabel/wmt22-comet-da
@@ -84,13 +84,15 @@ def asked(text: str) -> Asked:
     if ":" in name:
         raise ArgumentTypeError(f"a signature must begin with its metric's name, such as comet|{text}")
     if name.lower() not in PAPERS:
-        raise ArgumentTypeError(f"no metric {name!r}; one of {', '.join(PAPERS)}")
+        raise ArgumentTypeError(f"there is no metric {name!r}; name one of {', '.join(PAPERS)}")
     keys = dict(setting.partition(":")[::2] for setting in settings)
     return Asked(name.lower(), keys.get("model", keys.get("m")))
 
 
 def _model(metric: str) -> Any:
-    return setting(f"The model that {metric} ran, as it was named there; embedded is the default one.", metavar="MODEL")
+    return setting(
+        f"The model that {metric} used, by its name in that run; embedded is the default model.", metavar="MODEL"
+    )
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Citation:
     """What is cited."""
 
     metrics: Sequence[Asked] = setting(
-        f"one or several of {', '.join(PAPERS)}; or the signature of a score, with the metric's name before it",
+        f"one or more of {', '.join(PAPERS)}; or the signature of a score, with the metric's name before it",
         flag="METRIC",
         nargs="+",
         type=asked,
@@ -132,17 +134,19 @@ def papers(metric: str, model: str | None) -> list[str]:
     if metric not in WITH_MODEL or model is None:
         if metric == "comet":
             notice(
-                "comet: the papers of all models that it may run; name yours with --comet-model, or give the signature"
+                "comet: these are the papers of all its models; name yours with --comet-model, or give the signature"
             )
         return PAPERS[metric]
     found = next((keys for pattern, keys in MODEL_PAPERS.items() if re.search(pattern, model.lower())), None)
     if found is None:
         notice(
-            f"{metric}: the paper of the model {model} is unknown here; cite it too, beside this one of COMET itself"
+            f"{metric}: the paper of the model {model} is not known to ctx-metrics; cite it too, in addition to the "
+            "paper of COMET"
         )
     elif model.startswith("embedded"):
         notice(
-            f"{metric}: the embedded model is ctx-metrics' own and no COMET model; these are papers of what it is made of"
+            f"{metric}: the embedded model belongs to ctx-metrics and is not a COMET model; these are the papers of "
+            "its components"
         )
     return [*(PAPERS[metric] if metric != "comet" else []), *(FRAMEWORK if found is None else found)]
 

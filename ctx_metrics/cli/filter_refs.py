@@ -1,10 +1,10 @@
 """Filter pseudo-references: keep those outputs of other systems that paraphrase the references.
 
-Writes, for each pseudo-reference system, a file with what is kept, for tools other than ours. The metrics prsentbleu,
-prbleu and prchrf filter by themselves and need none of it.
+Writes one file of accepted lines for each pseudo-reference system, for use in other tools. The metrics prsentbleu,
+prbleu and prchrf filter pseudo-references themselves and do not need these files.
 
-In a text file a rejected line is EMPTY, and sacrebleu takes an empty line for a real reference without words, which it
-can prefer for short hypotheses. --format jsonl marks it with null, as our metrics mark it for sacrebleu (None).
+In a text file a rejected line is EMPTY. sacrebleu treats an empty line as a real reference without words, which it can
+prefer for short hypotheses. --format jsonl writes null for a rejected line.
 """
 
 from argparse import Namespace, _ArgumentGroup
@@ -32,7 +32,7 @@ DECIMALS = 6
 USAGE = "%(prog)s -r FILE [FILE ...] --pseudo-refs FILE [FILE ...] -o FOLDER [-t FILE ...] [flags]"
 EPILOG = """\
 examples:
-  # which lines of two online systems paraphrase the reference?
+  # keep the lines of two online systems that paraphrase the reference
   ctx-metrics filter-refs -r ref.txt --pseudo-refs online-a.txt online-b.txt -o filtered
 
   # by word alignment over GloVe, with the guard's report for three systems under test
@@ -46,15 +46,15 @@ class Inputs:
     """What is filtered, by what, and for whom."""
 
     references: Files = setting(
-        "Gold references; of several, being a paraphrase of one is enough.",
+        "Gold references; with several, a pseudo-reference must paraphrase at least one.",
         flag="-r --references",
         group="inputs",
         action="store",
         required=True,
     )
     translations: Files = setting(
-        "Systems under test: says which pseudo-reference systems are (nearly) one of them. Nothing is left out of the files "
-        "for it.",
+        "Systems under test: report which pseudo-reference systems are (nearly) equal to one of them. This does not "
+        "change the files.",
         (),
         flag="-t --translations",
         action="store",
@@ -67,7 +67,9 @@ class Inputs:
 class Output:
     """Where to write, and how."""
 
-    folder: Folder = setting("Where to write; made if need be.", flag="-o --output", group="output", required=True)
+    folder: Folder = setting(
+        "Output folder; it is created if it does not exist.", flag="-o --output", group="output", required=True
+    )
     format: Literal["text", "jsonl"] = setting(
         "text: NAME.filtered.txt, where a rejected line is empty (sacrebleu takes that for a real, empty reference); jsonl: "
         f"NAME.filtered.jsonl, where it is null, with scores. {SCORES} is written in both.",
@@ -179,6 +181,6 @@ def report(
         tables.append(table(["% near-equal lines", *selection.names], rows))
         if any(cell.endswith("*") for row in rows for cell in row[1:]):
             tables.append(
-                "* counts as the system under test: our metrics leave it out for that system (--pseudo-guard)"
+                "* treated as the system under test: the metrics leave it out for that system (--pseudo-guard)"
             )
     return "\n\n".join(tables)

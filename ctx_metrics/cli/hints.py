@@ -48,5 +48,5 @@ def hints(words: Sequence[str], subcommand: str = "score") -> str:
         elif flag.startswith(SACREBLEU):
             lines.append(f"  {flag}: a flag of the sacrebleu command")
     if not words[0].startswith("-") and subcommand == "score":
-        lines.append("  files belong to a flag: -t FILE (translations), -r FILE (references), -s FILE (source)")
+        lines.append("  give files with their flags: -t FILE (translations), -r FILE (references), -s FILE (source)")
     return "\n".join(lines)

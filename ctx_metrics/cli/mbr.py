@@ -1,6 +1,6 @@
 """Choose among candidates of each source by minimum Bayes risk: the one that agrees best with all others, by any metric.
 
-Every text is read once, whatever it is compared with; a text that stands more than once is scored once.
+The model reads each text once for all comparisons, and a repeated text is scored once.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -15,17 +15,17 @@ from .common import choices
 USAGE = "%(prog)s CANDIDATES [CANDIDATES ...] [-n N] [-s FILE] [-m NAME [NAME ...]] [-o FILE] [flags]"
 EPILOG = """\
 examples:
-  # 64 samples a source, one after the other, by a COMET model
+  # 64 consecutive samples per source, by a COMET model
   ctx-metrics mbr samples.txt -n 64 -s src.txt --model Unbabel/wmt22-comet-da -o best.txt
 
   # three systems' outputs by chrF and BERTScore together
   ctx-metrics mbr a.txt b.txt c.txt -l en-de -m chrf bertscore -o best.txt
 
-  # an n-best list, only its 16 best by a reference-free model, and what makes a large list cheap
+  # only the 16 best of an n-best list by a reference-free model, with a method that is fast on large lists
   ctx-metrics rerank list.nbest -s src.txt --top 16 -o top.nbest
   ctx-metrics mbr top.nbest -s src.txt --model Unbabel/wmt22-comet-da --method aggregate --refine 8
 
-The flags of one metric are shown when it is named: ctx-metrics mbr -m bertscore --help
+Name a metric to see its flags: ctx-metrics mbr -m bertscore --help
 """
 
 
@@ -33,9 +33,7 @@ The flags of one metric are shown when it is named: ctx-metrics mbr -m bertscore
 class References:
     """What candidates are compared with."""
 
-    references: File | None = setting(
-        "Pseudo-references, in any format that candidates have. (Default: the candidates)"
-    )
+    references: File | None = setting("Pseudo-references, in any format of candidates. (Default: the candidates)")
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:

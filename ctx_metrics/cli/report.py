@@ -31,7 +31,7 @@ examples:
   # without a reference
   ctx-metrics report -s src.txt -t a.txt b.txt -l en-de -m comet -o report.html
 
-The flags of one metric are shown when it is named: ctx-metrics report -m slide --help
+Name a metric to see its flags: ctx-metrics report -m slide --help
 """
 
 
@@ -47,33 +47,35 @@ class Page:
     """What the page shows, and where it is written."""
 
     metrics: Metrics | None = setting(
-        f"Any of %(choices)s. (Default: {' '.join(DEFAULT_METRICS)})",
+        f"One or more of %(choices)s. (Default: {' '.join(DEFAULT_METRICS)})",
         flag="-m --metrics",
         group="what to score with",
         action="store",
         choices=metric_names,
     )
     model: Model | None = setting(
-        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
     )
     scores: Annotated[Sequence[str], expanduser, "PATH"] | None = setting(
-        "Also metrics of tables that `score` wrote (.jsonl, .tsv), of files METRIC-REF.seg.score, or of folders of them, as "
-        "--ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; people's scores too. With it and without -m "
-        "nothing is scored."
+        "Also show scores from tables that `score` wrote (.jsonl, .tsv), from files METRIC-REF.seg.score, or from "
+        "folders of them, as --ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; human scores "
+        "too. With --scores and without -m, no metric is run."
     )
     resample: Literal["segment", "document"] = setting(
-        "What is drawn for intervals and tests; slide's windows need whole documents.", "segment", group="page"
+        "The unit to resample for intervals and tests; slide's windows need document.", "segment", group="page"
     )
-    title: str | None = setting("Of the page. (Default: the language pair and the systems)", metavar="TEXT")
-    output: flags.Output = setting("The page.", "report.html", flag="-o --output")
-    texts: flags.Output | None = setting("Also the texts with all scores as TSV.", group="exports")
+    title: str | None = setting("Title of the page. (Default: the language pair and the systems)", metavar="TEXT")
+    output: flags.Output = setting("File for the page.", "report.html", flag="-o --output")
+    texts: flags.Output | None = setting("Also write the texts with all scores as TSV.", group="exports")
     tables: Annotated[Sequence[str], table_file, "FILE"] | None = setting(
-        "Also tables of all pairs of systems: .tex for LaTeX, .md for Markdown."
+        "Also write tables of all pairs of systems: .tex for LaTeX, .md for Markdown."
     )
     pearmut: flags.Output | None = setting(
-        "Also a campaign of Pearmut, for people to judge, with a metric's error spans."
+        "Also write a Pearmut campaign for human annotation, with a metric's error spans."
     )
-    subset2evaluate: flags.Output | None = setting("Also the items of subset2evaluate, which selects what to judge.")
+    subset2evaluate: flags.Output | None = setting(
+        "Also write items for subset2evaluate, which selects segments for human annotation."
+    )
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -102,7 +104,7 @@ def run(args: Namespace) -> int:
     if args.resample == "document" and not (args.docids or args.dataset or args.columns):
         args.parser.error("--resample document needs the documents: give --docids FILE")
     if args.scores and not (args.translations or args.columns):
-        args.parser.error("--scores has no texts, which a report shows beside them: give -t FILE")
+        args.parser.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
     paths = _paths(args)
     for _, path in paths:
         check_writable(path)

@@ -1,7 +1,7 @@
-"""Rerank candidates of each source by reference-free metrics, with the decoder's own scores mixed in where asked.
+"""Rerank candidates of each source by reference-free metrics, optionally together with the decoder's own scores.
 
-`--tune` finds the weight of the decoder's scores on candidates whose references are known. With `--docids` the candidates
-are of whole documents: the best document is taken, or the best path from segment to segment.
+`--tune` finds the weight of the decoder's scores on candidates whose references are known. With `--docids` whole
+documents are chosen: the best candidate document, or the best path from segment to segment.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 USAGE = "%(prog)s CANDIDATES [CANDIDATES ...] -s FILE [-n N] [-m NAME [NAME ...]] [--top K] [-o FILE] [flags]"
 EPILOG = """\
 examples:
-  # the best of 8 candidates a source, by the multilingual model that is installed
+  # the best of 8 candidates per source, by the installed multilingual model
   ctx-metrics rerank candidates.txt -n 8 -s src.txt -l en-de -o best.txt
 
   # the 16 best of an n-best list, for mbr
   ctx-metrics rerank list.nbest -s src.txt --model Unbabel/wmt22-cometkiwi-da --top 16 -o top.nbest
 
-  # three translations of documents: of each document the best by slide; or the best mixture of their segments
+  # three translations of each document: the best one by slide, or the best mixture of their segments
   ctx-metrics rerank a.txt b.txt c.txt -s src.txt --docids ids.txt -l en-de -m slide -o best.txt
   ctx-metrics rerank a.txt b.txt c.txt -s src.txt --docids ids.txt -l en-de -m slide --documents path -o best.txt
 
-The flags of one metric are shown when it is named: ctx-metrics rerank -m comet --help
+Name a metric to see its flags: ctx-metrics rerank -m comet --help
 """
 
 
@@ -41,26 +41,26 @@ class Mixing:
     """How the decoder's scores enter."""
 
     mix: float | None = setting(
-        "Add X times the decoder's score, of n-best lists and JSON lines, to the metrics'. (Default: 0)", metavar="X"
+        "Add X times the decoder's score (from n-best lists or JSON lines) to the metrics' score. (Default: 0)",
+        metavar="X",
     )
     tune: File | None = setting(
-        "References of the candidates' sources, one a line: find the X of --mix that chooses best, and print it in place of "
-        "the choices."
+        "References of the sources, one per line: find the best X for --mix, and print it instead of the choices."
     )
-    tune_by: Annotated[str, named_metric, "NAME"] = setting("The metric of --tune that judges what is chosen.", "chrf")
+    tune_by: Annotated[str, named_metric, "NAME"] = setting("The metric with which --tune judges the choices.", "chrf")
 
 
 @dataclass(frozen=True)
 class Documents:
     """How whole documents are chosen."""
 
-    docids: File | None = setting("Document id of each source; then whole documents are chosen.")
+    docids: File | None = setting("Document id of each source; whole documents are then chosen.")
     documents: Literal["best", "path"] = setting(
-        "best: the k-th candidates of all segments are a document, and the best one is taken. path: a candidate of each "
-        "segment, so that slide's windows are best.",
+        "best: the k-th candidates of all segments form a document, and the best document is chosen. path: choose "
+        "one candidate for each segment so that slide's windows score best.",
         "best",
     )
-    beam: Positive = setting("Of path: beginnings of a document that are kept.", 8)
+    beam: Positive = setting("With path: the beam size, which is the number of partial documents to keep.", 8)
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -80,7 +80,7 @@ def run(args: Namespace) -> int:
         args.candidates, args.input_format, args.num_samples, sources=args.source, encoding=args.encoding
     )
     if items[0].source is None:
-        raise InputError("rerank: metrics read the source beside each candidate: give -s FILE, or src in JSON lines")
+        raise InputError("rerank needs the source of each candidate: give -s FILE, or src in JSON lines")
     if args.docids:
         output.write(render(items, _of_documents(items, args), args.format, args.top), args.output)
         return 0
@@ -105,11 +105,13 @@ def _check(args: Namespace) -> None:
     error = args.parser.error
     choices.check(args)
     if args.tune and args.mix is not None:
-        error("--tune finds what --mix gives; leave one out")
+        error("--tune finds the value of --mix; leave one out")
     if args.docids is None and args.documents != "best":
         error("--documents needs the documents: give --docids FILE")
     if args.docids and (args.tune or args.mix or args.on or args.ctx_cache):
-        error("--docids chooses whole documents, here and at once; leave out --mix, --tune, --on and --ctx-cache")
+        error(
+            "--docids chooses whole documents and does not work with --mix, --tune, --on and --ctx-cache; leave those out"
+        )
 
 
 def _of_documents(items: "list[Item]", args: Namespace) -> list[list[float]]:

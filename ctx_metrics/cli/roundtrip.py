@@ -1,7 +1,7 @@
 """Translate systems' outputs back into the source language, for round-trip metrics.
 
-Writes DIR/NAME.rtt.txt for each system, a line for each of its lines. What a run has translated is kept; stopped, the same
-command goes on where it was.
+Writes DIR/NAME.rtt.txt for each system, one line for each of its lines. Finished translations are kept: run the same command
+again to continue a stopped run.
 """
 
 from argparse import Namespace
@@ -25,7 +25,7 @@ examples:
   # three systems of en-de with a model from German into English
   ctx-metrics roundtrip -t a.txt b.txt c.txt -l en-de --rtt-bt hf:Helsinki-NLP/opus-mt-de-en -s src.txt -o rtt
 
-  # a command of your own; it reads lines and writes as many
+  # a command of your own, which writes one line for each line that it reads
   ctx-metrics roundtrip -t a.txt b.txt --rtt-bt cmd:'./translate.sh de en' --rtt-bt-name my-service-2026-01 -o rtt
 
   # a model of many languages, with its own codes
@@ -38,18 +38,18 @@ class Texts:
     """What is translated back, and where to."""
 
     translations: Files = setting(
-        "Each system's output, a file a system.", flag="-t --translations -i --input", group="texts", required=True
+        "The systems' outputs, one file per system.", flag="-t --translations -i --input", group="texts", required=True
     )
     language_pair: tuple[str, str] | None = flags.languages(
         "Source and target language of the systems, such as en-de; the back-translator goes from de into en."
     )
     source: File | None = setting(
-        "Source segments, one a line: then outputs that copy the source are counted too.", flag="-s --source"
+        "Source segments, one per line; with them, outputs that copy the source are counted too.", flag="-s --source"
     )
     folder: Directory = setting(
         "Folder for the round trips, NAME.rtt.txt of NAME.txt. (Default: the current one)", ".", flag="-o --output"
     )
-    encoding: str = flags.encoding("Of all text read, and of the round trips written.")
+    encoding: str = flags.encoding("Encoding of all files that are read, and of the round trips.")
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,13 @@ def run(args: Namespace) -> int:
             raise InputError(f"{path} is empty")
         if sources is not None and len(system) != len(sources):
             lines = counted(len(system), "line", "lines")
-            raise InputError(f"{path} has {lines}, and the source {args.source} has {len(sources)}")
+            raise InputError(f"{path} has {lines}, but the source {args.source} has {len(sources)}")
     source_lang, target_lang = args.language_pair or (None, None)
     streams, identity = round_trips(systems, source_lang, target_lang, options, engine)
     for target, stream in zip(targets, streams, strict=True):
         write_whole(str(target), "".join(line + "\n" for line in stream), encoding=args.encoding)
     for whose in same_engine(identity, names):
-        notice(f"the back-translator {identity} seems to be the system {whose}: its round trips come back too well")
+        notice(f"the back-translator {identity} seems to be the system {whose}: its round trips score too high")
     for line in other_languages(names, sources, systems, streams):
         notice(line)
     columns = {} if sources is None else {"source_copies": "Copies of the source"}

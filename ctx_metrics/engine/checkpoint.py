@@ -205,7 +205,7 @@ def weight_files(folder: Path) -> list[Path]:
         raise ModelError(f"{folder} holds no weights: none of {', '.join(WEIGHTS)}")
     if path.suffix != ".json":
         return [path]
-    with opening(path, "is no readable index of shards"):
+    with opening(path, "is not a readable index of shards"):
         return [folder / shard for shard in sorted(set(read_json(path)["weight_map"].values()))]
 
 
@@ -276,7 +276,7 @@ def checked_tensor(
         kind = "no tensor"
         if isinstance(tensor, torch.Tensor):
             kind = f"a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}".replace("torch.", "")
-        raise ModelError(f"{path}: {name} is {kind}, where plain floats are wanted; {mend}")
+        raise ModelError(f"{path}: {name} is {kind}, but plain floats are needed; {mend}")
     if shape is not None and tuple(tensor.shape) != shape:
         raise ModelError(f"{path}: {name} is of shape {list(tensor.shape)}, not {list(shape)}; {mend}")
     # the sum tells in one pass, unless it overflows
@@ -350,5 +350,5 @@ def _is_archive(path: Path) -> bool:
         return True
     text = " ".join(start.decode("latin-1").split())
     if text.isascii() and text.isprintable() and text:
-        raise ValueError(f"it is no file of PyTorch, but begins with {text!r}")
+        raise ValueError(f"it is not a PyTorch file, because it begins with {text!r}")
     return False

@@ -34,9 +34,9 @@ def resolve_device(name: str = "auto") -> torch.device:
     if device is None or device.type not in TOKEN_BUDGETS:
         raise ResourceError(f"unknown device {name!r}; --ctx-device takes auto, cpu, mps, cuda or cuda:N")
     if device.type == "cuda" and (device.index or 0) >= (seen := torch.cuda.device_count()):
-        raise ResourceError(f"device {name!r} is not there: {seen} CUDA devices seen; try --ctx-device cpu")
+        raise ResourceError(f"device {name!r} was not found: {seen} CUDA devices seen; try --ctx-device cpu")
     if device.type == "mps" and not torch.backends.mps.is_available():
-        raise ResourceError("device 'mps' is not there; try --ctx-device cpu")
+        raise ResourceError("device 'mps' was not found; try --ctx-device cpu")
     return device
 
 
@@ -53,7 +53,7 @@ def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
         return
     tests = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     if not any(getattr(torch.cpu, test, bool)() for test in tests):
-        slower = "this CPU has no bf16 arithmetic, so that fp32 is about 2.6 times faster"
+        slower = "this CPU has no bf16 arithmetic, so fp32 is about 2.6 times faster"
         notice(f"--ctx-dtype bf16: {slower}; leave it out")
 
 
@@ -88,12 +88,12 @@ class TokenBudget:
                 raise
             if len(batch) == 1:
                 raise ResourceError(
-                    f"device {self.device} has too little memory for one {one.format(total=total)}"
+                    f"device {self.device} has too little memory for a single {one.format(total=total)}"
                 ) from error
         if self.device.type == "cuda":  # outside the except block, so that the failed forward's tensors are free
             torch.cuda.empty_cache()
         self.tokens = total // 2
-        notice(f"out of memory on {self.device} with {total} tokens in a batch; going on with {self.tokens}")
+        notice(f"out of memory on {self.device} with {total} tokens in a batch; continuing with {self.tokens}")
         return self.split(batch, sizes, forward, one)
 
 

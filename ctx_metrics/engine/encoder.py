@@ -90,7 +90,7 @@ class TextEncoder:
     def _check_current(self) -> None:
         """Raise ModelError if what was just read need not be what the signature says."""
         if not self.is_current():
-            raise ModelError(f"{self.checkpoint.folder} has changed since it was opened; make the metric anew")
+            raise ModelError(f"{self.checkpoint.folder} has changed since it was opened; create the metric again")
 
     def encode(self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT) -> list[States]:
         """What is read of tokenized texts: {readout: fp32 CPU tensor} of each; see engine.readout for the shapes.

@@ -37,7 +37,7 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
         raise
     except pickle.UnpicklingError as error:
         raise ModelError(
-            f"{path} is broken or holds more than tensors, and is refused (weights_only); fetch it again"
+            f"{path} is damaged or holds more than tensors, so it is not loaded (weights_only); fetch it again"
         ) from error
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # that of Rust libraries
@@ -51,7 +51,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, MemoryError):
-        return "it needs more memory than there is"
+        return "it needs more memory than is available"
     lines = filter(None, map(str.strip, str(error).splitlines()))
     line, kind = next(lines, ""), type(error).__name__
     return (f"{kind}: {line}" if line and isinstance(error, _TERSE) else line or kind)[:500]

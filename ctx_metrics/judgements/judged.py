@@ -64,7 +64,7 @@ class JudgedSet:
 
     def __post_init__(self):
         if len(set(self.systems)) < len(self.systems):
-            raise InputError(f"{self.name}: a system is there twice ({', '.join(self.systems)})")
+            raise InputError(f"{self.name}: a system is given twice ({', '.join(self.systems)})")
         for what, streams in (
             ("hypotheses", self.hypotheses or ()),
             ("references", self.references),
@@ -85,7 +85,7 @@ class JudgedSet:
         if self.system_scores is not None and self.system_scores.shape != shape[:1]:
             raise InputError(f"{self.name}: {self.system_scores.shape[0]} human scores for {shape[0]} systems")
         if all(each is None for each in (self.segment_scores, self.system_scores, self.preferences)):
-            raise InputError(f"{self.name}: no human judgement of any kind")
+            raise InputError(f"{self.name}: there are no human judgements")
 
     @property
     def texts(self) -> Sequence[Sequence[str | None]]:

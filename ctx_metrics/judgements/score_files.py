@@ -231,7 +231,7 @@ def _reference(folder: str, references: list[str], wanted: str | None) -> str | 
     if (name := _reference_part(wanted)) in references:
         return name
     if ANY_REFERENCE in references:
-        notice(f"{folder}: the names of its files do not tell the reference; read as scores with {wanted}")
+        notice(f"{folder}: the names of its files do not name the reference; read as scores with {wanted}")
         return ANY_REFERENCE
     if references:
         raise InputError(
@@ -246,13 +246,13 @@ def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
     scores = read_score_lines(path)
     if missing := [system for system in judged.systems if system not in scores]:
         raise InputError(
-            f"{path}: no scores of {', '.join(missing)}, but of {', '.join(scores) or 'nobody'}; name the systems alike, or "
-            f"leave these out of {judged.name}"
+            f"{path}: no scores of {', '.join(missing)}, but of {', '.join(scores) or 'no system'}; use the same "
+            f"names of systems, or leave these systems out of {judged.name}"
         )
     for system in judged.systems:
         if len(scores[system]) != each:
             raise InputError(
-                f"{path}: {counted(len(scores[system]), 'score', 'scores')} of {system}, and {judged.name} wants {each}; "
-                "write a line for each, with None where there is no score"
+                f"{path}: {counted(len(scores[system]), 'score', 'scores')} of {system}, and {judged.name} needs "
+                f"{each}; write one line for each, with None for a missing score"
             )
     return np.array([scores[system] for system in judged.systems])

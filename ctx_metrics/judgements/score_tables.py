@@ -26,7 +26,7 @@ def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
     wanted = {*COLUMNS, "signature"}
     header, rows = read_jsonl(path, wanted.__contains__) if is_jsonl(path) else read_rows(path)
     if missing := [name for name in COLUMNS if name not in header]:
-        raise InputError(f"{path}: no column {missing[0]}: no table that `ctx-metrics score` writes")
+        raise InputError(f"{path}: no column {missing[0]}: not a table of `ctx-metrics score`")
     systems = {name: k for k, name in enumerate(judged.systems)}
     found: dict[str, dict[str, np.ndarray]] = {}  # of each metric, by level
     signatures: dict[str, str] = {}

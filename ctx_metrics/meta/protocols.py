@@ -62,7 +62,7 @@ class Protocol(ABC):
         if self.level == "system":
             return f"fewer than {self.fewest} judged systems" if (~np.isnan(human)).sum() < self.fewest else ""
         if len(judged.systems) < self.fewest:
-            return "one system only" if self.fewest == 2 else f"fewer than {self.fewest} systems"
+            return "only one system" if self.fewest == 2 else f"fewer than {self.fewest} systems"
         return ""
 
     def human(self, judged: JudgedSet) -> np.ndarray:

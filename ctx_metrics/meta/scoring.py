@@ -97,7 +97,7 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
         "no document ids": reads_documents and judged.doc_ids is None,
         "no whole documents: outputs are missing": reads_documents and not judged.complete,
         "not every system's output of each segment": compares and not judged.complete,
-        "one system alone": compares and len(judged.systems) < 2,
+        "only one system": compares and len(judged.systems) < 2,
         "no round trips": "roundtrips" in can.reads,
         "no references": no_references and (compares or "sources" not in can.reads),
     }

@@ -26,15 +26,15 @@ class COMETSettings(EstimatorSettings):
 
     model: str | None = model_setting(
         f"embedded, multilingual, the folder of a model that `ctx-metrics train` wrote, or {CHECKPOINT}",
-        "multilingual where -l says another language, or without references, else embedded",
+        "multilingual if -l names another language or there are no references, else embedded",
     )
     inputs: str | None = setting(
-        "What the multilingual, a UniTE or an XCOMET model reads. (Default: all that it takes; multilingual: all of that "
-        "which is given)",
+        "Texts that the multilingual, a UniTE or an XCOMET model reads. (Default: all that the model can read; "
+        "multilingual: all of these that are given)",
         choices=["mt+src", "mt+ref", "mt+src+ref"],
     )
     spans: bool = setting(
-        "Have a word-level model mark error spans too, for files and JSON. (XCOMET always does)", False
+        "Mark error spans too with a word-level model, for files and JSON. (XCOMET always marks them)", False
     )
 
 
@@ -81,7 +81,8 @@ class COMET(EstimatorMetric):
         if multilingual_folder() is None:
             what = "without references the" if inputs is None and not self._has_references else "the"
             raise InputError(
-                f"{self.NAME.lower()}: {what} multilingual model scores, and its encoder is not installed; install it with: "
+                f"{self.NAME.lower()}: {what} multilingual model is used, but its encoder is not installed; install "
+                "it with: "
                 f"{EXTRA}, or name another model with {self.flag}-model"
             )
         guard_multilingual(self.NAME.lower(), self._context.target_lang)
@@ -101,8 +102,8 @@ class COMET(EstimatorMetric):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if not self.asked:
             notice(
-                f"{self.NAME.lower()}: no model is named, so the small embedded one scores, which is no COMET checkpoint "
-                f"({self.flag}-model)"
+                f"{self.NAME.lower()}: no model is named, so the small embedded model is used, which is not a COMET "
+                f"checkpoint ({self.flag}-model)"
             )
         self._say_without_references()
         return super()._score(corpora)
@@ -112,4 +113,4 @@ class COMET(EstimatorMetric):
         several = len(self.estimator.choices) > 1
         chosen = several and self.options.inputs is None and self.estimator.inputs == "mt+src"
         if chosen and self._ref_cache and not self._has_references:
-            notice(f"{self.NAME.lower()}: the references are the sources, so it scores without references")
+            notice(f"{self.NAME.lower()}: the references are the sources, so the model scores without references")

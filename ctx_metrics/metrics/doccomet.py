@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 class DocCOMETSettings(EstimatorSettings):
     """Settings of DocCOMET."""
 
-    model: str | None = setting(f"{CHECKPOINT}. (It must pool by averages)", metavar="MODEL")
-    context: int = setting("Most sentences of the document put before each one.", 2, type=int, metavar="N")
+    model: str | None = setting(f"{CHECKPOINT}. (It must use average pooling)", metavar="MODEL")
+    context: int = setting(
+        "Maximum number of preceding sentences to put before each sentence.", 2, type=int, metavar="N"
+    )
 
     def __post_init__(self):
         if self.model in (None, EMBEDDED):

@@ -30,8 +30,8 @@ class METEORSettings(TokenizerSettings):
     """Settings of METEOR."""
 
     stem: str = setting(
-        "auto: Porter's stemmer for English, Snowball's for other target languages that it has; porter for any language; "
-        "none: equal words alone.",
+        "auto: Porter's stemmer for English, Snowball's for other target languages that it has; porter for any "
+        "language; none: only equal words match.",
         "auto",
         choices=("auto", "porter", "none"),
     )
@@ -104,7 +104,7 @@ def stemmer_for(stem: str, language: str | None) -> str:
         return "porter"
     if code in SNOWBALL:
         return f"snowball-{SNOWBALL[code]}"
-    notice(f"meteor: there is no stemmer for {language!r}, so that equal words match alone")
+    notice(f"meteor: there is no stemmer for {language!r}, so only equal words match")
     return "none"
 
 

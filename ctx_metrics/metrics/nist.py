@@ -100,7 +100,7 @@ class NIST(ContextMetric):
         if information is None:
             texts = [tokens for of_segment in references for tokens in of_segment]
             if len(texts) == 1:
-                notice("nist: the information in the n-grams of one reference tells little; score a whole set")
+                notice("nist: one reference is too little text for the information of n-grams; score a whole set")
             information = NgramInformation(texts)
         rows: list[list[Row]] = [[] for _ in corpora]
         empty: list[list[int]] = [[] for _ in corpora]

@@ -29,11 +29,11 @@ class PairwiseSettings:
         "embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]"
     )
     against: Sequence[Sequence[str]] | None = setting(
-        "Outputs that every system is compared with, in place of the other systems; needed for one system alone.",
+        "Outputs that every system is compared with, instead of the other systems; needed if there is only one system.",
         nargs="+",
         metavar="FILE",
     )
-    baseline: bool = setting("Compare every system with the first one only, in place of all others.", False)
+    baseline: bool = setting("Compare every system only with the first one, instead of with all others.", False)
 
     def __post_init__(self):
         if self.against and self.baseline:
@@ -183,7 +183,7 @@ class Pairwise(ContextMetric):
                 opponents.remove(corpus.hypotheses)
         if not opponents:
             raise InputError(
-                "pairwise compares systems, and there is one; name another after it with -i, or its opponent with "
+                "pairwise compares systems, but there is only one; name another after it with -i, or its opponent with "
                 "--pairwise-against FILE (in Python: against)"
             )
         for texts in opponents:

@@ -52,7 +52,8 @@ class PseudoReferenceMetric(DerivedMetric):
             raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")
         if not self.pseudo:
             notice(
-                f"{self.NAME.lower()}: no pseudo-references are given (--pseudo-refs FILE ...): gold references alone"
+                f"{self.NAME.lower()}: no pseudo-references are given (--pseudo-refs FILE ...), so only the gold "
+                "references are used"
             )
             self.settings["pseudo"] = 0
             return
@@ -98,7 +99,7 @@ class PseudoReferenceMetric(DerivedMetric):
                 raise InputError(f"{name} has {lines}, but there are {counted(len(corpus), 'segment', 'segments')}")
         for name, stream in zip(self.names, self.pseudo, strict=True):
             if any(list(gold) == stream for gold in corpus.references):
-                notice(f"pseudo-references of {name} are the reference itself, and change nothing")
+                notice(f"pseudo-references of {name} are equal to the reference and have no effect")
         if self._selected is None or self._selected[0] != corpus.references:
             of_run = self._context
             selection = select(corpus.references, self.pseudo, self.filter, of_run.engine, of_run.target_lang)

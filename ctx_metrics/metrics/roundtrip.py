@@ -41,8 +41,8 @@ class RoundTripMetric(DerivedMetric):
             raise InputError(f"{name}: needs the source: give --source FILE (sources), or a test set with -t")
         if not roundtrips:
             raise InputError(
-                f"{name}: needs each system's round trip: give --roundtrip FILE ... (roundtrips), a file a system in the "
-                "order of the systems, or --rtt-bt to have it made"
+                f"{name}: needs each system's round trip: give --roundtrip FILE ... (roundtrips), one file per "
+                "system in the order of the systems, or make it with --rtt-bt"
             )
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
         for stream in roundtrips:
@@ -63,8 +63,8 @@ class RoundTripMetric(DerivedMetric):
         self._roundtrips = self._by_system(systems, roundtrips)
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
             notice(
-                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips come "
-                "back too well; take another one"
+                f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips "
+                "score too high; use another back-translator"
             )
         names = [getattr(system, "name", "") or f"system {number}" for number, system in enumerate(systems, 1)]
         for line in other_languages(names, self._context.sources, systems, roundtrips):
@@ -82,7 +82,8 @@ class RoundTripMetric(DerivedMetric):
         if len(systems) != len(roundtrips):
             trips = counted(len(roundtrips), "round trip", "round trips")
             raise InputError(
-                f"{name}: {trips} for {counted(len(systems), 'system', 'systems')}; give one a system, in order"
+                f"{name}: {trips} for {counted(len(systems), 'system', 'systems')}; give one per system, in the "
+                "order of the systems"
             )
         of_system: dict[str, list[str]] = {}
         for number, (system, stream) in enumerate(zip(systems, roundtrips, strict=True), 1):
@@ -91,13 +92,14 @@ class RoundTripMetric(DerivedMetric):
                 whose = getattr(system, "name", "") or f"system {number}"
                 lines = counted(len(stream), "line", "lines")
                 raise InputError(
-                    f"{where} has {lines}, but {whose} has {len(system)}; a round trip has a line for each"
+                    f"{where} has {lines}, but {whose} has {len(system)}; a round trip needs one line for each of them"
                 )
             key = digest(system)
             if of_system.setdefault(key, list(stream)) != list(stream):
                 whose = getattr(system, "name", "") or f"system {number}"
                 notice(
-                    f"{name}: {whose} equals an earlier system, and its round trip does not; the earlier one is scored"
+                    f"{name}: {whose} equals an earlier system, but its round trip differs; the round trip of the "
+                    "earlier system is scored"
                 )
         return of_system
 
@@ -150,7 +152,7 @@ class AverageSettings:
     """Whether segments' scores are averaged."""
 
     average: bool = setting(
-        "The mean of the segments' chrF, as the paper has it, in place of sacrebleu's corpus statistics.", False
+        "Report the mean of the segments' chrF, as in the paper, instead of sacrebleu's corpus statistics.", False
     )
 
 

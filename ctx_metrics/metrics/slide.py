@@ -27,19 +27,19 @@ class SLIDESettings(COMETSettings):
     """Settings of SLIDE. A token budget makes windows of its own, of all texts that the model reads: the next one starts
     where the last one ended unless a stride is given, and all weigh their number of sentences."""
 
-    window: int | None = setting(f"Sentences in a window. (Default: {WINDOW})", type=int, metavar="W")
+    window: int | None = setting(f"Number of sentences in a window. (Default: {WINDOW})", type=int, metavar="W")
     stride: int | None = setting(
-        "Sentences from one window's start to the next, at most the window. (Default: the window)",
+        "Number of sentences between the starts of two windows, at most the window. (Default: the window)",
         type=int,
         metavar="S",
     )
     partial: str | None = setting(
-        "Windows cut short by a document's end: leave them out, include them with full weight, "
-        f"or weight windows by their sentences. (Default: {PARTIAL_DEFAULT})",
+        "Windows cut short by a document's end: drop leaves them out, include gives them full weight, weight gives "
+        f"each window its number of sentences as its weight. (Default: {PARTIAL_DEFAULT})",
         choices=PARTIAL,
     )
     tokens: int | None = setting(
-        "Windows of as many sentences as fit N tokens, in place of --slide-window.", type=int, metavar="N"
+        "Fill windows with as many sentences as fit into N tokens, instead of --slide-window.", type=int, metavar="N"
     )
 
     def __post_init__(self):

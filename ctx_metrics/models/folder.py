@@ -34,11 +34,13 @@ FIELDS: dict[str, Any] = {
 def read_config(folder: Path) -> dict:
     """config.json of a folder; raises ModelError when it cannot be read or is no object."""
     with opening(
-        folder, "holds no readable config.json, so it is no trained model; name one that `ctx-metrics train` wrote"
+        folder, "holds no readable config.json, so it is not a trained model; name one that `ctx-metrics train` wrote"
     ):
         config = read_json(folder / CONFIG)
     if not isinstance(config, dict):
-        raise ModelError(f"{folder / CONFIG} is no JSON object, so this is no trained model; copy the folder again")
+        raise ModelError(
+            f"{folder / CONFIG} is not a JSON object, so this is not a trained model; copy the folder again"
+        )
     return config
 
 
@@ -90,8 +92,8 @@ def checked_weights(folder: Path, config: Mapping) -> str:
     sha256 = file_sha256(folder / WEIGHTS)
     if sha256 != config["weights_sha256"]:
         raise ModelError(
-            f"{folder / WEIGHTS} hashes to {sha256[:12]}, and config.json says {config['weights_sha256'][:12]}: the weights "
-            "were altered, or are of another model; copy the folder again"
+            f"{folder / WEIGHTS} hashes to {sha256[:12]}, and config.json says {config['weights_sha256'][:12]}: the "
+            "weights were changed, or belong to another model; copy the folder again"
         )
     return sha256
 

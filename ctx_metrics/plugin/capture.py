@@ -31,8 +31,8 @@ class RunSettings:
     """How a run resamples and which files it writes, whatever the metrics."""
 
     ctx_resample: str = setting(
-        "What --confidence and the paired tests resample or swap. Segments of a document are alike, so intervals "
-        "from segments are too narrow; document needs --docids.",
+        "The unit that --confidence and the paired tests resample or swap. Segments of one document are similar, so "
+        "intervals from segments are too narrow; document needs --docids.",
         "segment",
         choices=["segment", "document"],
     )
@@ -45,16 +45,16 @@ class RunSettings:
         metavar="FILE.html",
     )
     ctx_cache: Directory | None = setting(
-        "Keep the results of neural metrics in DIR, block by block: a run that was killed goes on, and one with a system or "
-        "a metric more scores what is new."
+        "Keep the results of neural metrics in DIR, block by block. The next run continues a killed one, and scores "
+        "only new systems and metrics."
     )
     ctx_names: Sequence[str] | None = setting(
-        "The systems' names in these files, in the systems' order. (Default: the names of their files)",
+        "Names of the systems in these files, in the order of the systems. (Default: the names of their files)",
         action="store",
         metavar="NAME",
     )
     ctx_no_text_checks: bool = setting(
-        "Do not look for HTML entities, shifted lines and byte-order marks in the texts.", False
+        "Do not check the texts for HTML entities, shifted lines and byte-order marks.", False
     )
     slide_output: File | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
@@ -105,7 +105,7 @@ class Run:
             if name in broken:
                 raise broken[name]
         if self.chosen and args.langpair and not all(f"{args.langpair}-".split("-")[:2]):
-            raise InputError(f"-l {args.langpair} is no language pair; name source and target, such as -l de-en")
+            raise InputError(f"-l {args.langpair} is not a language pair; name source and target, such as -l de-en")
         scores = not (args.list or args.download or args.citation)
         if self.chosen and scores and args.test_set is None and not args.refs:
             raise InputError(
@@ -190,17 +190,20 @@ class Run:
     def report_unused(self) -> None:
         """Say which context was given and used by none of the chosen metrics; called when all are built."""
         if self.args.ctx_resample == "document" and not self.tested:
-            notice("--ctx-resample document is for --confidence, --paired-bs and --paired-ar, and none is given")
+            notice(
+                "--ctx-resample document works only with --confidence, --paired-bs or --paired-ar; give one, or "
+                "leave it out"
+            )
         if self.args.ctx_names and not self.targets:
             notice(
-                "--ctx-names names systems in the files of --ctx-seg-scores, --ctx-report and --slide-output, and none is "
-                "written"
+                "--ctx-names works only with --ctx-seg-scores, --ctx-report or --slide-output; give one, or leave it out"
             )
         if "bleu" not in self.args.metrics:
             for flag, given in (("--tokenize", self.args.bleu_tokenize), ("--lowercase", self.args.bleu_lowercase)):
                 if given:
                     notice(
-                        f"{flag} is BLEU's alone, and -m does not name it; metrics made of BLEU have flags of their own"
+                        f"{flag} is a flag of bleu, which is not among the metrics of -m; metrics made of BLEU have "
+                        "their own flags"
                     )
         for flag in self._unused.values():
             notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
@@ -350,7 +353,7 @@ class Run:
                 raise InputError(fault.replace("--names", "--ctx-names"))
             if blank := [name for name in self.args.ctx_names if len(name.split()) > 1]:
                 raise InputError(
-                    f"--ctx-names: {blank[0]!r} holds a blank, which ends a name in score files; take _ for it"
+                    f"--ctx-names: {blank[0]!r} holds a space, which ends a name in score files; use _ instead"
                 )
             return self.args.ctx_names
         if not self.args.input:

@@ -155,9 +155,9 @@ def _standard_input(run: Run, buffer, encoding: str):
     lines = io.StringIO(decode(buffer.read(), name, encoding), newline=None)
     columns = [line.rstrip().count("\t") + 1 for line in lines]
     if not columns:
-        raise InputError(f"{name} is empty; give the hypotheses there, one a line, or name their file with -i")
+        raise InputError(f"{name} is empty; give the hypotheses there, one per line, or name their file with -i")
     run.columns = columns[0]
-    _check_columns(name, columns, columns[0], "line 1 has {}; an empty last one is not seen: use -i FILES")
+    _check_columns(name, columns, columns[0], "line 1 has {}; sacrebleu drops an empty last column: use -i FILES")
     lines.seek(0)
     return lines
 
@@ -171,7 +171,7 @@ def _with_clear_lines(smart_open, run: Run):
             return smart_open(file, *args, encoding=encoding, **options)
         lines = split_lines(read_text(file, encoding), file)
         if not lines:
-            raise InputError(f"{file} is empty; it must hold one segment a line")
+            raise InputError(f"{file} is empty; it must hold one segment per line")
         if run.args.refs == [file] and run.args.num_refs > 1:
             columns = [min(line.count("\t") + 1, run.args.num_refs) for line in lines]
             _check_columns(file, columns, run.args.num_refs, "-nr asks for {} references")

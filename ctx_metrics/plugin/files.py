@@ -31,7 +31,7 @@ def check(run: Run) -> None:
             given = {key: value for key, value in vars(run.args).items() if key not in ("slide_output", "ctx_report")}
             check_not_input(path, given, flag)
         if not is_folder and (not path or (os.path.exists(path) and not os.path.isfile(path))):
-            raise InputError(f"{flag} {path}: cannot write there: not the name of a file")
+            raise InputError(f"{flag} {path}: cannot write there: it is not a file name")
         check_writable(path, is_folder, flag)
     if run.args.ctx_report is not None:
         from ..report.content import check_size

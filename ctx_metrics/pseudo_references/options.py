@@ -33,8 +33,8 @@ class PseudoFilter:
     PREFIX: ClassVar = "--pseudo-"
 
     kind: str = setting(
-        "What decides which pseudo-references are kept: bert (a classifier takes them for paraphrases of the "
-        "reference), mas (their words align with it), none (all are).",
+        "Filter of the pseudo-references: bert keeps those that a classifier accepts as paraphrases of the "
+        "reference, mas those whose words align with it, none keeps all.",
         "bert",
         flag="filter",
         choices=FILTERS,
@@ -52,8 +52,8 @@ class PseudoFilter:
         "embeddings, English only)"
     )
     guard: float | None = setting(
-        "A pseudo-reference system with more than this share of lines (nearly) equal to the system under test is "
-        "left out for it; off keeps it.",
+        "Leave out a pseudo-reference system for a system under test if more than this share of their lines is "
+        "(nearly) equal; off keeps all.",
         GUARD,
         type=share_or_off,
         metavar="SHARE",
@@ -72,11 +72,11 @@ class PseudoFilter:
             if not _LOWEST[self.kind] <= self.threshold < 1:
                 lowest = f"{_LOWEST[self.kind]:g}"
                 raise InputError(
-                    f"--pseudo-threshold {self.threshold:g}: scores of {self.kind} lie in {lowest} to 1, and those above "
-                    f"the threshold are kept; give one from {lowest} to below 1"
+                    f"--pseudo-threshold {self.threshold:g}: scores of {self.kind} lie between {lowest} and 1, so a "
+                    f"threshold must be from {lowest} to below 1"
                 )
         if self.guard is not None and not 0 <= self.guard < 1:
-            raise InputError(f"--pseudo-guard {self.guard:g} is no share from 0 to below 1, and not off")
+            raise InputError(f"--pseudo-guard {self.guard:g} is neither a share from 0 to below 1 nor off")
 
     @property
     def limit(self) -> float | None:

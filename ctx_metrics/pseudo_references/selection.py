@@ -90,7 +90,7 @@ def select(
 
 def _check_lengths(golds: Sequence[Stream], pseudo: Sequence[Stream], names: list[str]) -> None:
     if not golds:
-        raise InputError("pseudo-references need gold references to stand beside")
+        raise InputError("pseudo-references are additional references: give gold references too")
     gold_names = [f"reference stream {k}" for k in range(1, len(golds) + 1)]
     for name, stream in zip([*gold_names, *names], [*golds, *pseudo], strict=True):
         if len(stream) != len(golds[0]):

@@ -83,7 +83,8 @@ def check_size(systems: Sequence[Sequence[str]]) -> None:
     outputs = len(systems) * len(systems[0])
     if outputs > LARGEST:
         raise InputError(
-            f"{len(systems):,} x {len(systems[0]):,} outputs, and a report's page holds {LARGEST:,}: take fewer systems, or "
+            f"{len(systems):,} x {len(systems[0]):,} outputs, but a report's page holds at most {LARGEST:,}: give "
+            "fewer systems, or "
             "the first lines of all files (head -n)"
         )
 

@@ -11,7 +11,10 @@ from tabulate import tabulate
 from ..notices import notice
 from .content import Column, Content, cell, known
 
-NOTE = "A row's score less a column's. * marks p < .05 (paired bootstrap), which no two systems of a rank have."
+NOTE = (
+    "Each cell is the row's score minus the column's. * marks p < .05 (paired bootstrap), which no two systems of a rank "
+    "have."
+)
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
     | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
@@ -48,7 +51,7 @@ def pearmut(content: Content, campaign: str) -> str:
     spans = _spans(content)
     documents = [[_item(content, i, spans) for i in range(start, end)] for start, end in ranges]
     if context.sources is None:
-        notice("--pearmut: the items have no source, which people need to judge a translation (-s)")
+        notice("--pearmut: people need the source to judge a translation: give -s FILE")
     name = re.sub(r"\W+", "-", campaign).strip("-")
     info = {"assignment": "task-based", "protocol": "ESA"}
     return _json({"info": info, "campaign_id": name, "data": [documents]})

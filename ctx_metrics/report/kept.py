@@ -35,8 +35,8 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores | None]) ->
     people = MetricScores(PEOPLE, judged.segment_scores, judged.system_scores)
     kept = [each for each in [people, *metrics] if each is not None and each.segment_scores is not None]
     lacks = {
-        "it has not every system's output of each segment": not judged.complete,
-        "nothing scored its segments": not kept,
+        "the outputs of some systems are missing for some segments": not judged.complete,
+        "there are no segment scores": not kept,
         f"it has more than {LARGEST:,} outputs": len(judged.systems) * judged.segments > LARGEST,
     }
     if any(lacks.values()):
@@ -79,7 +79,8 @@ def _column(metric: MetricScores, doc_ids: Sequence[str] | None, by_document: bo
     comparison = None
     if not np.allclose(of_systems, row_means(segments), rtol=0, atol=CLOSE, equal_nan=True):
         notice(
-            f"{metric.name}: a system's score is not the mean of its segments', so there is no interval and no test of it"
+            f"{metric.name}: a system's score is not the mean of its segments' scores, so there are no intervals "
+            "and no tests"
         )
     else:
         comparison = compare(

@@ -76,7 +76,7 @@ class CommandTranslator(BackTranslator):
                 if not isinstance(error, subprocess.TimeoutExpired):
                     raise
                 raise InputError(
-                    f"cmd: {self._shown} was given {counted(lines, 'line', 'lines')} and was not done after "
+                    f"cmd: {self._shown} was given {counted(lines, 'line', 'lines')} and did not finish within "
                     f"{counted(limit, 'second', 'seconds')}; give it more time with --rtt-timeout, or fewer lines with "
                     f"--rtt-batch-lines{_end_of(error.stderr or b'')}"
                 ) from error
@@ -91,8 +91,8 @@ class CommandTranslator(BackTranslator):
         words = [word for word in dict.fromkeys([*before, *now]) if word and before.get(word) != now.get(word)]
         if words:
             notice(
-                f"cmd: {', '.join(words)} changed while {self._shown} ran, which names it: the next run will translate "
-                "anew; name files that the command writes within a script of yours, or after >"
+                f"cmd: {', '.join(words)} changed while {self._shown} ran, which names it: the next run will "
+                "translate again; name files that the command writes inside a script, or after >"
             )
 
     def _decoded(self, output: bytes) -> str:
@@ -127,7 +127,7 @@ def _ending(code: int) -> str:
 def _end_of(stderr: bytes) -> str:
     """The end of what a command wrote to its standard error, on one line."""
     text = " ".join(stderr.decode("utf-8", "replace").split())
-    return f"; it says: {text if len(text) <= SHOWN_ERROR else '...' + text[-SHOWN_ERROR:]}" if text else ""
+    return f"; its error output: {text if len(text) <= SHOWN_ERROR else '...' + text[-SHOWN_ERROR:]}" if text else ""
 
 
 def _suspect(lines: Sequence[str]) -> str:
@@ -135,5 +135,7 @@ def _suspect(lines: Sequence[str]) -> str:
     for line in lines:
         for character in line:
             if character in LINE_ENDS:
-                return f"; U+{ord(character):04X} in {_short(line)!r} is no line end, but many programs take it for one"
+                return (
+                    f"; U+{ord(character):04X} in {_short(line)!r} is not a line end, but many programs treat it as one"
+                )
     return ""

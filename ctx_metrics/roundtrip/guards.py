@@ -48,14 +48,14 @@ def guards(
     copied = [i for i, (source, output, _) in enumerate(rows) if copies(source, output)]
     others = [(i, *rows[i]) for i in sorted(set(range(len(rows))) - set(copied))]
     kinds = {
-        "source_copies": (copied, "[output copies|outputs copy] the source, which a round trip does not tell"),
+        "source_copies": (copied, "[output copies|outputs copy] the source, which a round trip cannot show"),
         "empty_outputs": (
             [i for i, (_, output, _) in enumerate(rows) if not output.strip()],
             "[output is|outputs are] empty, and so is the round trip",
         ),
         "empty_roundtrips": (
             [i for i, (_, output, trip) in enumerate(rows) if output.strip() and not trip.strip()],
-            "[round trip is|round trips are] empty, though there was text to translate",
+            "[round trip is|round trips are] empty, but their outputs are not",
         ),
         "untranslated": (
             [i for i, _, output, trip in others if _equal(output, trip)],
@@ -88,7 +88,7 @@ def other_languages(
 
     >>> en, de, fr = ([line] * 99 for line in ("the cat is in the house", "die Katze ist im Haus", "le chat est ici"))
     >>> other_languages(["a", "b", "c"], en, [de, en, de], [en, en, fr])[0]
-    "b seems to be in the source's language, so its round trip says nothing of its quality"
+    "b seems to be in the source's language, so its round trip does not measure its quality"
     """
     of_systems, of_trips = ([_profile(text) for text in texts] for texts in (systems, roundtrips))
     of_sources = _profile(sources or ())
@@ -98,12 +98,12 @@ def other_languages(
         others = [own for k, own in enumerate(of_systems) if k != number and not as_source[k]]
         shares = [share for own in others if (share := _shared(of_systems[number], own)) is not None]
         if as_source[number]:
-            lines.append(f"{name} seems to be in the source's language, so its round trip says nothing of its quality")
+            lines.append(f"{name} seems to be in the source's language, so its round trip does not measure its quality")
         elif 0 < min(2, len(names) - 1) <= len(shares) and median_high(shares) < OTHER_LANGUAGE:
             than = "the other systems" if len(names) > 2 else names[1 - number]
             lines.append(
-                f"{name} seems to be in another language than {than}; the back-translator reads one, and round trips from "
-                "another say nothing of quality"
+                f"{name} seems to be in another language than {than}; the back-translator reads one language, and "
+                "round trips from another do not measure quality"
             )
         elif (share := _shared(of_trips[number], of_sources)) is not None and share < OTHER_LANGUAGE:
             lines.append(

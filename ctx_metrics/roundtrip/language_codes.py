@@ -27,7 +27,7 @@ def own_code(language: str | None, given: str | None, codes: Sequence[str], flag
     if given is not None:
         if given in codes:
             return given
-        raise InputError(f"{flag} {given}: {model} has no such code; {_near(given, codes)}")
+        raise InputError(f"{flag} {given}: {model} does not have this code; {_near(given, codes)}")
     if language is None:
         raise InputError(
             f"{model} translates between several languages: name the language pair with -l, or the model's code with {flag}"
@@ -52,5 +52,5 @@ def _near(code: str, codes: Sequence[str]) -> str:
     near = [each for each in sorted(codes) if each.casefold()[:2] == code.casefold()[:2]]
     near += [each for each in difflib.get_close_matches(code, codes, SHOWN, 0.5) if each not in near]
     if near:
-        return f"near it: {', '.join(near[:SHOWN])}"
+        return f"similar codes: {', '.join(near[:SHOWN])}"
     return f"it has {', '.join(sorted(codes)[:SHOWN])}{', ...' if len(codes) > SHOWN else ''}"

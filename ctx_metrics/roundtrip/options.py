@@ -28,7 +28,7 @@ def checked_spec(text: str) -> str:
     kind, colon, rest = text.partition(":")
     if kind not in ("hf", "cmd") or not colon or not rest.strip():
         raise ArgumentTypeError(
-            f"{text!r} is no back-translator: name hf:MODEL, such as hf:Helsinki-NLP/opus-mt-de-en, or cmd:'COMMAND'"
+            f"{text!r} is not a back-translator: give hf:MODEL, such as hf:Helsinki-NLP/opus-mt-de-en, or cmd:'COMMAND'"
         )
     return text
 
@@ -40,7 +40,9 @@ def checked_label(text: str) -> str:
     'google-2026-01'
     """
     if not re.fullmatch(r"[\w.@+/-]+", text):
-        raise ArgumentTypeError(f"{text!r} is no name of a back-translator: take letters, digits and . _ - + @ / alone")
+        raise ArgumentTypeError(
+            f"{text!r} is not a name of a back-translator: use only letters, digits and . _ - + @ /"
+        )
     return text
 
 
@@ -58,39 +60,41 @@ class BackTranslation:
 
     spec: str | None = setting(
         "The back-translator: a translation model of transformers (a folder, or a hub name[@revision]), or a command "
-        "that reads lines on its standard input and writes as many.",
+        "that reads lines on its standard input and writes one line for each.",
         flag="bt",
         type=checked_spec,
         metavar="hf:MODEL|cmd:COMMAND",
     )
     label: str | None = setting(
-        "A name for the back-translator, added to its identity, such as an online service's and when it was asked.",
+        "A label for the back-translator, added to its identity, such as the name of an online service and the date.",
         flag="bt-name",
         type=checked_label,
         metavar="NAME",
     )
     source_code: str | None = setting(
-        "The model's own code of the outputs' language, such as deu_Latn. (Default: found by -l)",
+        "The model's code of the outputs' language, such as deu_Latn. (Default: from -l)",
         flag="bt-from",
         metavar="CODE",
     )
     target_code: str | None = setting(
-        "The model's own code of the source language. (Default: found by -l)", flag="bt-to", metavar="CODE"
+        "The model's code of the source language. (Default: from -l)", flag="bt-to", metavar="CODE"
     )
-    beams: Positive | None = setting("Beams of the model's search; 1 is greedy. (Default: the model's own)")
-    max_length: Positive | None = setting("Most tokens of a translation. (Default: the model's own)")
+    beams: Positive | None = setting(
+        "Number of beams of the model's search; 1 is greedy. (Default: the model's setting)"
+    )
+    max_length: Positive | None = setting("Maximum number of tokens of a translation. (Default: the model's setting)")
     cache: str | None = setting(
-        "Where translations are kept for the next run; none keeps nothing. (Default: ctx-metrics/roundtrip in the "
+        "Folder that keeps translations for the next run; none keeps nothing. (Default: ctx-metrics/roundtrip in the "
         "user's cache)",
         metavar="FOLDER",
     )
     batch_lines: Positive | None = setting(
-        "Lines that a command gets each time it is started; more for one that takes long to start, 1 for one that "
-        f"looks at neighbouring lines. (Default: {BATCH_LINES})"
+        "Number of lines that a command gets each time it starts. Give more if it takes long to start, and 1 if it "
+        f"reads neighbouring lines. (Default: {BATCH_LINES})"
     )
     timeout: Positive | None = setting(
-        "What a command may take for these lines before it is ended. "
-        f"(Default: {LINE_SECONDS} a line, {START_SECONDS} at least)",
+        "Seconds that a command may take for these lines before it is stopped. "
+        f"(Default: {LINE_SECONDS} per line, at least {START_SECONDS})",
         metavar="SECONDS",
     )
 
@@ -106,10 +110,10 @@ class BackTranslation:
         given.pop("label", None)
         if given and "spec" not in given:
             flag = next(iter(given.values()))
-            raise InputError(f"{flag} says how --rtt-bt translates, and --rtt-bt is not given; leave it out")
+            raise InputError(f"{flag} sets how --rtt-bt translates, but --rtt-bt is not given; leave it out")
         of_models = [given[key] for key in ("source_code", "target_code", "beams", "max_length") if key in given]
         if self.is_command and of_models:
-            raise InputError(f"{of_models[0]} is for hf: back-translators; a cmd: has it in its command")
+            raise InputError(f"{of_models[0]} is for hf: back-translators; for cmd:, put it into the command")
         if not self.is_command and self.batch_lines:
             raise InputError("--rtt-batch-lines is for cmd: back-translators; --ctx-batch-tokens is for models")
         if not self.is_command and self.timeout:
@@ -151,6 +155,6 @@ def check_roundtrips(files: Sequence[str] | None, options: BackTranslation, syst
         raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
     if files and len(files) != systems:
         raise InputError(
-            f"--roundtrip has {counted(len(files), 'file', 'files')} for {counted(systems, 'system', 'systems')}; give one "
-            "a system, in their order"
+            f"--roundtrip has {counted(len(files), 'file', 'files')} for {counted(systems, 'system', 'systems')}; "
+            "give one per system, in the order of the systems"
         )

@@ -39,8 +39,8 @@ def round_trips(
         known = cache.get(lines)
         if known:
             notice(
-                f"round trip: {len(known)} of {counted(len(lines), 'distinct line', 'distinct lines')} from the cache "
-                f"{cache.path}; if they are stale: --rtt-cache none, or another --rtt-bt-name"
+                f"round trip: {len(known)} of {counted(len(lines), 'distinct line', 'distinct lines')} from the "
+                f"cache {cache.path}; if they are out of date, give --rtt-cache none or another --rtt-bt-name"
             )
         missing = [line for line in lines if line not in known]
         try:
@@ -87,25 +87,25 @@ def _one_line(text: str) -> str:
 def _kept(cache: TranslationCache, lines: Sequence[str], options: BackTranslation) -> str:
     """What a run that is stopped leaves to the next one."""
     if cache.path is None:
-        return "nothing is kept, and the same command goes on anew"
+        return "nothing is kept; the same command starts from the beginning"
     kept, portion = len(cache.get(lines)), ""
     if options.is_command and kept < len(lines):
         most = counted(options.batch_lines or BATCH_LINES, "line", "lines")
-        portion = f"; a command's portion of {most} is kept whole or not at all: --rtt-batch-lines makes it smaller"
+        portion = f"; a batch of {most} is kept as a whole or not at all; --rtt-batch-lines makes batches smaller"
     return (
         f"{kept} of {counted(len(lines), 'distinct line', 'distinct lines')} {'is' if kept == 1 else 'are'} kept in "
-        f"{cache.path}, and the same command goes on there{portion}"
+        f"{cache.path}; run the same command again to continue{portion}"
     )
 
 
 def _say_cuts(translations: Sequence[Translation]) -> None:
     if cut := sum(each.input_cut for each in translations):
         notice(
-            f"round trip: {cut} of {counted(len(translations), 'distinct line', 'distinct lines')} too long for the model, "
-            "and cut at the end before they were translated"
+            f"round trip: {cut} of {counted(len(translations), 'distinct line', 'distinct lines')} too long for the "
+            "model; they were cut at the end before translation"
         )
     if cut := sum(each.output_cut for each in translations):
         notice(
-            f"round trip: {counted(cut, 'translation', 'translations')} of {len(translations)} reached the greatest length "
-            "and may be broken off; --rtt-max-length raises it"
+            f"round trip: {counted(cut, 'translation', 'translations')} of {len(translations)} reached the maximum "
+            "length and may be incomplete; raise it with --rtt-max-length"
         )

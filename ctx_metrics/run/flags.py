@@ -49,16 +49,17 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
 class ContextFiles:
     """The files that a run's context is read from, with one line a segment."""
 
-    source: File | None = setting("Source segments, one a line. (Default with -t: the test set's)")
+    source: File | None = setting("Source segments, one per line. (Default with -t: the source of the test set)")
     docids: File | None = setting(
-        "Document id of each line; a document is a run of equal ids. (Default with -t: the test set's, if it has them)"
+        "Document id of each line; consecutive equal ids form a document. (Default with -t: the ids of the test "
+        "set, if it has them)"
     )
     roundtrip: Files | None = setting(
-        "Each system's output translated back into the source language, a file a system in the order of the systems.",
+        "Each system's output translated back into the source language, one file per system, in the order of the systems.",
         action="store",
     )
     pseudo_refs: Files | None = setting(
-        "Pseudo-references: other systems' translations of the same source, one file a system.", action="store"
+        "Pseudo-references: other systems' translations of the same source, one file per system.", action="store"
     )
 
 
@@ -112,18 +113,19 @@ def model_hint(name: str, table: MetricTable) -> str:
     """What to give in place of a model's name where a metric is to be named; "" for a metric of the table and other words.
 
     >>> model_hint("xcomet", {})
-    'xcomet is no metric but a model: give -m comet --comet-model Unbabel/XCOMET-XL'
+    'xcomet is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XL'
     """
     word = name.lower()
     if word.upper() in table:
         return ""
     if re.search(OTHER_MODELS, word):
         return (
-            f"{name} is no metric here, and its models cannot be run; those of COMET can: -m comet --comet-model MODEL"
+            f"{name} is not a metric of ctx-metrics, and its models cannot be run; for COMET models, give -m comet "
+            "--comet-model MODEL"
         )
     model = next((model for pattern, model in COMET_MODELS.items() if re.search(pattern, word)), "")
     given = name if "/" in name else model
-    return f"{name} is no metric but a model: give -m comet --comet-model {given}" if model else ""
+    return f"{name} is a model, not a metric: give -m comet --comet-model {given}" if model else ""
 
 
 def metric_name(table: MetricTable) -> Callable[[str], str]:

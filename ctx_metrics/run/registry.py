@@ -46,7 +46,7 @@ class MetricTable(dict):
             from sacrebleu.metrics.base import Metric
 
             if not (isinstance(value, type) and issubclass(value, Metric)):
-                raise CtxMetricsError(f"metric {key.lower()} ({entry_point.value}) is no sacrebleu Metric class")
+                raise CtxMetricsError(f"metric {key.lower()} ({entry_point.value}) is not a sacrebleu Metric class")
             from .finite import with_finite_rows
 
             self[key] = value = with_finite_rows(value)

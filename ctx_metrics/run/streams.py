@@ -38,7 +38,7 @@ def check_lengths(streams: Sequence[Segments]) -> None:
     first = streams[0]
     for stream in streams:
         if not stream:
-            raise InputError(f"{stream.name} is empty; it must hold one segment a line")
+            raise InputError(f"{stream.name} is empty; it must hold one segment per line")
     for stream in streams:
         if len(stream) != len(first):
             lines = counted(len(stream), "line", "lines")

@@ -33,8 +33,8 @@ def check_byte_order_marks(streams: Sequence[Segments], stock: Sequence[str]) ->
     names = [each.name for each in streams if each and (each[0] or "").startswith(BOM)]
     if names and stock:
         notice(
-            f"the byte-order mark at the start of {_listed(names)} is part of the first word for {', '.join(stock)}; save "
-            "the file without it (plugin metrics and ctx-metrics score drop it)"
+            f"the byte-order mark at the start of {_listed(names)} is part of the first word for "
+            f"{', '.join(stock)}; save the file without it (plugin metrics and ctx-metrics score remove it)"
         )
 
 
@@ -88,7 +88,7 @@ def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], sou
         blocks.setdefault((_listed(names), culprit), []).append(where)
     for (texts, culprit), places in blocks.items():
         notice(
-            f"{texts}: lines {_listed(places)} of {hub.name} better than their own; look for a missing or an added line"
+            f"{texts}: lines {_listed(places)} of {hub.name} better than their own; look for a missing or additional line"
             f"{culprit}"
         )
 
@@ -100,7 +100,7 @@ def _say_entities(systems: Sequence[Segments], test_set: Sequence[Segments]) -> 
         return
     others = of_test_set if any(each in many for each in of_systems) else of_systems
     if not of_test_set:
-        also = "a reference would tell"
+        also = "no reference was given to compare with"
     elif not any(each in many for each in others):
         few = sum(each.number for each in others)
         also = f"{_listed([each.name for each in others])}: {counted(few, 'line', 'lines') if few else 'none'}"

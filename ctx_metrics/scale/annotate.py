@@ -83,12 +83,12 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
     if (known := parts.summary()) is not None:
-        notice(f"{folder}: all parts were there, and nothing was scored again")
+        notice(f"{folder}: all parts already exist, so nothing was scored")
         return known
     records = parts.records()
     if records:
         there = f"{sum(record['rows'] for record in records):,} rows in {counted(len(records), 'part', 'parts')}"
-        notice(f"{folder}: {there} were there; going on")
+        notice(f"{folder} already holds {there}; the run continues after them")
     with tqdm(
         initial=sum(record["rows"] for record in records),
         desc="annotate",
@@ -103,7 +103,9 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
                 bar.update(record["rows"])
         except KeyboardInterrupt as error:
             done = sum(record["rows"] for record in records)
-            raise KeyboardInterrupt(f"{done:,} rows are kept in {folder}; the same command goes on") from error
+            raise KeyboardInterrupt(
+                f"{done:,} rows are kept in {folder}; run the same command again to continue"
+            ) from error
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
     written, worst = sum(record["kept"] for record in records), None

@@ -52,7 +52,7 @@ class OnRay:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, OSError, RuntimeError, ImportError, ValueError) as error:
             where = address or os.environ.get("RAY_ADDRESS") or "this machine"
-            mend = "" if alone else "; is it another version of Ray, or is its token another (RAY_AUTH_TOKEN)?"
+            mend = "" if alone else "; check that the versions of Ray and the tokens (RAY_AUTH_TOKEN) are the same"
             raise InputError(
                 f"--on ray: {where} cannot be reached: {' '.join(str(error).split()):.300}{mend}"
             ) from error
@@ -71,7 +71,8 @@ class OnRay:
         started = [actor.call.remote(abs, 0) for actor in self._actors]
         if not ray.wait(started, num_returns=1, timeout=WAIT_FOR_WORKERS)[0]:
             notice(
-                f"--on ray: no worker has started in {WAIT_FOR_WORKERS} s; the cluster has other work, or none to give"
+                f"--on ray: no worker has started in {WAIT_FOR_WORKERS} s; the cluster is busy or has no free "
+                "resources; try again later"
             )
 
     def _worker(self) -> Any:
@@ -118,8 +119,8 @@ class OnRay:
             raise error.as_instanceof_cause() from error
         except RayActorError as error:
             raise ResourceError(
-                f"--on ray: a worker died {TRIES + 1} times on one block ({_first_line(error)}); take fewer --workers, or a "
-                "smaller --block"
+                f"--on ray: a worker died {TRIES + 1} times on one block ({_first_line(error)}); give fewer "
+                "--workers or a smaller --block"
             ) from error
         except RayError as error:
             raise ResourceError(f"--on ray: {_first_line(error)}") from error

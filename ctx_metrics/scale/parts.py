@@ -24,7 +24,7 @@ START = 1 << 16  # bytes of a table by which it is known again
 WORDS = {
     "tables": "tables, or tables that have changed since",
     "columns": "--columns",
-    "metrics": "metrics, or other settings of theirs",
+    "metrics": "metrics, or with other settings of them",
     "context": "languages or --ctx-dtype",
     "pseudo-filter": "settings of pseudo-references",
     "names": "--names",
@@ -56,14 +56,15 @@ class Parts:
         self._identity: bytes | None = None  # written with what comes first
         if (before := self._read(f"{KEPT}/run.json")) is None:
             if self._names():
-                raise InputError(f"{address} is not empty, and holds no parts of annotate; name a new folder")
+                raise InputError(f"{address} is not empty, but holds no parts of annotate; name a new folder")
             self._identity = _json(given)
             return
         if (other := json.loads(before)) != given:
             [key, *_] = [key for key in {**other, **given} if other.get(key) != given.get(key)]
             other_in = WORDS.get(key, key)
             raise InputError(
-                f"{address} holds a run with other {other_in}; name a new folder, or run the same command to go on"
+                f"{address} holds a run with other {other_in}; name a new folder, or run the earlier command again "
+                "to continue it"
             )
         if self._local:
             for folder in (self._folder, f"{self._folder}/{KEPT}"):

@@ -222,7 +222,7 @@ class TextReader:
                     continue
                 if heads := [cells[place] for place in places if cells[place].strip().lower() in HEADS]:
                     mend = "if it is a header, name columns (--columns mt=NAME), not their numbers"
-                    notice(f"{self.table.path}: its first row holds {heads[0]!r}, and is scored; {mend}")
+                    notice(f"{self.table.path}: its first row holds {heads[0]!r} and is scored as text; {mend}")
             if len(cells) != width:
                 there = counted(len(cells), "column", "columns")
                 raise InputError(

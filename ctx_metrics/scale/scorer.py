@@ -114,7 +114,7 @@ class Scorer:
             can = capabilities(metric)
             if can.whole_corpus or can.compares_systems:
                 why = can.whole_corpus or "its score depends on other systems"
-                raise InputError(f"{name}: a line's score depends on all others ({why}); use `ctx-metrics score`")
+                raise InputError(f"{name}: a line's score depends on all other lines ({why}); use `ctx-metrics score`")
             if not context.references and can.references and not can.estimator:
                 raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
         return made

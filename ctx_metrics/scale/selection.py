@@ -41,7 +41,7 @@ def limit(text: str) -> Limit:
     """
     found = _LIMIT.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no limit such as 'comet >= 70'")
+        raise ValueError(f"{text!r} is not a limit such as 'comet >= 70'")
     return Limit(found["name"].lower(), found["operator"], float(found["value"]))
 
 

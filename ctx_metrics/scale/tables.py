@@ -52,7 +52,7 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
                 names = [name for name in sorted(system.find(inside)) if _is_seen(name[len(inside) :])]
                 found += [table for name in names if (table := _table(_address(system, path, name)))]
                 if not any(_table(name) for name in names):
-                    raise InputError(f"{path}: no table is in this folder; {_kinds()}")
+                    raise InputError(f"{path}: there is no table in this folder; {_kinds()}")
             elif any(mark in inside for mark in "*?[") and not system.exists(inside):
                 names = sorted(system.glob(inside))
                 if not names:
@@ -66,7 +66,7 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
         raise InputError(f"{twice[0]} is given twice; name each table once")
     if len({(table.form, table.packed) for table in found}) > 1:
         one, other = found[0], next(table for table in found if table.ending != found[0].ending)
-        raise InputError(f"{other.path} is of another kind than {one.path}; annotate tables of one kind at a time")
+        raise InputError(f"{other.path} has another format than {one.path}; annotate tables of one format at a time")
     return found
 
 
@@ -90,7 +90,7 @@ def _table(path: str) -> Table | None:
 def _known(path: str) -> Table:
     table = _table(path)
     if table is None:
-        raise InputError(f"{path}: its name does not tell what it is; {_kinds()}")
+        raise InputError(f"{path}: its name does not show its format; {_kinds()}")
     return table
 
 

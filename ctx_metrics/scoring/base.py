@@ -90,7 +90,7 @@ def model_setting(what: str, default: str = "embedded, English only") -> Any:
 
 def multiref_setting() -> Any:
     """Returns the field that says which of several references' scores counts."""
-    return setting("Score of several references.", "max", choices=["max", "mean"])
+    return setting("How to combine the scores of several references.", "max", choices=["max", "mean"])
 
 
 class ContextMetric(Metric):
@@ -259,7 +259,7 @@ class ContextMetric(Metric):
     def _kept_references(self) -> list[Stream]:
         """The constructor's references; raises InputError where there are none."""
         if self._ref_cache is None:
-            raise InputError(f"{self.NAME.lower()}: no references given, and none kept from before")
+            raise InputError(f"{self.NAME.lower()}: no references are given")
         return self._ref_cache
 
     def _corpora(

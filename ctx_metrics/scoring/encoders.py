@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 def encoder_setting(what: str) -> Any:
     """Returns the field of an encoder's name; `what` says which there are beside the two that come with the install."""
-    return model_setting(
-        f"embedded, multilingual, {what}", "multilingual where -l says another language, else embedded"
-    )
+    return model_setting(f"embedded, multilingual, {what}", "multilingual if -l names another language, else embedded")
 
 
 class EncoderMetric(ContextMetric):

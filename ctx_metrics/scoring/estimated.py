@@ -22,7 +22,9 @@ class EstimatorSettings:
 
     model: str | None = None
     on_long: str = setting(
-        "Texts longer than the model reads: cut and count them, or refuse.", "truncate", choices=["truncate", "error"]
+        "For texts longer than the model reads: truncate cuts and counts them; error stops.",
+        "truncate",
+        choices=["truncate", "error"],
     )
     multiref: str = multiref_setting()
 

@@ -40,7 +40,9 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     ranges = document_ranges(doc_ids)
     if len(ranges) < 2:
         documents = counted(len(ranges), "document", "documents")
-        raise InputError(f"resampling by document: the document ids hold {documents}, and it takes at least 2")
+        raise InputError(
+            f"resampling by document: at least 2 documents are needed, but the document ids hold {documents}"
+        )
     say_few_documents(len(ranges))
     if not isinstance(metric, ByDocument):
         metric.__class__ = _by_document(type(metric))
@@ -53,8 +55,8 @@ def say_few_documents(documents: int) -> None:
     """Say so if documents that are resampled are few."""
     if documents < FEW:
         notice(
-            f"resampling by document: there are only {documents} documents, so intervals and p-values are rough; "
-            f"have at least {FEW}, better many more"
+            f"resampling by document: there are only {documents} documents, so intervals and p-values are "
+            f"imprecise; use at least {FEW}, preferably many more"
         )
 
 

@@ -42,7 +42,7 @@ class TextSettings:
     """How much of the texts is read, and which reference counts."""
 
     max_length: int | None = setting(
-        "Tokens kept of each text; longer ones are cut and counted. (Default: what the model can read)",
+        "Maximum number of tokens of each text; longer texts are cut and counted. (Default: the model's limit)",
         type=int,
         metavar="N",
     )
@@ -195,7 +195,7 @@ def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[i
         numbers = sorted({int(number) for number in (given.split(",") if isinstance(given, str) else given)})
     except ValueError:
         raise InputError(
-            f"{name}: layers {layers!r} is no layer number, no list such as 3,4,5, and neither mean nor concat_last4"
+            f"{name}: layers {layers!r} is not a layer number, a list such as 3,4,5, mean or concat_last4"
         ) from None
     if not numbers or numbers[0] < 0 or numbers[-1] > depth:
         raise InputError(f"{name}: layers {layers} are not all in 0..{depth}, which this encoder has")

@@ -54,7 +54,7 @@ def tokenizer_for(tokenize: str | None, language: str | None) -> str:
 def tokenizer_setting(chosen_by: str) -> Any:
     """Returns the field of a tokenizer's name, which is otherwise `chosen_by` a language."""
     return setting(
-        f"BLEU's tokenizers; none for text that is tokenised already. (Default: by {chosen_by}, 13a)",
+        f"BLEU's tokenizers; none for text that is tokenised already. (Default: by {chosen_by}, else 13a)",
         choices=[*BLEU.TOKENIZERS],
     )
 
@@ -81,6 +81,6 @@ class WordSettings(TokenizerSettings):
 class ChrFSettings:
     """What chrF counts; word_order 2 is chrF++, beta 3 is WMT19's."""
 
-    char_order: int = setting("Longest character n-grams.", 6, type=int, metavar="N")
-    word_order: int = setting("Longest word n-grams; 2 is chrF++.", 0, type=int, metavar="N")
+    char_order: int = setting("Maximum length of character n-grams.", 6, type=int, metavar="N")
+    word_order: int = setting("Maximum length of word n-grams; 2 gives chrF++.", 0, type=int, metavar="N")
     beta: int = setting("Weight of recall.", 2, type=int, metavar="N")

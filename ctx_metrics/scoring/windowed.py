@@ -129,7 +129,7 @@ def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | No
 
 def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
     others = [choice for choice in estimator.choices if name not in choice.split("+")]
-    without = f", or --{metric}-inputs {others[0]} to do without" if others else ""
+    without = f", or score without it with --{metric}-inputs {others[0]}" if others else ""
     return f"{metric}: the model reads {estimator.inputs} and needs the {TEXTS[name]}s: give {flag}{without}"
 
 

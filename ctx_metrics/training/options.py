@@ -12,13 +12,14 @@ class DataOptions:
     """Which judgements are read, as judgements.readers.read_judged has it, whose `outputs` are of rankings."""
 
     pairs: Sequence[str] | None = setting(
-        "Language pairs to take, such as zh-en; one names that of files whose own names do not. (Default: all)",
+        "Language pairs to read, such as zh-en. A single one is also the pair of files whose names contain none. "
+        "(Default: all)",
         flag="-l --language-pair",
         metavar="PAIR",
     )
     human: Name = setting("Human scores of a tree: mqm, wmt-z, wmt-appraise, ...", "mqm")
     reference: Name | None = setting(
-        "Reference of a tree, such as refA; of MQM annotations the human translation to take as reference."
+        "Reference to use. In a tree: its name, such as refA. In MQM annotations: the human translation."
     )
     score: Name | None = setting("Column of the human score in a TSV. (Default: score)", flag="--score-column")
     outputs: str | None = None

@@ -75,19 +75,19 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
         written, sums = json.loads(metadata["fingerprint"]), json.loads(metadata["sums"])
         progress, written_sum = metadata["progress"], metadata["checksum"]
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is no state of a training; delete it to train from the start") from error
+        raise InputError(f"{path} is not the state of a training; delete it to train from the start") from error
     if written_sum != _checksum(tensors, progress):
         raise InputError(f"{path} is damaged; delete it to train from the start")
     wanted = json.loads(json.dumps(fingerprint))
     if differing := [name for name in {**written, **wanted} if written.get(name) != wanted.get(name)]:
         raise InputError(
-            f"{path} holds a training that was stopped, with other {', '.join(differing)}; give what it was started with, "
-            "name another folder with --out, or start anew with --restart"
+            f"{path} holds a stopped training with other {', '.join(differing)}; give the settings it was started "
+            "with, name another folder with --out, or start over with --restart"
         )
     if sums != _sums():
         notice(
-            f"{path} was written with {sums}, and this goes on with {_sums()}: the weights may differ in their last bits "
-            "from those of a training in one go"
+            f"{path} was written with {sums}, and this run continues with {_sums()}: the weights may differ in "
+            "their last bits from those of an uninterrupted training"
         )
     parts = {
         part: {name.removeprefix(f"{part}/"): each for name, each in tensors.items() if name.startswith(f"{part}/")}

@@ -58,31 +58,36 @@ def test_pseudo_references_of_their_own(tmp_path):
 @pytest.mark.parametrize(
     ("name", "lines", "given", "said"),
     [
-        ("c", ["a", "b", "c"], {}, "how many lines has a source? give -n N"),
-        ("c", ["a", "b", "c"], {"number": 2}, "c has 3 lines: 2 for each of 1 source, and 1 more"),
-        ("c", ["a", "b", "c"], {"sources": ["x", "y"]}, "c has 3 lines, which 2 sources do not divide"),
+        ("c", ["a", "b", "c"], {}, "the number of lines per source is not known; give -n N"),
+        (
+            "c",
+            ["a", "b", "c"],
+            {"number": 2},
+            "c has 3 lines: 2 for each of 1 source, and 1 more; give every source the same number",
+        ),
+        ("c", ["a", "b", "c"], {"sources": ["x", "y"]}, "c has 3 lines, which is not a multiple of 2 sources"),
         ("c", ["a", "b"], {"number": 1, "sources": ["x"]}, "c has candidates of 2 sources, but s has 1 line"),
         ("c", [], {}, "c is empty; it must hold candidates"),
-        ("c", ["a"], {"form": "nbest"}, "c, line 1: no line of an n-best list, such as 0 ||| text ||| -1.5"),
-        ("c", ["0 ||| a", "b"], {}, "c, line 2: no line of an n-best list"),
+        ("c", ["a"], {"form": "nbest"}, "c, line 1: not a line of an n-best list, such as 0 ||| text ||| -1.5"),
+        ("c", ["0 ||| a", "b"], {}, "c, line 2: not a line of an n-best list"),
         ("c", ["0 ||| a", "2 ||| b"], {}, "c, line 2: source 2 follows source 0; every source needs candidates"),
         ("c", ["0 ||| a", "1 ||| b", "0 ||| c"], {}, "c, line 3: source 0 returns after source 1; sort the lines"),
         ("c", ["7 ||| a"], {}, "c, line 1: the first source is 7; sources count from 0"),
-        ("c", ["0 ||| a"], {"number": 1}, "-n is for files with N lines a source, and this is nbest"),
+        ("c", ["0 ||| a"], {"number": 1}, "-n is for files with N lines per source, but this file is nbest"),
         ("c.tsv", ["a\tb", "\t"], {}, "c.tsv, line 2: no candidates; every source needs one"),
-        ("c.jsonl", ["{"], {}, "c.jsonl, line 1: no JSON ("),
-        ("c.jsonl", ["[1]"], {}, "c.jsonl, line 1: no object with candidates, such as"),
+        ("c.jsonl", ["{"], {}, "c.jsonl, line 1: not JSON ("),
+        ("c.jsonl", ["[1]"], {}, "c.jsonl, line 1: not an object with candidates, such as"),
         ("c.jsonl", ['{"candidates": []}'], {}, "c.jsonl, line 1: no candidates; every source needs one"),
-        ("c.jsonl", ['{"candidates": "a"}'], {}, "c.jsonl, line 1: candidates is no list of texts"),
-        ("c.jsonl", ['{"candidates": ["a", 1]}'], {}, "c.jsonl, line 1: candidates is no list of texts"),
+        ("c.jsonl", ['{"candidates": "a"}'], {}, "c.jsonl, line 1: candidates is not a list of texts"),
+        ("c.jsonl", ['{"candidates": ["a", 1]}'], {}, "c.jsonl, line 1: candidates is not a list of texts"),
         ("c.jsonl", ['{"candidates": ["\\ud800"]}'], {}, "c.jsonl, line 1: candidates hold a lone surrogate"),
-        ("c.jsonl", ['{"candidates": ["a"], "scores": "x"}'], {}, "c.jsonl, line 1: scores is no list of numbers"),
+        ("c.jsonl", ['{"candidates": ["a"], "scores": "x"}'], {}, "c.jsonl, line 1: scores is not a list of numbers"),
         ("c.jsonl", ['{"candidates": ["a"], "scores": [1, 2]}'], {}, "c.jsonl, line 1: 2 scores for 1 candidate"),
-        ("c.jsonl", ['{"candidates": ["a"], "src": 1}'], {}, "c.jsonl, line 1: src is no text"),
+        ("c.jsonl", ['{"candidates": ["a"], "src": 1}'], {}, "c.jsonl, line 1: src is not a text"),
         ("c.jsonl", ['{"candidates": ["a"], "references": []}'], {}, "c.jsonl, line 1: no references; every source"),
         ("c.jsonl", ['{"candidates": ["a"], "src": "x"}', '{"candidates": ["a"]}'], {}, "c.jsonl, line 2: no src"),
         ("c", ["a"], {"number": 1, "references": ["p", "q"]}, None),
-        ("c", ["a", "b"], {"number": 1, "references": ["p"]}, "r has 1 line, which 2 sources do not divide"),
+        ("c", ["a", "b"], {"number": 1, "references": ["p"]}, "r has 1 line, which is not a multiple of 2 sources"),
     ],
 )
 def test_what_cannot_be_read(tmp_path, monkeypatch, name, lines, given, said):
@@ -120,6 +125,6 @@ def test_files_that_do_not_go_together(tmp_path, monkeypatch):
 def test_duplicates_and_lone_candidates_are_said(caplog):
     say_duplicates([Item(("a", "a", "b")), Item(("c",))])
     assert caplog.messages == [
-        "1 of 4 candidates repeat another one of their source; each text is scored once",
-        "1 source has one candidate only, which is taken",
+        "1 of 4 candidates repeat another candidate of the same source; each text is scored once",
+        "1 source has only one candidate, which is chosen",
     ]

@@ -147,8 +147,8 @@ def test_an_item_is_drawn_for_alike_wherever_it_stands():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"refine": 2}, "--refine goes with --method aggregate"),
-        ({"method": "prune", "exclude_self": True}, "--exclude-self goes with --method exact"),
+        ({"refine": 2}, "--refine works only with --method aggregate; give both, or leave it out"),
+        ({"method": "prune", "exclude_self": True}, "--exclude-self works only with --method exact; leave one out"),
         ({"method": "prune", "confidence": 1.5}, "--confidence 1.5: give more than 0 and at most 1"),
         ({"share": 0.0}, "--share 0: give more than 0 and at most 1"),
         ({"rank": 0}, "--rank 0: give at least 1"),
@@ -163,7 +163,7 @@ def test_methods_that_a_utility_does_not_have():
     utility = Known(close)
     utility.aggregates = utility.clusters = False
     for method in ("aggregate", "centroids"):
-        with pytest.raises(InputError, match=f"--method {method} is for comet's regressions"):
+        with pytest.raises(InputError, match=f"--method {method} works only with comet's regressions"):
             expected(utility, [distinct(numbers(3))], Method(method))
 
 

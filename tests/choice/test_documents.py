@@ -84,7 +84,7 @@ def test_a_narrow_beam_is_greedy_and_never_better():
     ("items", "ids", "metrics", "said"),
     [
         (ITEMS, IDS[:3], ["slide"], "--docids: 3 document ids for the candidates of 7 segments"),
-        ([*ITEMS[:6], Item(("a",), None, "b")], IDS, ["slide"], "source 7 has 1 candidate, and source 1 has 3"),
+        ([*ITEMS[:6], Item(("a",), None, "b")], IDS, ["slide"], "source 7 has 1 candidate, but source 1 has 3"),
     ],
 )
 def test_documents_that_cannot_be_made(model, items, ids, metrics, said):
@@ -94,8 +94,8 @@ def test_documents_that_cannot_be_made(model, items, ids, metrics, said):
 
 def test_paths_that_cannot_be_found(model):
     for metrics, said in (
-        ([("comet", {})], "goes by the windows of slide alone"),
-        ([("slide", {"model": model, "tokens": 50})], "windows of tokens depend on what is chosen"),
+        ([("comet", {})], "needs the windows of slide"),
+        ([("slide", {"model": model, "tokens": 50})], "does not work with windows of tokens"),
     ):
         with pytest.raises(InputError, match=said):
             best_paths(metrics, CONTEXT, ITEMS, IDS, 2)

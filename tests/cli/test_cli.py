@@ -64,7 +64,9 @@ def test_flags_of_other_commands_are_explained(ctx):
         "  --to_json FILE: --format json -o FILE",
         "  --paired-bs-n: a flag of the sacrebleu command",
     ]
-    assert ctx("score", "ref.en.txt", "-i", "a").err.splitlines()[-1].startswith("  files belong to a flag: -t FILE")
+    assert (
+        ctx("score", "ref.en.txt", "-i", "a").err.splitlines()[-1].startswith("  give files with their flags: -t FILE")
+    )
     assert ctx("cite", "slide", "--gpus").err.splitlines() == [
         "usage: ctx-metrics cite [-h] [--comet-model MODEL] [--slide-model MODEL]",
         "                        [--doccomet-model MODEL]",
@@ -129,12 +131,12 @@ def test_cite_prints_the_papers_once(ctx):
         (
             ["comet", "--comet-model", "mine.ckpt"],
             ["rei-etal-2020-comet"],
-            "the paper of the model mine.ckpt is unknown here",
+            "the paper of the model mine.ckpt is not known to ctx-metrics",
         ),
         (
             ["COMET-embedded|nrefs:1|model:embedded-alignment-regressor"],
             ["rei-etal-2020-comet", "mathur-etal-2019-putting", "reimers-gurevych-2019-sentence"],
-            "no COMET model",
+            "not a COMET model",
         ),
         (["comet"], PAPERS["comet"], "name yours with --comet-model, or give the signature"),
         (
@@ -208,7 +210,7 @@ def test_doctor_finds_nothing_broken_here():
     ):
         assert text in done.stdout, text
     installed = "multilingual encoder       multilingual-e5-small-q4, 1571fc982750, the hash is right" in done.stdout
-    assert installed or "multilingual encoder       not installed; for other languages" in done.stdout
+    assert installed or "multilingual encoder       not installed; for languages other" in done.stdout
     assert done.stdout.count("the hash is right") == 8 + installed
     names = {path.name for path in EMBEDDED_FOLDER.parent.iterdir() if (path / "model.safetensors").exists()}
     assert names == set(doctor.EMBEDDED_MODELS)
@@ -252,7 +254,7 @@ def test_doctor_checks_each_embedded_model(ctx, monkeypatch, tmp_path):
     assert "BROKEN: pairwise: the weights hash to d9298a10d1b0" in done.out
     for name in ("regressor", "esim"):
         assert re.search(
-            rf"^BROKEN: {name}: the weights hash to [0-9a-f]{{12}}, not 000000000000\n  mend: pip", done.out, re.M
+            rf"^BROKEN: {name}: the weights hash to [0-9a-f]{{12}}, not 000000000000\n  fix: pip", done.out, re.M
         )
     # sha256 of b"other"
     assert "BROKEN: bilstm: the weights hash to d9298a10d1b0, not 60745650925d" in done.out
@@ -294,7 +296,7 @@ def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch
     monkeypatch.setattr(os, "access", lambda path, mode: not (str(path) == str(folder) and mode & os.W_OK))
     no = f"cannot be written (look at {folder}); name another with --rtt-cache, or none"
     assert found(tmp_path) == f"2 files; the folder {no}"
-    assert "Round trips that are kept" in ctx("doctor").out
+    assert "Kept round trips" in ctx("doctor").out
 
 
 def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):
@@ -314,7 +316,7 @@ def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):
     monkeypatch.setattr(huggingface_hub, "scan_cache_dir", lambda: SimpleNamespace(repos=repos))
     out = ctx("doctor").out
     assert re.search(r"o/whole +abcdefabcdef, 2.3G\n", out) and "o/bert" not in out
-    assert re.search(r"o/half +abcdefabcdef, 2.3G, not whole", out)
+    assert re.search(r"o/half +abcdefabcdef, 2.3G, not complete", out)
 
 
 def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):
@@ -362,7 +364,7 @@ def test_an_input_is_not_overwritten(ctx, tmp_path, command, flag):
     for file in files:
         file.write_text("mt\tref\tscore\n")
     done = ctx(*command.format(*files).split(), flag, f"{tmp_path}/./a.png")
-    why = f"{flag} {tmp_path}/./a.png: it is read too, and would be lost; name another file"
+    why = f"{flag} {tmp_path}/./a.png: it is an input file and would be overwritten; name another file"
     assert done == (1, "", f"ctx-metrics: error: {why}\n")
     assert {file.read_text() for file in files} == {"mt\tref\tscore\n"}
 

@@ -73,7 +73,11 @@ def test_tables_for_a_paper_and_the_figure(ctx, tmp_path):
     done = ctx(*THREE, "-o", tmp_path / "pairs.tex", "--plot", tmp_path / "pairs.svg", "-w", "2")
     assert done.code == 0 and done.out == ""
     latex = (tmp_path / "pairs.tex").read_text()
-    assert latex.startswith("\\begin{tabular}") and re.search(r"\+\d+\.\d\d\*", latex) and "% A row's score" in latex
+    assert (
+        latex.startswith("\\begin{tabular}")
+        and re.search(r"\+\d+\.\d\d\*", latex)
+        and ("% Each cell is the row's") in latex
+    )
     assert "<svg" in (tmp_path / "pairs.svg").read_text()
     assert ctx(*THREE, "--format", "markdown").out.startswith("| chrF2")
 
@@ -92,7 +96,7 @@ def test_one_segment_cannot_be_tested(ctx, tmp_path):
     done = ctx("compare", "-t", tmp_path / "a", tmp_path / "b", "-r", tmp_path / "r", "-m", "chrf", "--format", "json")
     [pair] = json.loads(done.out)
     assert (pair["p"], pair["low"], pair["rank"], pair["significant"]) == (None, None, None, False)
-    assert "one segment only" in done.err
+    assert "only one segment" in done.err
 
 
 def test_windows_without_documents_are_said(ctx):
@@ -103,7 +107,7 @@ def test_windows_without_documents_are_said(ctx):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["-t", A], 2, "-t names one system; a comparison is of at least two"),
+        (["-t", A], 2, "-t names only one system; a comparison needs at least two"),
         (["-t", A, B, "--resample", "document"], 2, "--resample document needs the documents: give --docids FILE"),
         (["-t", A, B, "--plot", "x.txt"], 1, "a figure's name ends in .png, .pdf, .svg"),
         (["-t", A, B, "--test", "t"], 2, "invalid choice: 't'"),

@@ -80,7 +80,7 @@ def test_the_guard_reports_and_leaves_the_files_alone(run, tmp_path):
     done = run(*BASE, *MAS, "-t", "b.txt", "c.txt", "-q", c="x\ndog\ny\nz\n")
     # b is itself; c has 1 of b's 4 lines, and none of a's 3 that are not empty; b and a share none
     assert cells(done.out)[-3:] == [["% near-equal lines", "a", "b"], ["b", "0.0", "100.0 *"], ["c", "0.0", "25.0"]]
-    assert "* counts as the system under test" in done.out
+    assert "* treated as the system under test" in done.out
     assert (tmp_path / "out/b.filtered.txt").read_text() == "\ndog\n\ncat dog\n"
     done = run(*BASE, *MAS, "-t", "b.txt", "--pseudo-guard", "off")
     assert "100.0" in done.out and "*" not in done.out
@@ -117,7 +117,7 @@ def test_real_texts_with_the_default_alignment(run, tmp_path):
         (["--pseudo-vectors", "v.vec"], "--pseudo-vectors are for --pseudo-filter mas"),
         (
             ["--pseudo-filter", "mas", "-l", "en-de"],
-            "English only, and the language is 'de'; name another with --pseudo-vect",
+            "English, but the language is 'de'; name another with --pseudo-vect",
         ),
         (["--pseudo-filter", "mas", "--pseudo-vectors", "absent"], "cannot read absent"),
         (["--pseudo-filter", "none", "-r", "short.txt"], "a.txt has 4 lines, but short.txt has 1"),
@@ -155,6 +155,6 @@ def test_usage_and_help(run):
     assert run("-r", "ref.txt", "-o", "out").code == 2
     assert run("--pseudo-refs", "a.txt", "-o", "out").code == 2
     done = run("--help")
-    assert done.code == 0 and "sacrebleu takes an empty line for a real reference" in done.out
+    assert done.code == 0 and "sacrebleu treats an empty line as a real reference" in done.out
     for flag in ("--pseudo-refs", "--pseudo-filter", "--pseudo-guard", "--format", "--ctx-device"):
         assert flag in done.out

@@ -134,7 +134,7 @@ def bad(tmp_path) -> dict[str, str]:
         (["-t", A, "{short}", "-r", REF], b"", f"{{short}} has 2 lines, but {A} has 59"),
         (["-t", A, "-r", REF, "-s", "{short}"], b"", f"{{short}} has 2 lines, but {A} has 59"),
         (["-t", A, "-r", REF, "--docids", "{short}"], b"", f"{{short}} has 2 lines, but {A} has 59"),
-        (["-t", "{empty}", "-r", REF], b"", "{empty} is empty; it must hold one segment a line"),
+        (["-t", "{empty}", "-r", REF], b"", "{empty} is empty; it must hold one segment per line"),
         (["-t", A, "-r", "absent"], b"", "cannot read absent: No such file or directory"),
         (["-t", "{latin}", "-r", REF], b"", "{latin}, line 1: byte 4 (0xe9) is not utf-8; save it as UTF-8 or name its encoding with -e"),
         (["-t", A, "-r", REF, "--docids", "{ids}"], b"", "{ids}, line 3: 'a' returns after its document (from line 1) had ended; a document's lines must be together"),
@@ -143,12 +143,12 @@ def bad(tmp_path) -> dict[str, str]:
         (["-t", A, "-r", REF, "--level", "document"], b"", "--level document needs the documents: give --docids FILE, or a column doc"),
         ([], b"", "the standard input is empty; give the translations there, or name their files with -t"),
         ([], b"a\tb\tc\na\tb\n", "the standard input, line 2: 2 tab-separated columns, but 3 are expected (src,mt,ref)"),
-        ([], b"a\tb\tc\td\n", "the standard input has 4 tab-separated columns; say what they are, such as --columns src,mt,ref,doc"),
+        ([], b"a\tb\tc\td\n", "the standard input has 4 tab-separated columns; name them, such as --columns src,mt,ref,doc"),
         (["-r", REF], b"a\tb\tc\n", f"the standard input has a column ref, but {REF} is given too; leave one out"),
         (["-r", REF], b"a\n", f"{REF} has 59 lines, but the standard input has 1"),
         ([], b"a\tb\tc\n\xff\tb\tc\n", "the standard input, line 2: byte 1 (0xff) is not utf-8; save it as UTF-8 or name its encoding with -e"),
         (["-d", "wmt99:de-en", "-t", A], b"", "-d: sacrebleu has no test set 'wmt99'; `sacrebleu --list` shows those it has"),
-        (["-t", A, "-r", REF, "-o", f"{A}/out.tsv"], b"", f"cannot write {A}/out.tsv: {A} is a file, and a folder must be there"),
+        (["-t", A, "-r", REF, "-o", f"{A}/out.tsv"], b"", f"cannot write {A}/out.tsv: {A} is a file, but a folder is needed there"),
         (["-t", A, "-r", REF, "-o", "."], b"", "cannot write .: it is a folder"),
     ],
 )  # fmt: skip
@@ -163,13 +163,13 @@ def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message
     [
         (["-d", "wmt20", "-t", A], "'wmt20' is not TESTSET:LANGPAIR, such as wmt20:de-en"),
         (["-d", "wmt20:de-en", "-t", A, "-r", REF], "-d names a test set with its source and references; leave out -s and -r"),
-        (["-t", A, "-r", REF, "-l", "en"], "'en' is no language pair such as de-en"),
-        (["-t", A, "-", "-r", REF], "-t - reads the standard input, which does not go with files"),
+        (["-t", A, "-r", REF, "-l", "en"], "'en' is not a language pair such as de-en"),
+        (["-t", A, "-", "-r", REF], "-t - reads the standard input, which cannot be combined with files; leave one out"),
         (["-t", A, "-r", REF, "--columns", "mt"], "--columns describes the standard input; leave it out with -t FILE"),
         (["-t", A, "-r", REF, "-m", "rouge"], "invalid choice: 'rouge'"),
-        (["-t", A, "-r", REF, "-m", "bleu", "--slide-window", "3"], "--slide-window is a flag of slide, which -m does not name"),
+        (["-t", A, "-r", REF, "-m", "bleu", "--slide-window", "3"], "--slide-window is a flag of slide, which is not among the metrics of -m"),
         (["-t", A, "-r", REF, "-m", "bleu", "--model", "m"], "--model is given, but none of the metrics has a quality model (bleu)"),
-        (["-t", A, "-r", REF, "-m", "comet", "--slide-grid", "3"], "--slide-grid scores slide alone; leave out the other metrics"),
+        (["-t", A, "-r", REF, "-m", "comet", "--slide-grid", "3"], "--slide-grid scores only slide; leave out the other metrics"),
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--slide-window", "2"], "--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens"),
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--level", "segment"], "--slide-grid gives system scores; leave out --level"),
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "0"], "0 is not at least 1"),
@@ -202,7 +202,7 @@ def test_a_test_set_gives_sources_references_and_documents(tmp_path, metrics):
     assert [line.replace('"stdin"', f'"{NAME_A}"') for line in from_stdin[2:]] == of_a
     assert "test set wmt18 has no language pair 'de-xx'; it has " in score("-d", "wmt18:de-xx", "-t", A)[1]
     absent = score("-d", "wmt17:de-en", "-t", A)
-    assert absent[0] == "1" and "-d: test set wmt17 is not there, and cannot be fetched" in absent[1]
+    assert absent[0] == "1" and "-d: test set wmt17 is not on this machine and cannot be fetched" in absent[1]
     command = "sacrebleu --download wmt17 -l de-en"
     assert absent[1].endswith(f": {command}\n")
     done = sacrebleu(*command.split()[1:], SACREBLEU=str(tmp_path), http_proxy="127.0.0.1:9", https_proxy="127.0.0.1:9")

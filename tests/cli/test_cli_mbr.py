@@ -153,14 +153,38 @@ def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["mbr", A, "-m", "chrf"], 1, "how many lines has a source? give -n N, or the sources with -s FILE"),
-        (["mbr", *THREE, "-m", "chrf", "--weights", "1", "2"], 2, "--weights has 2 for 1 metrics (chrf)"),
+        (
+            ["mbr", A, "-m", "chrf"],
+            1,
+            "the number of lines per source is not known; give -n N, or the sources with -s FILE",
+        ),
+        (
+            ["mbr", *THREE, "-m", "chrf", "--weights", "1", "2"],
+            2,
+            "--weights has 2 for 1 metrics (chrf); give one per metric",
+        ),
         (["mbr", *THREE, "-m", "chrf", "--weights", "0"], 2, "--weights are all 0"),
-        (["mbr", *THREE, "-m", "chrf", "--format", "text", "--top", "2"], 2, "--format text has one line a source"),
-        (["mbr", *THREE, "-m", "slide"], 1, "slide: reads documents, and candidates are of single segments"),
-        (["mbr", *THREE, "-m", "pairwise"], 1, "pairwise: gives no value to a candidate against another one alone"),
-        (["mbr", *THREE, "-m", "rttchrf"], 1, "rttchrf: gives no value to a candidate against another one alone"),
-        (["mbr", *THREE, "-m", "nist"], 1, "nist: gives no value to a candidate against another one alone"),
+        (["mbr", *THREE, "-m", "chrf", "--format", "text", "--top", "2"], 2, "--format text has one line per source"),
+        (
+            ["mbr", *THREE, "-m", "slide"],
+            1,
+            "slide: the metric reads documents, but candidates are single segments; choose another metric",
+        ),
+        (
+            ["mbr", *THREE, "-m", "pairwise"],
+            1,
+            "pairwise: the metric cannot compare a candidate with one other candidate; choose another metric",
+        ),
+        (
+            ["mbr", *THREE, "-m", "rttchrf"],
+            1,
+            "rttchrf: the metric cannot compare a candidate with one other candidate; choose another metric",
+        ),
+        (
+            ["mbr", *THREE, "-m", "nist"],
+            1,
+            "nist: the metric cannot compare a candidate with one other candidate; choose another metric",
+        ),
         (
             ["mbr", *THREE, "-m", "bertscore", "--bertscore-idf", "paper", "-l", "de-en"],
             1,
@@ -169,29 +193,33 @@ def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
         (
             ["mbr", *THREE, "-m", "bertr", "-l", "de-en", "--method", "aggregate"],
             1,
-            "--method aggregate is for comet's",
+            "--method aggregate works only with comet's",
         ),
         (
             ["mbr", *THREE, "-m", "chrf", "--exclude-self", "--method", "prune"],
             1,
-            "--exclude-self goes with --method exact",
+            "--exclude-self works only with --method exact; leave one out",
         ),
         (
             ["mbr", *THREE, "-m", "comet", "--comet-inputs", "mt+src", "-s", SOURCE],
             1,
-            "comet: its model reads no reference",
+            "comet: the model reads no reference",
         ),
-        (["mbr", *THREE, "-m", "chrf", "--workers", "2"], 2, "--workers is for --on ray"),
+        (
+            ["mbr", *THREE, "-m", "chrf", "--workers", "2"],
+            2,
+            "--workers works only with --on ray; give both, or leave it out",
+        ),
         (["mbr", *THREE, "--num_samples", "2"], 2, "--num_samples N: -n N"),
         (
             ["rerank", *THREE, "-s", SOURCE, "-m", "chrf"],
             1,
-            "chrf: needs a reference, and candidates have none; ctx-metrics mbr",
+            "chrf: needs a reference, but candidates have none; use ctx-metrics mbr",
         ),
-        (["rerank", *THREE, "-s", SOURCE, "-m", "bertr"], 1, "bertr: needs a reference, and candidates have none"),
-        (["rerank", *THREE, "-s", SOURCE, "--mix", "1"], 1, "source 1: its candidates have no scores of the decoder"),
-        (["rerank", *THREE, "-s", SOURCE, "--mix", "1", "--tune", REF], 2, "--tune finds what --mix gives"),
-        (["rerank", *THREE, "-l", "de-en"], 1, "rerank: metrics read the source beside each candidate: give -s FILE"),
+        (["rerank", *THREE, "-s", SOURCE, "-m", "bertr"], 1, "bertr: needs a reference, but candidates have none"),
+        (["rerank", *THREE, "-s", SOURCE, "--mix", "1"], 1, "source 1: its candidates have no decoder scores"),
+        (["rerank", *THREE, "-s", SOURCE, "--mix", "1", "--tune", REF], 2, "--tune finds the value of --mix"),
+        (["rerank", *THREE, "-l", "de-en"], 1, "rerank needs the source of each candidate: give -s FILE"),
     ],
 )
 def test_what_cannot_be_done(ctx, words, code, said):

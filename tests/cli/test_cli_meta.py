@@ -229,15 +229,15 @@ def test_language_pairs(ctx, tree, tmp_path):
     named = shutil.copy(EXAMPLES / JUDGED, tmp_path / "mine.de-en.tsv")
     assert ctx("meta", named, "-l", "de-en", *argv).code == 0
     assert error(ctx("meta", named, "-l", "fr-en", *argv)) == f"{named}: its language pair is de-en, not fr-en (-l)"
-    assert "so -l must name one, not 2" in error(ctx("meta", JUDGED, "-l", "de-en", "cs-en", *argv))
-    assert error(ctx("meta", JUDGED, "-l", "german", *argv)) == "-l german: no language pair such as de-en"
+    assert "name one with -l, not 2" in error(ctx("meta", JUDGED, "-l", "de-en", "cs-en", *argv))
+    assert error(ctx("meta", JUDGED, "-l", "german", *argv)) == "-l german: not a language pair such as de-en"
 
 
 def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_path, monkeypatch):
     for pair in ("cs-en", "en-sah"):
         write_tree(tmp_path / "wmt", pair)
     monkeypatch.setattr("ctx_metrics.cli.meta.data.score_set", lambda *_: pytest.fail("cs-en must not be scored"))
-    said = "bertr: the model reads English only, and the language is 'sah'; name another with --bertr-model"
+    said = "bertr: the model reads only English, but the language is 'sah'; name another with --bertr-model"
     assert error(ctx("meta", tmp_path / "wmt", "-m", "bertr")) == f"wmt.en-sah: {said}"
     assert error(ctx("meta", tmp_path / "wmt", "-l", "en-sah", "-m", "bertr")) == said
 
@@ -300,7 +300,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, m
     monkeypatch.setattr("ctx_metrics.cli.meta.data.read_sets", lambda *_: pytest.fail("nothing must be read"))
     (tmp_path / "file").write_text("mine")
     for flag in ("--plot", "--save-scores"):
-        assert f"{tmp_path / 'file'} is a file, and a folder must be there" in error(
+        assert f"{tmp_path / 'file'} is a file, but a folder is needed there" in error(
             ctx("meta", JUDGED, "-m", "chrf", flag, tmp_path / "file")
         )
     assert "it is a folder" in error(ctx("meta", JUDGED, "-m", "chrf", "-o", tmp_path))
@@ -364,7 +364,7 @@ def test_preferences_follow_from_scores(ctx):
     sizes = [ctx("meta", JUDGED, *argv, "--threshold", x).rows()[0]["n"] for x in ("25", "60")]
     assert sizes[0] == "158" and int(sizes[1]) < 80
     assert error(ctx("meta", JUDGED, *argv, "--threshold", "101")) == (
-        "judged: what is asked for does not apply: darr (no preferences between these systems); "
+        "judged: none of the protocols applies: darr (no preferences between these systems); "
         "wmt14 (no preferences between these systems)"
     )
 
@@ -392,7 +392,8 @@ def test_flags_of_metrics(ctx):
         wrong = ctx("meta", JUDGED, "-m", "bleu", *flags, *argv)
         name = flags[0][2:].partition("-")[0]
         assert wrong.code == 2 and wrong.err.splitlines()[-1] == (
-            f"ctx-metrics meta: error: {flags[0]} is a flag of {name}, which -m does not name"
+            f"ctx-metrics meta: error: {flags[0]} is a flag of {name}, which is not among the metrics of -m; add the "
+            f"metric, or leave the flag out"
         )
     assert "--bertr-layers" in ctx("meta", "-m", "bertr", "--help").out
 
@@ -448,7 +449,7 @@ def test_unjudged_and_missing_outputs(ctx, tmp_path):
     ] * 4 and done.err == ""  # of 125 outputs, every seventh is missing
     assert less.err.splitlines() == [
         "ctx-metrics: missing: of 25 segments, system_b lacks 3, system_c lacks 4, system_d lacks 3, system_e lacks 4, "
-        "system_a lacks 4; so there are no scores of whole systems",
+        "system_a lacks 4; so there are no system scores",
         "ctx-metrics: slide: left out on missing: no whole documents: outputs are missing",
     ]
     assert values(less, "seg-pearson") == pytest.approx({"chrf": values(done, "seg-pearson")["chrf"]}, abs=1e-6)

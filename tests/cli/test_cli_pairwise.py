@@ -60,7 +60,7 @@ def expected(**options):
 def test_the_metric_gets_what_was_read(ctx, made):
     flags = ["-s", SOURCE, "-l", "de-en", "--model", "mine", "--ctx-batch-tokens", "64", "--ctx-device", "cpu", "-q"]
     done = ctx(*THREE, *flags)
-    assert (done.code, done.err) == (0, "ctx-metrics: the source is given, and the model does not read it\n")
+    assert (done.code, done.err) == (0, "ctx-metrics: the source is given, but the model does not read it\n")
     (arguments,) = made
     assert arguments["references"] == [lines_of(REF)] and arguments["sources"] == lines_of(SOURCE)
     assert [list(system) for system in arguments["systems"]] == [lines_of(name) for name in (A, B, C)]
@@ -95,8 +95,11 @@ def test_the_table(ctx):
     assert cells[5][2].endswith("*") and not cells[6][1].endswith("*")
     assert f"segments scored: {len(IDS) - 1}" in done.out
     said = " ".join(done.out.split())
-    assert f"1,000 resamples of {len(IDS) - 1} segments, seed 0. They tell what other segments would give with" in said
-    assert "the same model; how often the model is wrong is not in them." in said
+    assert (
+        f"1,000 resamples of {len(IDS) - 1} segments, seed 0. They show how the result varies with other segments and"
+        in said
+    )
+    assert "the same model; they do not include errors of the model." in said
     assert done.out.endswith(f" - Pairwise   {SIGNATURE}\n")
 
 
@@ -127,8 +130,8 @@ def test_documents_are_resampled(ctx):
     assert first["against"][NAMES[0]] == {"win": 100 * ranking.win_matrix[1, 0], "p": ranking.p_values[1, 0]}
     settings = {key: first[key] for key in ("segments", "resampled", "units", "resamples", "confidence", "seed")}
     assert list(settings.values()) == [len(IDS) - 1, "documents", len(set(IDS)), 200, 0.9, 3]
-    few = "resampling by document: there are only 7 documents, so intervals and p-values are rough; have at least 10"
-    assert done.err == f"ctx-metrics: {few}, better many more\n"
+    few = "resampling by document: there are only 7 documents, so intervals and p-values are imprecise; use at least 10"
+    assert done.err == f"ctx-metrics: {few}, preferably many more\n"
     table = ctx(*THREE, *flags).out
     assert "90 % interval" in table and f"200 resamples of {len(set(IDS))} documents, seed 3" in table
 
@@ -164,10 +167,10 @@ def test_tsv_has_the_matrix_beside_the_ranking(ctx, tmp_path):
 def test_one_document_has_no_intervals(ctx, tmp_path):
     (tmp_path / "ids").write_text("d\n" * len(IDS))
     done = ctx(*THREE, "--docids", tmp_path / "ids")
-    assert done.code == 0 and "there is one document only: no intervals" in done.err
+    assert done.code == 0 and "there is only one document, so there are no intervals" in done.err
     assert "resamples of" not in done.out and "*" not in done.out
     (first, *_) = ctx(*THREE, "--docids", tmp_path / "ids", "--format", "jsonl").objects()
-    assert "One document only cannot be resampled: no intervals, and all have rank 1." in done.out
+    assert "A single document cannot be resampled, so there are no intervals and all systems have rank 1." in done.out
     assert first["interval"] is None and first["against"][NAMES[2]]["p"] is None
 
 
@@ -188,7 +191,7 @@ def test_the_figure(ctx, tmp_path, made):
     [
         (["pairwise"], "the following arguments are required"),
         (["pairwise", "rank", REF], "-i"),
-        (["pairwise", "rank", REF, "-i", A], "a ranking is of at least two"),
+        (["pairwise", "rank", REF, "-i", A], "a ranking needs at least two"),
         ([*THREE, "--names", "a", "b"], "--names has 2 names for 3 systems"),
         ([*THREE, "--names", "a", "b", "a"], "names two systems 'a'"),
         ([*THREE, "--names", "a", "b", " "], "--names has an empty name"),

@@ -67,7 +67,7 @@ def test_training_writes_a_model_that_scores(train, command, tmp_path):
         "    ctx-metrics paraphrase train --train train.tsv --dev 0.25 --encoder bert --epochs 2 --batch 8 --out out"
         in card
     )
-    assert "6 of the 24 pairs, drawn by the seed, are for development alone." in card
+    assert "6 of the 24 pairs, drawn by the seed, are used only for development." in card
     for name, value in config["development"].items():
         assert f"{value:.4f}" in done.out, name
     assert re.search(r"^Best epoch: [12] of 2, 18 pairs each$", done.out, re.M)
@@ -87,7 +87,7 @@ def test_whole_training_with_a_development_file(train, tmp_path):
     dev = write_pairs(tmp_path / "dev.tsv", 12)
     done = train("--rank", 0, dev=dev)
     assert done.code == 0, done.err
-    said = "12 of the development pairs are in the training data too: their figures flatter the model"
+    said = "12 of the development pairs are in the training data too, so their figures are too optimistic"
     assert done.err.splitlines() == [f"ctx-metrics: {said}"]
     out = tmp_path / "out"
     there = {path.name for path in out.iterdir()}
@@ -129,13 +129,12 @@ def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch,
         assert done == (
             130,
             "",
-            f"ctx-metrics: stopped; the same command goes on where it was, by what {out} holds, and --restart begins anew\n",
+            f"ctx-metrics: stopped; run the same command again to continue from the state in {out}, or add --restart "
+            f"to start over\n",
         )
         assert [path.name for path in out.iterdir()] == [STATE]
     done = train(*more, "--weight-decay", 0.5)
-    assert (
-        done.code == 1 and "a training that was stopped, with other recipe; give what it was started with" in done.err
-    )
+    assert done.code == 1 and "a stopped training with other recipe; give the settings it was started with" in done.err
     done = train(*more)
     assert done.code == 0 and steps == [0, 1, 2, 3, 4, 5]
     written = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (out, tmp_path / "unstopped")]
@@ -147,7 +146,7 @@ def test_begun_anew_where_that_is_asked_for(train, tmp_path, monkeypatch):
     out = tmp_path / "out"
     out.mkdir()
     (out / STATE).write_text("another training's")
-    assert "is no state of a training; delete it" in train("--rank", 4).err
+    assert "is not the state of a training; delete it" in train("--rank", 4).err
     assert train("--rank", 4, "--restart").code == 0 and not (out / STATE).exists()
     monkeypatch.setattr(paraphrase, "encode_pairs", interrupt)
     done = train("--rank", 4, "--overwrite")
@@ -162,7 +161,7 @@ def interrupt(*given):
     "more, said",
     [
         (["--ctx-dtype", "fp16"], "--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32"),
-        (["--encoder", "./gone"], "no model folder './gone', and it is no hub name"),
+        (["--encoder", "./gone"], "no model folder './gone', and it is not a hub name"),
         (["--rank", "49"], "rank 49 is more than the encoder's width, 48; choose a lower one"),
         (["--ctx-device", "tpu"], "unknown device 'tpu'"),
         (["--dev", "0.001"], "--dev 0.001 of 24 pairs leaves one part empty"),
@@ -183,11 +182,11 @@ def test_faults_of_the_data_name_file_and_line(train, tmp_path):
     assert len(done.err.splitlines()) == 1
     short = write_pairs(tmp_path / "short.tsv", 3, bad="the cat\tthe dog")
     done = train(data=short)
-    assert done.code == 1 and f"{short}, line 5: 2 columns, and the header names 3" in done.err
+    assert done.code == 1 and f"{short}, line 5: 2 columns, but the header names 3" in done.err
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
     done = train()
-    assert done.code == 1 and done.err.endswith("holds other things; name a new or empty folder with --out\n")
+    assert done.code == 1 and done.err.endswith("holds other files; name a new or empty folder with --out\n")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +228,11 @@ def test_scores_without_labels_and_of_two_files(command, tmp_path, bert):
     assert turned.out != done.out
     (tmp_path / "two.txt").write_text("one line\n")
     short = command("score", *files, "--model", bert)
-    assert short.code == 1 and "one.txt has 12 lines, and " in short.err and "a line each makes a pair" in short.err
+    assert (
+        short.code == 1
+        and "one.txt has 12 lines, but " in short.err
+        and "a pair needs one line of each file" in short.err
+    )
     three = command("score", *files, files[0], "--model", bert)
     assert three.code == 2 and three.err.endswith("error: name one file of pairs, or two of sentences\n")
 
@@ -246,7 +249,9 @@ def test_the_tokens_that_are_kept(command, tmp_path, bert, tiny_roberta):
     assert signature("--max-length", 70) == whole
     assert signature("--max-length", 71) == ("maxlen:70", 2, whole[2])
     done = command("score", data, "--model", bert, "--max-length", 1000)
-    assert done.err.startswith("ctx-metrics: --max-length 1000: the model reads 70 tokens at most, which are kept\n")
+    assert done.err.startswith(
+        "ctx-metrics: --max-length 1000: the model reads at most 70 tokens; longer pairs are cut there\n"
+    )
     least = signature("--max-length", 5)
     assert least[:2] == ("maxlen:5", 2) and least[2] != whole[2]
     roberta = write_classifier(tmp_path / "roberta", tiny_roberta)  # <s> one </s></s> other </s>
@@ -298,15 +303,13 @@ def test_faults_of_scoring(command, tmp_path, bert, tiny_bert):
     other = tmp_path / "other.tsv"
     other.write_text("mt\tref\na\tb\n")
     done = command("score", other, "--model", bert)
-    assert done.code == 1 and done.err.startswith(
-        f"ctx-metrics: error: {other}: its first line (mt, ref) is of no known"
-    )
-    assert done.err.endswith("; or name two files of sentences, a line each\n") and len(done.err.splitlines()) == 1
+    assert done.code == 1 and done.err.startswith(f"ctx-metrics: error: {other}: its first line (mt, ref) has no known")
+    assert done.err.endswith("; or name two files with one sentence per line\n") and len(done.err.splitlines()) == 1
     other.write_text("sentence1,sentence2\na,b\n")
     done = command("score", other, "--model", bert)
-    assert done.err == f"ctx-metrics: error: {other}: commas part its columns; write it with tabs\n"
+    assert done.err == f"ctx-metrics: error: {other}: its columns are separated by commas; separate them by tabs\n"
     done = command("score", write_pairs(tmp_path / "p.tsv", 12), "--model", tiny_bert)
-    assert done.code == 1 and "is no sequence classifier: classifier.bias is not among its weights" in done.err
+    assert done.code == 1 and "is not a sequence classifier: classifier.bias is not among its weights" in done.err
 
 
 def test_the_embedded_one_minds_its_language(command, tmp_path):

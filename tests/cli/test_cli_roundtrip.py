@@ -68,7 +68,7 @@ def test_a_model_from_end_to_end_with_guards(run, tmp_path):
     equal = "round trips equal the source, so perhaps the source was given for the round trip (segment"
     assert err.splitlines() == [
         f"ctx-metrics: a: 30 {equal} 1, 2, 3, 4, 5, ...)",
-        "ctx-metrics: b: 1 output copies the source, which a round trip does not tell (segment 1)",
+        "ctx-metrics: b: 1 output copies the source, which a round trip cannot show (segment 1)",
         "ctx-metrics: b: 1 output is empty, and so is the round trip (segment 2)",
         f"ctx-metrics: b: 28 {equal} 3, 4, 5, 6, 7, ...)",
     ]
@@ -104,30 +104,33 @@ def test_the_system_named_as_the_back_translator_is_said(run, tmp_path):
     write(tmp_path / "google.txt", "eins")
     write(tmp_path / "ours.txt", "eins")
     _, _, err = run("-t", "google.txt", "ours.txt", "--rtt-bt", "cmd:sed s/ei/i/", "--rtt-bt-name", "google-2026")
-    assert "seems to be the system google: its round trips come back too well" in err and "ours" not in err
+    assert "seems to be the system google: its round trips score too high" in err and "ours" not in err
 
 
 def test_wrong_usage(run, tmp_path):
     write(tmp_path / "a.txt", "eins")
     assert run("-t", "a.txt")[0] == 2
     assert "the back-translator is missing: name it with --rtt-bt" in run("-t", "a.txt")[2]
-    assert "'opus' is no back-translator: name hf:MODEL" in run("-t", "a.txt", "--rtt-bt", "opus")[2]
+    assert "'opus' is not a back-translator: give hf:MODEL" in run("-t", "a.txt", "--rtt-bt", "opus")[2]
     assert run("--rtt-bt", "cmd:cat")[0] == 2
-    assert "no language pair" in run("-t", "a.txt", "--rtt-bt", "cmd:cat", "-l", "de")[2]
+    assert "not a language pair" in run("-t", "a.txt", "--rtt-bt", "cmd:cat", "-l", "de")[2]
 
 
 @pytest.mark.parametrize(
     "flags, said",
     [
         (["-t", "none.txt"], "cannot read none.txt: No such file"),
-        (["-t", "a.txt", "-s", "two.txt"], "a.txt has 1 line, and the source two.txt has 2"),
+        (["-t", "a.txt", "-s", "two.txt"], "a.txt has 1 line, but the source two.txt has 2"),
         (["-t", "empty.txt"], "empty.txt is empty"),
         (["-t", "a.txt", "a.txt"], "a.txt and a.txt would both become a.rtt.txt"),
         (
             ["-t", "a.txt", "in/a.txt"],
             "a.txt and in/a.txt would both become a.rtt.txt; translate one of them with another -o",
         ),
-        (["-t", "a.txt", "-o", "two.txt"], "cannot write into two.txt: two.txt is a file, and a folder must be there"),
+        (
+            ["-t", "a.txt", "-o", "two.txt"],
+            "cannot write into two.txt: two.txt is a file, but a folder is needed there",
+        ),
         (["-t", "b.txt"], "cannot write b.rtt.txt: it is a folder"),
         (["-t", "a.txt", "--rtt-beams", "2"], "--rtt-beams is for hf: back-translators"),
         (["-t", "a.txt", "--rtt-cache", "two.txt"], "the kept round trips in two.txt/cmd-"),
@@ -160,10 +163,9 @@ sys.exit(cli.main(["roundtrip", *sys.argv[1:]]))
     [
         (
             [],
-            "2 of 4 distinct lines are kept in .*, and the same command goes on there; a command's portion of 2 lines is kept "
-            "whole or not at all: --rtt-batch-lines makes it smaller$",
+            "2 of 4 distinct lines are kept in .*; run the same command again to continue; a batch of 2 lines is kept as a whole or not at all; --rtt-batch-lines makes batches smaller$",
         ),
-        (["--rtt-cache", "none"], "nothing is kept, and the same command goes on anew$"),
+        (["--rtt-cache", "none"], "nothing is kept; the same command starts from the beginning$"),
     ],
 )
 def test_ctrl_c(run, tmp_path, cache, said):

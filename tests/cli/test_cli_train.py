@@ -156,7 +156,8 @@ def test_ctrl_c_and_what_may_follow(train, tmp_path, monkeypatch):
         done = train("bilstm")
     assert done.code == 130 and done.out == ""
     assert done.err.splitlines()[-1] == (
-        f"ctx-metrics: stopped; the same command goes on where it was, by what {out} holds, and --restart begins anew"
+        f"ctx-metrics: stopped; run the same command again to continue from the state in {out}, or add --restart to "
+        f"start over"
     )
     assert names(out) == ["training-embeddings", learn.STATE]
     done = train("bilstm", "--seed", "2")
@@ -179,7 +180,7 @@ def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
     assert (train("bilstm").code, train("bilstm").err) == (130, "ctx-metrics: stopped\n")
     for kept in ("chunk-0000-000000.f16", "0.npy"):
         (out / "training-embeddings" / kept).write_text("")
-        assert "the same command goes on where it was" in train("bilstm").err
+        assert "run the same command again to continue" in train("bilstm").err
         (out / "training-embeddings" / kept).unlink()
     assert train("bilstm").err == "ctx-metrics: stopped\n"
 
@@ -213,7 +214,7 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
     for more in ([], ["--inputs", "mt+src"]):
         done = train("bilstm", *more, data=("train.en-de.tsv",), dev=("train.tsv",), encoder=None)
         assert done.code == 1 and done.err.count("\n") == 1
-        assert "reads English only" in done.err and "name another with --encoder" in done.err
+        assert "reads only English" in done.err and "name another with --encoder" in done.err
     done = train("bilstm", "--inputs", "mt+src", encoder=None)
     assert "the language is 'cs'; name another with --encoder" in done.err
     done = train("bilstm", data=("no.tsv",))
@@ -224,7 +225,7 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
 def test_a_link_to_nothing_is_no_folder(train, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     done = train("bilstm", out=tmp_path / "link")
-    assert done.code == 1 and "is no folder" in done.err
+    assert done.code == 1 and "is not a folder" in done.err
 
 
 def test_the_embedded_encoder(train, tmp_path, caplog):
@@ -233,7 +234,7 @@ def test_the_embedded_encoder(train, tmp_path, caplog):
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert config["encoder"] == "embedded" and config["languages"] == ["en"]
     done = train("bilstm", "--layers", "1", "--overwrite", data=("train.en-de.tsv",), encoder="embedded")
-    assert done.code == 0 and "reads English only" in done.err  # it was asked for
+    assert done.code == 0 and "reads only English" in done.err  # it was asked for
 
 
 def test_sources_in_place_of_references(train, tmp_path):
@@ -285,7 +286,7 @@ def test_some_of_the_rows(train, tmp_path, folder):
 
 def test_more_rows_than_there_are(train):
     done = train("bilstm", "--rows", "4000")
-    assert done.code == 0 and "--rows 4000: there are 40 rows to learn from, and all are taken" in done.err
+    assert done.code == 0 and "--rows 4000: there are 40 rows to learn from, and all are used" in done.err
 
 
 def test_development_outputs_that_were_trained_on_are_counted(train):
@@ -337,7 +338,7 @@ def test_first_weights(train, tmp_path):
     assert ["--init out" in each for each in commands] == [False, True]  # from nothing to these weights
     assert all(f"    {each}\n" in (tmp_path / "second" / "README.md").read_text() for each in commands)
     done = train("bilstm", "--init", tmp_path / "out", "--init-share", ".5", out=tmp_path / "third")
-    assert done.code == 2 and "--init-share is not for bilstm, which writes what it learned" in done.err
+    assert done.code == 2 and "--init-share is not for bilstm, which writes the learned weights" in done.err
     done = train("esim", "--init", tmp_path / "out", out=tmp_path / "third")
     assert (
         done.code == 1
@@ -370,20 +371,20 @@ def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
             ["comet", "--inputs", "mt+src", "--layers", "3"],
             "--layers is not for comet, which mixes all of them with --inputs",
         ),
-        (["comet", "--rank", "3"], "--rank is not for comet, which changes its encoder with --inputs alone"),
-        (["esim", "--rank", "3"], "--rank is not for esim, which leaves its encoder as it is"),
-        (["esim", "--inputs", "mt+src+ref"], "esim reads mt+ref or mt+src; train comet on both"),
+        (["comet", "--rank", "3"], "--rank is not for comet, which changes its encoder only with --inputs"),
+        (["esim", "--rank", "3"], "--rank is not for esim, which does not change its encoder"),
+        (["esim", "--inputs", "mt+src+ref"], "esim reads mt+ref or mt+src; for mt+src+ref train comet"),
         (["comet", "--inputs", "mt+src", "--window", "1"], "--window 1: a window has at least 2 sentences"),
-        (["esim", "--dev-threshold", "3"], "--dev-threshold is for --dev-metric darr"),
-        (["esim", "--margin", "3"], "--margin is for --loss hinge and mse+hinge"),
-        (["esim", "--layers", "1,,2"], "'1,,2' is no list of layers"),
+        (["esim", "--dev-threshold", "3"], "--dev-threshold works only with --dev-metric darr"),
+        (["esim", "--margin", "3"], "--margin works only with --loss hinge and mse+hinge"),
+        (["esim", "--layers", "1,,2"], "'1,,2' is not a list of layers"),
         (["esim", "--layers", "2,2"], "names a layer twice"),
         (["esim", "--learning-rate", "0"], "0 is not above 0"),
         (["esim", "--learning-rate", "nan"], "nan is not above 0"),
         (["esim", "--dropout", "1"], "1 is not from 0 to below 1"),
         (["esim", "--seed", "-1"], "-1 is not a whole number"),
         (["esim", "--patience", "-1"], "-1 is not at least 1"),
-        (["esim", "--languages", "English"], "is no list of language codes"),
+        (["esim", "--languages", "English"], "is not a list of language codes"),
         (["lstm"], "invalid choice: 'lstm'"),
     ],
 )
@@ -406,7 +407,9 @@ def test_help(ctx):
     text = ctx("train", "--help").out
     for flag in ("--train", "--teacher", "--check-rows", "--cache-mb", "--ctx-device"):
         assert flag in text
-    assert re.search(r"--epochs N\s+Most epochs\. \(Default: 75; comet: 6;\s+comet\s+--inputs:\s+1\)", text)
+    assert re.search(
+        r"--epochs N\s+Maximum\s+number\s+of\s+epochs\.\s+\(Default: 75; comet: 6;\s+comet\s+--inputs:\s+1\)", text
+    )
     assert re.search(
         r"--patience N\s[^-]*none: never. \(Default: 4;\s+comet:\s+none;\s+comet\s+--inputs:\s+none\)", text
     )
@@ -445,7 +448,7 @@ def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "README.md").write_text("my notes")
     done = train("bilstm")
-    assert done.code == 1 and "holds other things (README.md); name a new or empty folder" in done.err
+    assert done.code == 1 and "holds other files (README.md); name a new or empty folder" in done.err
     (tmp_path / "out" / "thesis.tex").write_text("x")
     assert "(README.md, thesis.tex)" not in train("bilstm").err and "(thesis.tex)" in train("bilstm", "--overwrite").err
     assert (tmp_path / "out" / "README.md").read_text() == "my notes"
@@ -454,8 +457,8 @@ def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
 @pytest.mark.parametrize(
     "flags, says",
     [
-        (["--teacher-scores", "t.npz"], "--teacher-scores is for --teacher METRIC"),
-        (["-l", "deen"], "-l deen: no language pair such as de-en"),
+        (["--teacher-scores", "t.npz"], "--teacher-scores works only with --teacher METRIC"),
+        (["-l", "deen"], "-l deen: not a language pair such as de-en"),
     ],
 )
 def test_flags_that_cannot_be(train, flags, says):

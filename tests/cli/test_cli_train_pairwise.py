@@ -134,7 +134,10 @@ def test_a_model_of_features_is_trained(train, folder):
         config["development"]["features"]["bleu"], abs=1e-4
     )
     assert rows.keys() == {"pairwise", *config["development"]["features"]} and len(rows) == 3
-    assert "Tau counts a pair that is not told apart as wrong.\nLearned from 40 pairs of 40 segments; " in done.out
+    assert (
+        "Tau counts a pair as wrong if the model gives both outputs the same chance.\nLearned from 40 pairs of 40 segments; "
+        in done.out
+    )
     assert "; chosen on 20 pairs of 20 segments" in done.out
     assert f"Use: sacrebleu REF -i SYSTEM1 SYSTEM2 -m pairwise --pairwise-model {out}\n" in done.out
     card = (out / "README.md").read_text()
@@ -158,7 +161,7 @@ def test_a_model_of_vectors_goes_on_where_it_was_stopped(train, folder, tiny_ber
         patched.setattr(PairwiseTask, "check", stopping)
         done = train(*more)
     out = folder / "out"
-    assert done.code == 130 and done.out == "" and "the same command goes on where it was" in done.err
+    assert done.code == 130 and done.out == "" and "run the same command again to continue" in done.err
     assert names(out) == ["training-embeddings", STATE]
     other = train(*more, "--seed", 2)
     assert other.code == 1 and other.err.count("\n") == 1 and "with other recipe" in other.err
@@ -177,7 +180,10 @@ def test_what_learns_is_told(train, learned, folder):
     assert [len(judged.preferences) for judged in (*call["training"], *call["development"])] == [40, 20]
     assert call["cache"] == folder / "out" / "training-embeddings" and not call["cache"].exists()
     assert [each["name"] for each in call["notes"]["data"]["development"]] == ["dev.cs-en.tsv"]
-    assert done.err == "ctx-metrics: bleu alone agrees with people no worse than this model: tau 0.7500, and 0.5000\n"
+    assert (
+        done.err
+        == "ctx-metrics: bleu alone agrees with people at least as well as this model: tau 0.7500, and 0.5000\n"
+    )
     assert "Best epoch: 1 of 2 (epoch 1 of the logistic cost)" in done.out
 
 
@@ -192,7 +198,7 @@ def test_a_share_for_development(train, learned, folder):
     assert sum(len(each.preferences) for each in call["development"]) == 15
     assert call["cache"] == folder / "kept" and call["cache"].exists()
     card = (folder / "out" / "README.md").read_text()
-    assert "15 of the 60 pairs are for development alone: a share of 0.25 of the source sentences" in card
+    assert "15 of the 60 pairs are used only for development: a share of 0.25 of the source sentences" in card
     assert call["notes"]["data"]["development"] == []
 
 
@@ -272,7 +278,7 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, learned, folder
     assert train("--overwrite", "--restart").code == 0 and len(learned) == 2
     assert names(folder / "out") == [name for name in FILES if name != "learning-curve.png"]
     (folder / "out" / "thesis.tex").write_text("x")
-    assert "holds other things (thesis.tex)" in train("--overwrite").err and len(learned) == 2
+    assert "holds other files (thesis.tex)" in train("--overwrite").err and len(learned) == 2
 
 
 @pytest.mark.full
@@ -295,10 +301,10 @@ def test_the_language_of_the_embedded_encoder(train, learned):
     of_de = {"data": ("train.en-de.tsv",), "dev": ("0.5",)}
     done = train(**of_de)
     assert done.code == 1 and done.err.count("\n") == 1 and learned == []
-    assert "reads English only, and the language is 'de'; name another with --encoder" in done.err
+    assert "reads only English, but the language is 'de'; name another with --encoder" in done.err
     assert train("--vectors", "none", **of_de).code == 0 and learned[-1]["languages"] == ["de"]
     done = train("--encoder", "embedded", "--overwrite", **of_de)
-    assert done.code == 0 and "reads English only" in done.err and learned[-1]["languages"] == ["en"]
+    assert done.code == 0 and "reads only English" in done.err and learned[-1]["languages"] == ["en"]
     assert train("--encoder", "x/y", "--overwrite", **of_de).code == 0 and learned[-1]["languages"] == ["de"]
     assert train("--vectors", "encoder", "--overwrite", **of_de).code == 1
 
@@ -321,18 +327,18 @@ def test_references_on_both_sides_are_said(train, learned):
     "flags, says",
     [
         (["--dev", "0.5"], "--dev takes files and folders, or one share of --train, not both"),
-        (["-l", "deen"], "-l deen: no language pair such as de-en"),
-        (["--features", "none", "bleu"], "--features none stands alone"),
-        (["--vectors", "encoder", "none"], "--vectors none stands alone"),
+        (["-l", "deen"], "-l deen: not a language pair such as de-en"),
+        (["--features", "none", "bleu"], "--features none cannot be combined with other values"),
+        (["--vectors", "encoder", "none"], "--vectors none cannot be combined with other values"),
         (["--features", "none", "--vectors", "none"], "leave nothing to read"),
-        (["--vectors", "none", "--encoder", "embedded"], "--encoder is for --vectors encoder"),
-        (["--tied", "--hidden", "0"], "--tied is for a hidden layer over sentence vectors"),
-        (["--tied", "--vectors", "none"], "--tied is for a hidden layer over sentence vectors"),
-        (["--beta", "2"], "--beta is for --cost kendall and logistic+kendall"),
-        (["--gamma", "2"], "--gamma is for --cost kendall and logistic+kendall"),
+        (["--vectors", "none", "--encoder", "embedded"], "--encoder works only with --vectors encoder"),
+        (["--tied", "--hidden", "0"], "--tied needs a hidden layer over sentence vectors (--hidden, --vectors)"),
+        (["--tied", "--vectors", "none"], "--tied needs a hidden layer over sentence vectors (--hidden, --vectors)"),
+        (["--beta", "2"], "--beta works only with --cost kendall and logistic+kendall"),
+        (["--gamma", "2"], "--gamma works only with --cost kendall and logistic+kendall"),
         (["--hidden", "-1"], "-1 is not at least 0"),
         (["--hidden", "10001"], "10001 is above 10,000"),
-        (["--dev", "2"], "2 is no file, and no share above 0 and below 1"),
+        (["--dev", "2"], "2 is neither a file nor a share above 0 and below 1"),
         (["--patience", "-1"], "--patience"),
     ],
 )
@@ -377,17 +383,13 @@ def test_settings_that_no_metric_has(train):
     [
         (0.5, {"bleu": 0.4, "ter": 0.1}, []),
         (0.5, {}, []),
-        (0.4, {"bleu": 0.4}, ["bleu alone agrees with people no worse than this model: tau 0.4000, and 0.4000"]),
+        (0.4, {"bleu": 0.4}, ["bleu alone agrees with people at least as well as this model: tau 0.4000, and 0.4000"]),
         (
             0.4,
             {"bleu": 0.4, "ter": 0.6},
-            ["ter alone agrees with people no worse than this model: tau 0.6000, and 0.4000"],
+            ["ter alone agrees with people at least as well as this model: tau 0.6000, and 0.4000"],
         ),
-        (
-            0.0,
-            {"bleu": 0.4},
-            ["the best epoch agrees with people no better than chance: this model has learned nothing of use"],
-        ),
+        (0.0, {"bleu": 0.4}, ["the best epoch agrees with people no better than chance: do not use this model"]),
     ],
 )
 def test_a_poor_model_is_said(tau, taus, says, caplog):

@@ -82,7 +82,9 @@ def test_pickled_code_is_refused_and_not_run(folder, tensors, tmp_path, zipped):
 
     (folder / "model.safetensors").unlink()
     torch.save({**tensors, "extra": Evil()}, folder / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
-    with pytest.raises(ModelError, match="pytorch_model.bin is broken or holds more than tensors, and is refused"):
+    with pytest.raises(
+        ModelError, match="pytorch_model.bin is damaged or holds more than tensors, so it is not loaded"
+    ):
         EncoderFolder(folder).weights()
     assert not trace.exists()
     torch.load(folder / "pytorch_model.bin", weights_only=False)
@@ -117,7 +119,7 @@ def test_broken_files(folder, content):
     with pytest.raises(ModelError, match="model.safetensors cannot be read"):
         EncoderFolder(folder).weights()
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ModelError, match="pytorch_model.bin (cannot be read|is broken or holds more than tensors)"):
+    with pytest.raises(ModelError, match="pytorch_model.bin (cannot be read|is damaged or holds more than tensors)"):
         EncoderFolder(folder).weights()
 
 

@@ -38,12 +38,12 @@ def test_unknown_devices(name, machine):
 
 def test_absent_devices(machine):
     machine(cuda=0)
-    with pytest.raises(ResourceError, match="'cuda' is not there: 0 CUDA devices seen; try --ctx-device cpu"):
+    with pytest.raises(ResourceError, match="'cuda' was not found: 0 CUDA devices seen; try --ctx-device cpu"):
         resolve_device("cuda")
-    with pytest.raises(ResourceError, match="'mps' is not there"):
+    with pytest.raises(ResourceError, match="'mps' was not found"):
         resolve_device("mps")
     machine(cuda=2)
-    with pytest.raises(ResourceError, match="'cuda:2' is not there: 2 CUDA devices seen"):
+    with pytest.raises(ResourceError, match="'cuda:2' was not found: 2 CUDA devices seen"):
         resolve_device("cuda:2")
 
 

@@ -177,7 +177,7 @@ def test_out_of_memory_once(encoder, forwards, alone, caplog):
     assert encoder.budget.tokens == total // 2
     assert sorted(length for lengths in forwards.calls[1:] for length in lengths) == sorted(forwards.calls[0])
     assert [record.getMessage() for record in caplog.records] == [
-        f"out of memory on cpu with {total} tokens in a batch; going on with {total // 2}"
+        f"out of memory on cpu with {total} tokens in a batch; continuing with {total // 2}"
     ]
 
 
@@ -215,7 +215,9 @@ def test_a_text_too_long_for_the_memory(encoder, forwards):
     forwards.fails = lambda calls: 10 in calls[-1]
     longest = max(len(text.ids) for text in encoder.tokenizer(TEXTS))
     assert longest == 10
-    with pytest.raises(ResourceError, match="cpu has too little memory for one text of 10 tokens; try --ctx-device"):
+    with pytest.raises(
+        ResourceError, match="cpu has too little memory for a single text of 10 tokens; try --ctx-device"
+    ):
         states_of(encoder, TEXTS)
 
 

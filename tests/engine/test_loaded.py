@@ -173,7 +173,7 @@ def test_a_change_before_the_first_text_is_said(tiny_bert, tmp_path, part):
     for _ in range(2):
         with pytest.raises(ModelError) as caught:
             metric.corpus_score([HYPOTHESIS], [[REFERENCE]])
-        assert str(caught.value) == f"{folder} has changed since it was opened; make the metric anew"
+        assert str(caught.value) == f"{folder} has changed since it was opened; create the metric again"
 
 
 def test_release_frees_every_model(tiny_bert, tmp_path):

@@ -34,8 +34,8 @@ HIDDEN, HEAD = "encoder.model.encoder.layer.0.output.dense.weight", "estimator.f
 DEEP = "[" * 20_000
 CKPT = "FOLDER/checkpoints/model.ckpt"
 UNREADABLE = f"{CKPT} cannot be read: {{}}; copy or fetch it again"
-REFUSED = f"{CKPT} is broken or holds more than tensors, and is refused (weights_only); fetch it again"
-NO_NUMBERS = "where plain floats are wanted; fetch it again"
+REFUSED = f"{CKPT} is damaged or holds more than tensors, so it is not loaded (weights_only); fetch it again"
+NO_NUMBERS = "but plain floats are needed; fetch it again"
 
 
 def line(function, folder) -> str:
@@ -133,11 +133,13 @@ COMET = {
     ),
     "a refusal": (
         ckpt(b"Rate limit exceeded"),
-        UNREADABLE.format("it is no file of PyTorch, but begins with 'Rate limit exceeded'"),
+        UNREADABLE.format("it is not a PyTorch file, because it begins with 'Rate limit exceeded'"),
     ),
     "html": (
         ckpt(b"<!DOCTYPE html>\n<html><head><title>404</title>"),
-        UNREADABLE.format("it is no file of PyTorch, but begins with '<!DOCTYPE html> <html><head><title>404</'"),
+        UNREADABLE.format(
+            "it is not a PyTorch file, because it begins with '<!DOCTYPE html> <html><head><title>404</'"
+        ),
     ),
     "bytes": (ckpt(b"\xff" * 99), REFUSED),
     "an unpickler's stack": (ckpt(b"\x80\x02]q\x00"), UNREADABLE.format("EOFError")),
@@ -300,16 +302,16 @@ ENCODERS = {
     "compressed": (BIN_COMPRESSED, COMPRESSED),
     "a refusal": (
         as_pytorch(text("pytorch_model.bin", "Rate limit exceeded")),
-        "FOLDER/pytorch_model.bin cannot be read: it is no file of PyTorch, but begins with 'Rate limit exceeded'; copy or "
+        "FOLDER/pytorch_model.bin cannot be read: it is not a PyTorch file, because it begins with 'Rate limit exceeded'; copy or "
         "fetch it again",
     ),
     "shards that are numbers": (
         index('{"weight_map": {"a": 3, "b": "x"}}'),
-        "FOLDER/model.safetensors.index.json is no readable index of shards",
+        "FOLDER/model.safetensors.index.json is not a readable index of shards",
     ),
     "a deep index": (
         index('{"weight_map":' + DEEP),
-        "FOLDER/model.safetensors.index.json is no readable index of shards",
+        "FOLDER/model.safetensors.index.json is not a readable index of shards",
     ),
     "10^12 layers": (
         own_config(num_hidden_layers=10**12),
@@ -388,8 +390,12 @@ KINDS = {
         ),
         ("library", own_config(n_layers=10**6), "config.json gives 1000000 for n_layers, more than"),
         ("library", BIN_COMPRESSED, "pytorch_model.bin is compressed"),
-        ("sentence", text("modules.json", DEEP), "modules.json is no readable list of modules"),
-        ("sentence", text("sentence_bert_config.json", '{"max_seq_length": 1e999}'), "max_seq_length inf is no number"),
+        ("sentence", text("modules.json", DEEP), "modules.json is not a readable list of modules"),
+        (
+            "sentence",
+            text("sentence_bert_config.json", '{"max_seq_length": 1e999}'),
+            "max_seq_length inf is not a number",
+        ),
         (
             "sentence",
             lambda folder: weights("linear.bias", lambda t: t[:3].clone())(folder / "2_Dense"),
@@ -415,7 +421,7 @@ class PanicException(BaseException):
     "error, said",
     [
         (PanicException("called unwrap\non None"), "x.bin cannot be read: called unwrap; copy or fetch it again"),
-        (MemoryError(), "x.bin cannot be read: it needs more memory than there is; copy or fetch it again"),
+        (MemoryError(), "x.bin cannot be read: it needs more memory than is available; copy or fetch it again"),
         (
             IndexError("pop from empty list"),
             "x.bin cannot be read: IndexError: pop from empty list; copy or fetch it again",

@@ -211,7 +211,9 @@ def test_a_file_cut_short(package, multilingual, size):
     with open(multilingual / FILE, "rb") as file:
         (package / FILE).write_bytes(file.read(size))
     for read in (lambda: hub.resolve("multilingual"), lambda: TextEncoder(package), lambda: QuantisedFile(package)):
-        with pytest.raises(ModelError, match="not 1571fc982750; refused. Reinstall it with: pip install") as raised:
+        with pytest.raises(
+            ModelError, match="not 1571fc982750, so it is not used. Reinstall it with: pip install"
+        ) as raised:
             read()
         assert "\n" not in str(raised.value)
 

@@ -102,7 +102,7 @@ def test_a_human_translation_as_reference(mqm, caplog):
     caplog.clear()
     without = mqm(rows)
     assert without.segments == 3 and without.hypotheses[0] == ["hyp.A-1", "hyp.A-2", None]
-    assert "read without a reference, which one of its systems can be (ref.C, ref.A)" in caplog.messages[0]
+    assert "read without a reference; name one of its systems with --reference (ref.C, ref.A)" in caplog.messages[0]
     with pytest.raises(InputError, match="no system ref.B that could be the reference; there are A, ref.C, ref.A"):
         mqm(rows, reference="ref.B")
 
@@ -145,8 +145,11 @@ def test_columns_at_the_end_may_be_missing_or_too_many(mqm):
 @pytest.mark.parametrize(
     "row, message",
     [
-        (("A", "d", "1", "r", "s", "t", "Style", "Terrible"), "line 2: severity 'Terrible' is none of critical, major"),
-        (("A", "d", "x", "r", "s", "t", "Style", "Minor"), "line 2: doc_id 'x' is no segment number"),
+        (
+            ("A", "d", "1", "r", "s", "t", "Style", "Terrible"),
+            "line 2: severity 'Terrible' is not one of critical, major",
+        ),
+        (("A", "d", "x", "r", "s", "t", "Style", "Minor"), "line 2: doc_id 'x' is not a segment number"),
         (("A", "d", "1", "r", "s", "t", "Style"), "line 2: column severity is missing"),
     ],
 )

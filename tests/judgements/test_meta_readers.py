@@ -40,7 +40,7 @@ def test_cells_are_what_stands_between_tabs(put, name):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("a\tb\n1\n", "t.tsv, line 2: 1 columns, and the header names 2; a text must not hold a tab or a line end"),
+        ("a\tb\n1\n", "t.tsv, line 2: 1 columns, but the header names 2; a text must not hold a tab or a line end"),
         ("a\tb\n1\t2\n1\t2\t3\n", "t.tsv, line 3: 3 columns"),
         ("a\ta\n", "t.tsv, line 1: the header names column 'a' twice"),
         ("b\n", "t.tsv, line 1: no column a; the header names b"),
@@ -56,7 +56,7 @@ def test_comma_separated_files(put):
     path = put("t.csv", 'a,b\n"1,\n2",3\n\n4,"5""6"\n')
     assert [row.cells for row in read_csv(path, ["a"])[1]] == [{"a": "1,\n2", "b": "3"}, {"a": "4", "b": '5"6'}]
     assert header_of(path) == (["a", "b"], ",")
-    with pytest.raises(InputError, match="bad.csv, line 2: 1 columns, and the header names 2"):
+    with pytest.raises(InputError, match="bad.csv, line 2: 1 columns, but the header names 2"):
         read_csv(put("bad.csv", "a,b\n1\n"), ["a"])
 
 
@@ -74,7 +74,7 @@ def test_line_ends(put, end):
     assert judged.hypotheses == [["a\u2028", "b"]] and judged.segment_scores.tolist() == [[1, 2]]
     (judged,) = read_judged(put("t.jsonl", end.join(['{"mt": "a", "score": 1}', '{"mt": "b", "score": 2}'])))
     assert judged.hypotheses == [["a", "b"]]
-    with pytest.raises(InputError, match="t.csv: commas part its columns; write it with tabs"):
+    with pytest.raises(InputError, match="t.csv: its columns are separated by commas; separate them by tabs"):
         read_judged(written("t.csv", ",", CELLS))
     assert header_of(written("r.csv", ",", [["system1rank", "b"], ["1", "2"]])) == (["system1rank", "b"], ",")
     pairs = read_pairs(written("p.tsv", "\t", [["sentence1", "sentence2", "label"], ["a", "b", "0"], ["c", "d", "1"]]))
@@ -132,7 +132,7 @@ def test_folders_of_segment_da(da):
 @pytest.mark.parametrize(
     "kind, text, message",
     [
-        ("human", "1\nx\n", "human.cs-en, line 2: 'x' is no score"),
+        ("human", "1\nx\n", "human.cs-en, line 2: 'x' is not a score"),
         ("reference", "r\n", "reference.cs-en: 1 line for the 2 of .*human.cs-en"),
         ("mt-system", None, "no file DAseg.newstest2015.mt-system.cs-en beside it"),
     ],
@@ -239,7 +239,7 @@ def test_rankings_are_found_by_their_header(wmt13, tmp_path):
     arguments = {"outputs": str(tmp_path / "outputs"), "reference": str(tmp_path / "ref.en")}
     (judged,) = read_judged(str(tmp_path / "rankings.csv"), **arguments)
     assert len(judged.preferences) == 10
-    with pytest.raises(InputError, match="want the folder of the systems' outputs"):
+    with pytest.raises(InputError, match="need the folder of the systems' outputs"):
         read_judged(str(tmp_path / "rankings.csv"))
     with pytest.raises(InputError, match="none of the pairs de-en; there are fr-en"):
         read_judged(str(tmp_path / "rankings.csv"), pairs=["de-en"], **arguments)
@@ -250,11 +250,11 @@ def test_rankings_are_found_by_their_header(wmt13, tmp_path):
     [
         ([ranking(0, NUMBERS)], "line 2: segmentId 0, and .*ref.en has 3 lines"),
         ([ranking(4, NUMBERS)], "line 2: segmentId 4, and .*ref.en has 3 lines"),
-        ([ranking("x", NUMBERS)], "line 2: 'x' is no whole number"),
+        ([ranking("x", NUMBERS)], "line 2: 'x' is not a whole number"),
         ([ranking(1, NUMBERS, systems="AABCD")], "line 2: ranks newstest2013.fr-en.A twice"),
         ([ranking(1, NUMBERS, systems="ABCDF")], "outputs: no output newstest2013.fr-en.F, which the rankings name"),
         ([ranking(1, NUMBERS), ranking(1, NUMBERS, "Czech")], r"ranks several language pairs \(Czech-English, French"),
-        ([ranking(1, [1] * 5)], "no ranking tells two systems apart"),
+        ([ranking(1, [1] * 5)], "no ranking prefers one system to another"),
         ([], "has no rankings"),
     ],
 )
@@ -265,10 +265,10 @@ def test_rankings_that_cannot_be_used(wmt13, rows, message):
 
 def test_layouts_that_are_not_known(put, tmp_path):
     with pytest.raises(
-        InputError, match=r"its first line \(x, y\) is the header of no known layout; known are an mt-metrics"
+        InputError, match=r"its first line \(x, y\) is not the header of a known layout; known are an mt-metrics"
     ):
         read_judged(put("t.tsv", "x\ty\n"))
-    with pytest.raises(InputError, match="a folder of no known layout; known are "):
+    with pytest.raises(InputError, match="the folder has no known layout; known are "):
         read_judged(str(tmp_path))
     with pytest.raises(InputError, match="cannot read .*absent: No such file or directory"):
         read_judged(str(tmp_path / "absent"))

@@ -55,11 +55,11 @@ def test_system_scores_alone(tmp_path, judged):
         (
             "m-r.seg.score",
             "A\t1\nA\t1\n",
-            "m-r.seg.score: no scores of B, but of A; name the systems alike, or leave these out of toy",
+            "m-r.seg.score: no scores of B, but of A; use the same names of systems, or leave these systems out of toy",
         ),
-        ("m-r.seg.score", seg(b="B\t3\n"), "m-r.seg.score: 1 score of B, and toy wants 2; write a line for each"),
-        ("m-r.sys.score", seg(), "m-r.sys.score: 2 scores of A, and toy wants 1"),
-        ("m-r.seg.score", seg(b="B\tx\nB\t1\n"), "m-r.seg.score, line 1: 'x' is no score"),
+        ("m-r.seg.score", seg(b="B\t3\n"), "m-r.seg.score: 1 score of B, and toy needs 2; write one line for each"),
+        ("m-r.sys.score", seg(), "m-r.sys.score: 2 scores of A, and toy needs 1"),
+        ("m-r.seg.score", seg(b="B\tx\nB\t1\n"), "m-r.seg.score, line 1: 'x' is not a score"),
         ("m-r.seg.score", seg(b="B\nB\t1\n"), "line 1: expected a system, a tab and a score, got 'B'"),
         ("scores.tsv", seg(), "the name of a score file ends in .seg.score or .sys.score"),
     ],
@@ -108,7 +108,7 @@ def test_the_reference_of_the_set_chooses_the_files(folder, judged, tmp_path, ca
     caplog.clear()
     read_scores([str(tmp_path / "own")], replace(judged, reference="refA"))
     assert caplog.messages == [
-        f"{tmp_path / 'own'}: the names of its files do not tell the reference; read as scores with refA"
+        f"{tmp_path / 'own'}: the names of its files do not name the reference; read as scores with refA"
     ]
 
 
@@ -161,7 +161,7 @@ def test_what_is_written_comes_back(tmp_path, judged):
 
 def test_a_file_that_cannot_be_written(tmp_path, judged):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot write into .*file: .*file is a file, and a folder must be there"):
+    with pytest.raises(InputError, match="cannot write into .*file: .*file is a file, but a folder is needed there"):
         write_score_files(str(tmp_path / "file"), judged, [MetricScores("m", None, np.zeros(2))])
     (tmp_path / "m-ref.sys.score").mkdir()
     with pytest.raises(InputError, match="cannot write .*m-ref.sys.score: "):

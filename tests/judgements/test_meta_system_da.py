@@ -35,7 +35,7 @@ def test_layout(folder, caplog):
     assert judged.references == [["It rains.", "We left."]] and judged.sources[0] == "Es regnet."
     assert judged.system_scores[:2].tolist() == [0.5, -0.25] and np.isnan(judged.system_scores[2])
     assert "left out en-cs, which has no reference file" in caplog.text
-    assert "newstest2019.de-en: left out systems with scores and no output (gone.3)" in caplog.text
+    assert "newstest2019.de-en: left out systems with scores but no output (gone.3)" in caplog.text
 
 
 def test_the_second_reference_of_a_pair_is_not_left_out_unsaid(folder, caplog):

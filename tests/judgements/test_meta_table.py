@@ -99,7 +99,7 @@ def test_mlqe_pe(table, caplog):
     assert not caplog.messages
     assert table(header, row, score="hter").segment_scores.tolist() == [[-0.25]]
     assert [message.partition(": ")[2] for message in caplog.messages] == [
-        "hter counts edits, so its negative is the score"
+        "hter counts edits, so the score is its negative"
     ]
 
 
@@ -166,18 +166,21 @@ def test_what_is_no_score(table, nothing):
     [
         (
             ["mt score", "a 1", "b good"],
-            "t.tsv, line 3: 'good' is no score; write a number, or None where there is none",
+            "t.tsv, line 3: 'good' is not a score; write a number, or None for a missing score",
         ),
-        (["mt score", "a inf"], "t.tsv, line 2: 'inf' is no score"),
-        (["mt score", "a 1 2"], "t.tsv, line 2: 3 columns, and the header names 2"),
-        (["seg mt score", "1 a 1", "1 a 1"], "line 3: outputs has this segment above; a column rater tells"),
-        (["seg mt score rater", "1 a 1 r", "1 b 1 q"], "line 3: outputs has another output for this segment above"),
+        (["mt score", "a inf"], "t.tsv, line 2: 'inf' is not a score"),
+        (["mt score", "a 1 2"], "t.tsv, line 2: 3 columns, but the header names 2"),
+        (["seg mt score", "1 a 1", "1 a 1"], "line 3: outputs has this segment twice; a column rater distinguishes"),
+        (
+            ["seg mt score rater", "1 a 1 r", "1 b 1 q"],
+            "line 3: outputs already has a different output for this segment; give one output per segment",
+        ),
         (["system mt score", "_ a 1"], "line 2: column system is empty"),
         (["doc mt score", "d a 1", "_ b 1"], "line 3: column doc is empty"),
         (["mt score"], "no rows below the header"),
         (["mt ref", "a b"], "no column score; the header names mt, ref; --score-column names another"),
-        (["segment,mt,score", "1,a,2"], "commas part its columns; write it with tabs"),
-        (["Mt Score", "a 1"], r"its first line \(Mt, Score\) is the header of no known layout"),
+        (["segment,mt,score", "1,a,2"], "its columns are separated by commas; separate them by tabs"),
+        (["Mt Score", "a 1"], r"its first line \(Mt, Score\) is not the header of a known layout"),
     ],
 )
 def test_tables_that_cannot_be_used(table, rows, message):
@@ -205,4 +208,4 @@ def test_real_tables(shared_data):
 def test_systems_that_lack_segments_are_said(table, caplog):
     judged = table("system seg mt score", "A 1 a 1", "A 2 b 2", "B 1 c 3", "B 2x d 4")
     assert judged.segments == 3 and not judged.complete
-    assert "of 3 segments, A lacks 1, B lacks 1; so there are no scores of whole systems" in caplog.text
+    assert "of 3 segments, A lacks 1, B lacks 1; so there are no system scores" in caplog.text

@@ -106,7 +106,7 @@ def test_systems_without_an_output_are_said(tree, caplog):
     with open(tree / "human-scores/de-en.mqm.seg.score", "a") as file:
         file.write("C\t1\nC\t1\nC\t1\n")
     assert read_tree(str(tree), "de-en", reference="refA").systems == ["A", "B", "refB"]
-    assert caplog.messages == ["wmt99.de-en: left out systems with mqm scores and no output (C)"]
+    assert caplog.messages == ["wmt99.de-en: left out systems with mqm scores but no output (C)"]
 
 
 def test_documents_whose_id_returns_are_named_by_their_domain(tree):
@@ -133,9 +133,9 @@ def test_packed_files(tmp_path):
         ({"documents/de-en.docs": "a\tb\n"}, "de-en.docs: 1 line for the 3 of "),
         ({"human-scores/de-en.mqm.seg.score": "A\t1\nA\t2\n"}, "mqm.seg.score: 2 scores of A, not 3"),
         ({"human-scores/de-en.mqm.sys.score": "A\t1\nA\t2\n"}, "mqm.sys.score: 2 scores of A, not 1"),
-        ({"human-scores/de-en.mqm.seg.score": "A\t1\nA\tbad\nA\t1\n"}, "mqm.seg.score, line 2: 'bad' is no score"),
+        ({"human-scores/de-en.mqm.seg.score": "A\t1\nA\tbad\nA\t1\n"}, "mqm.seg.score, line 2: 'bad' is not a score"),
         ({"human-scores/de-en.mqm.seg.score": "A\t1\nA\n"}, "seg.score, line 2: expected a system, a tab and a score"),
-        ({"human-scores/de-en.mqm.seg.score": "A\t1\nA\tinf\nA\t1\n"}, "line 2: 'inf' is no score"),
+        ({"human-scores/de-en.mqm.seg.score": "A\t1\nA\tinf\nA\t1\n"}, "line 2: 'inf' is not a score"),
     ],
 )
 def test_files_that_cannot_be_used(tree, files, message):

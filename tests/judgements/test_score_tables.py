@@ -86,9 +86,9 @@ def test_systems_alone(tmp_path, judged):
         (rows(*WHOLE, "segment A 3 m 2"), "scores.tsv, line 6: segment '3', and toy has segments 1 to 2"),
         (rows(*WHOLE, "segment A 0 m 2"), "scores.tsv, line 6: segment '0', and toy has segments 1 to 2"),
         (rows(*WHOLE, "segment A x m 2"), "scores.tsv, line 6: segment 'x', and toy has segments 1 to 2"),
-        (rows("segment A 1 m high"), "scores.tsv, line 2: 'high' is no score"),
+        (rows("segment A 1 m high"), "scores.tsv, line 2: 'high' is not a score"),
         (rows("segment C 1 m 1"), "scores.tsv: no scores of A, B"),
-        ("system\tscore\nA\t1\n", "scores.tsv: no column level: no table that `ctx-metrics score` writes"),
+        ("system\tscore\nA\t1\n", "scores.tsv: no column level: not a table of `ctx-metrics score`"),
     ],
 )
 def test_one_line_for_each_fault(tmp_path, judged, text, message):

@@ -134,15 +134,13 @@ def test_byte_literals(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         pairs = read_pairs(str(path))
     assert pairs.hypotheses + pairs.references == [["café ?", "a\\b"], ["it 's", "say 'so' \""]]
-    assert caplog.messages == [
-        f"{path}: its sentences are byte literals of Python (b'...'); read as what they stand for"
-    ]
+    assert caplog.messages == [f"{path}: its sentences are byte literals of Python (b'...'), which were decoded"]
     plain = read_pairs(str(write(tmp_path / "mixed.tsv", text.replace('b"it \'s"', "it 's"))))
     assert plain.hypotheses == [[rows[0], rows[2]]] and len(caplog.messages) == 1
     for wrong in (r"b'\xff'", "b'é'", "b'a'b'", r"b'\'"):
         path = write(tmp_path / "wrong.tsv", text.replace(rows[2], wrong))
         with pytest.raises(
-            InputError, match=r"wrong\.tsv, line 3: no byte literal of UTF-8 text: .*; write the sentence"
+            InputError, match=r"wrong\.tsv, line 3: not a byte literal of UTF-8 text: .*; write the sentence"
         ):
             read_pairs(str(path))
 
@@ -157,16 +155,16 @@ NEITHER, GRADES = "is neither 0 nor 1; write 0 or 1", ", or name the column scor
     [
         ("", ": the file is empty, or its first line is"),
         ("\n" + PAWS, ": the file is empty, or its first line is"),
-        ("mt\tref\tscore\na\tb\t1\n", ": its first line (mt, ref, score) is of no known layout; known are a TSV whose"),
-        ("sentence1,sentence2,label\na,b,1\n", ": commas part its columns; write it with tabs"),
-        ("a,b,c,d,5.0,e,f\n", ": its first line (a, b, c, d, 5.0, e, f) is of no known layout"),
-        ("a\tb\tc\td\tx\te\tf\n", ": its first line (a, b, c, d, x, e, f) is of no known layout"),
+        ("mt\tref\tscore\na\tb\t1\n", ": its first line (mt, ref, score) has no known layout; known are a TSV whose"),
+        ("sentence1,sentence2,label\na,b,1\n", ": its columns are separated by commas; separate them by tabs"),
+        ("a,b,c,d,5.0,e,f\n", ": its first line (a, b, c, d, 5.0, e, f) has no known layout"),
+        ("a\tb\tc\td\tx\te\tf\n", ": its first line (a, b, c, d, x, e, f) has no known layout"),
         ("sentence1\tsentence2\na\tb\n", ", line 1: the header must name one of label (0 or 1) and score (graded)"),
         ("label\t" + SCORES, ", line 1: the header must name one of label (0 or 1) and score (graded)"),
-        (HEADER, ": there are no sentence pairs in it"),
+        (HEADER, ": the file has no sentence pairs"),
         (
             HEADER + "a\tb\t1\nc\t0\n",
-            ", line 3: 2 columns, and the header names 3; a text must not hold a tab or a line",
+            ", line 3: 2 columns, but the header names 3; a text must not hold a tab or a line",
         ),
         (HEADER + "a\tb\t1\nc\td\t2\n", f", line 3: label '2' {NEITHER}{GRADES}"),
         (HEADER + "a\tb\t1\nc\td\t-.5e1\n", f", line 3: label '-.5e1' {NEITHER}{GRADES}"),
@@ -178,7 +176,7 @@ NEITHER, GRADES = "is neither 0 nor 1; write 0 or 1", ", or name the column scor
         (HEADER + "a\tb\t1.0\nc\td\t1\n", ": every pair has the label 1, and an area under the curve needs both"),
         (HEADER + "a\tb\t1\nc\td\t1\n", ": every pair has the label 1, and an area under the curve needs both 0 and 1"),
         (SCORES + "a\tb\t2.5\nc\td\t2.50\n", ": every pair has the label 2.5, and a correlation needs several scores"),
-        (SCORES + "a\tb\tlow\n", ", line 2: 'low' is no score; write a number, or None where there is none"),
+        (SCORES + "a\tb\tlow\n", ", line 2: 'low' is not a score; write a number, or None for a missing score"),
         (SCORES + "a\tb\t1\nc\td\tNone\n", ", line 3: the pair has no score; leave the line out"),
         (STS + "main\tMSRvid\t2012test\t3\t1.0\ta\n", ", line 3: 6 columns, and STS-B has at least 7"),
     ],
@@ -409,7 +407,7 @@ def test_what_is_left_out_is_said(ctx, files):
 
 
 def test_the_language_reaches_the_metrics(ctx, files):
-    said = "bertr: the model reads English only, and the language is 'sah'; name another with --bertr-model"
+    said = "bertr: the model reads only English, but the language is 'sah'; name another with --bertr-model"
     assert error(ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "sah")) == said
     assert ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "en", *QUICK).code == 0
 
@@ -418,8 +416,16 @@ def test_wrong_usage(ctx, files):
     for argv, said in (
         ([files[0]], "the following arguments are required: -m/--metrics"),
         (["-m", "chrf"], "the following arguments are required: DATA"),
-        ([files[0], "-m", "chrf", "--bertr-layers", "3"], "--bertr-layers is a flag of bertr, which -m does not name"),
-        ([files[0], "-m", "chrf", "--ter-no-punct"], "--ter-no-punct is a flag of ter, which -m does not name"),
+        (
+            [files[0], "-m", "chrf", "--bertr-layers", "3"],
+            "--bertr-layers is a flag of bertr, which is not among the "
+            "metrics of -m; add the metric, or leave the flag out",
+        ),
+        (
+            [files[0], "-m", "chrf", "--ter-no-punct"],
+            "--ter-no-punct is a flag of ter, which is not among the metrics "
+            "of -m; add the metric, or leave the flag out",
+        ),
         ([files[0], "-m", "nosuch"], "invalid choice: 'nosuch'"),
         ([files[0], "-m", "chrf", "-p", "sys-acc"], "unrecognized arguments: -p sys-acc"),
     ):

@@ -223,7 +223,7 @@ def test_what_a_set_lacks(judged, gaps, caplog):
     assert lacking(gaps_in_documents, SLIDE) == "no whole documents: outputs are missing"
     assert [lacking(bare, cls) for cls in (CHRF, BERTR, Sources)] == ["no references", "no references", ""]
     assert lacking(judged, Pairwise) == "" and lacking(gaps, Pairwise) == "not every system's output of each segment"
-    assert lacking(bare, Pairwise) == "one system alone"
+    assert lacking(bare, Pairwise) == "only one system"
     two = JudgedSet("two", ["A", "B"], 1, [["It rains."], ["It pours."]], segment_scores=np.array([[1.0], [0.0]]))
     assert lacking(two, Pairwise) == "no references"
     with caplog.at_level(logging.WARNING, "ctx_metrics"):

@@ -53,7 +53,7 @@ def test_what_is_given_makes_the_score(multilingual):
 def test_sources_in_the_references_place_are_said(multilingual, caplog):
     metric = COMET(target_lang="de", sources=SOURCES, references=[SOURCES], engine=QUIET)
     metric.corpus_score(OUTPUTS, None)
-    assert "comet: the references are the sources, so it scores without references" in caplog.text
+    assert "comet: the references are the sources, so the model scores without references" in caplog.text
     assert "nrefs:0" in metric.get_signature().format()
 
 
@@ -75,15 +75,15 @@ def test_slide_over_one_sentence_is_comet(multilingual):
     [
         (
             {"references": [], "sources": SOURCES},
-            "comet: without references the multilingual model scores, and its encoder is",
+            "comet: without references the multilingual model is used, but its encoder is",
         ),
         (
             {"model": "multilingual", "target_lang": "en"},
-            "comet: the multilingual model scores, and its encoder is not inst",
+            "comet: the multilingual model is used, but its encoder is not inst",
         ),
         (
             {"target_lang": "de"},
-            "comet: the model reads English only, and the language is 'de'; name another with --comet-mod",
+            "comet: the model reads only English, but the language is 'de'; name another with --comet-mod",
         ),
     ],
 )
@@ -97,7 +97,7 @@ def test_without_its_encoder(monkeypatch, given, message):
 def test_the_english_one_by_name_for_another_language(caplog):
     metric = COMET(target_lang="de", model="embedded", engine=QUIET)
     assert metric.settings["model"] == "embedded-alignment-regressor" and metric.title == "COMET-embedded"
-    assert "comet: the model reads English only, and the language is 'de'; scored all the same" in caplog.text
+    assert "comet: the model reads only English, but the language is 'de'; it is scored" in caplog.text
 
 
 @pytest.mark.parametrize("references", [[], [["Das Haus ist alt.", "Es regnet heute."]]])
@@ -119,9 +119,9 @@ def test_a_folder_of_the_same_kind_scores_without_references_too(multilingual, c
     alone, instead = COMET(**given, references=[]), COMET(**given, references=[SOURCES])
     assert alone.settings["inputs"] == instead.settings["inputs"] == "mt+src"
     assert alone.corpus_score(OUTPUTS, None).score == instead.corpus_score(OUTPUTS, None).score
-    assert caplog.text.count("comet: the references are the sources, so it scores without references") == 1
+    assert caplog.text.count("comet: the references are the sources, so the model scores without references") == 1
     SLIDE(**given, references=[SOURCES], doc_ids=["a", "a"]).corpus_score(OUTPUTS, None)
-    assert "slide: the references are the sources, so it scores without references" in caplog.text
+    assert "slide: the references are the sources, so the model scores without references" in caplog.text
     caplog.clear()
     asked = COMET(**given, references=[SOURCES], inputs="mt+src+ref")
     asked.corpus_score(OUTPUTS, None)

@@ -205,7 +205,7 @@ def test_inputs_are_a_choice_for_models_that_read_both(checkpoint):
     }
     assert scores["mt+src+ref"] == scores[None] and len(set(scores.values())) == 3
     assert COMET(model=model, inputs="mt+ref").corpus_score(SYSTEMS["a"], [REFERENCES]).score == scores["mt+ref"]
-    with pytest.raises(InputError, match="or --comet-inputs mt.ref to do without"):
+    with pytest.raises(InputError, match="or score without it with --comet-inputs mt.ref"):
         COMET(model=model).corpus_score(SYSTEMS["a"], [REFERENCES])
 
 

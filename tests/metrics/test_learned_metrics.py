@@ -163,7 +163,7 @@ GERMAN = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 
 
 def test_english_models(make, kind, caplog):
     metric = make("-en", target_lang="de")  # asked for: said, not refused
-    says = f"{kind}: the model reads English only, and the language is 'de'; scored all the same, since "
+    says = f"{kind}: the model reads only English, but the language is 'de'; it is scored because "
     assert caplog.messages == [f"{says}--{kind}-model asks for it"]
     metric.corpus_score(GERMAN, [GERMAN])
     caplog.clear()
@@ -184,7 +184,7 @@ def test_the_embedded_model_refuses_another_language(kind, monkeypatch, folders)
     )
     with pytest.raises(InputError) as caught:
         CLASSES[kind](target_lang="de")
-    says = f"{kind}: the model reads English only, and the language is 'de'; name another with --{kind}-model"
+    says = f"{kind}: the model reads only English, but the language is 'de'; name another with --{kind}-model"
     assert str(caught.value) == says
     CLASSES[kind](target_lang="en")
 
@@ -435,7 +435,10 @@ def test_comet_and_slide_read_the_same_model(runs):
     [
         ("long", "longer than the model reads (3 tokens a text), first line 1; shorten them, or allow cutting with "),
         ("wrong kind", "holds no bilstm model, but one of esim: use -m esim --esim-model "),
-        ("no model", "no model folder './no/such/folder', and it is no hub name (OWNER/NAME or OWNER/NAME@REVISION)"),
+        (
+            "no model",
+            "no model folder './no/such/folder', and it is not a hub name (OWNER/NAME or OWNER/NAME@REVISION)",
+        ),
     ],
 )
 def test_what_a_user_can_mend_is_one_line(runs, name, says):
@@ -451,7 +454,7 @@ def test_notices_of_the_command(runs):
 
 @pytest.mark.full
 def test_another_language_than_the_models(runs):
-    says = "bilstm: the model reads English only, and the language is 'de'; scored all the same"
+    says = "bilstm: the model reads only English, but the language is 'de'; it is scored"
     assert says in runs["english"].stderr
     assert math.isfinite(strict(runs["english"].stdout)["score"])
 

@@ -212,7 +212,9 @@ def test_what_is_no_folder_and_no_name_of_the_hub(name):
 
 
 def test_what_has_no_opponent_or_two_kinds_of_them(of_chrf):
-    with pytest.raises(InputError, match="pairwise compares systems, and there is one; name another after it with -i"):
+    with pytest.raises(
+        InputError, match="pairwise compares systems, but there is only one; name another after it with -i"
+    ):
         make(of_chrf, [SYSTEMS[0]]).corpus_score(SYSTEMS[0], None)
     with pytest.raises(InputError, match=r"--pairwise-against FILE \(in Python: against\)$"):
         make(of_chrf, [SYSTEMS[0]], baseline=True).corpus_score(SYSTEMS[0], None)
@@ -285,17 +287,17 @@ def test_confidence_interval(whole):
 
 def test_english_alone(tmp_path, caplog):
     folder = write_pairwise(tmp_path / "model", languages=["en"])
-    with pytest.raises(InputError, match="pairwise: the model reads English only"):
+    with pytest.raises(InputError, match="pairwise: the model reads only English"):
         Pairwise([REFERENCES], SYSTEMS, target_lang="de")
     Pairwise([REFERENCES], SYSTEMS, target_lang="de", model=str(folder))  # it was asked for
-    assert "scored all the same" in caplog.text
+    assert "it is scored because" in caplog.text
 
 
 @pytest.mark.parametrize(
     "feature, language, says",
     [
         ("meteor", "de_AT", "was trained on meteor as .*stem:porter"),
-        ("bertr", "sah", "cannot be used here: bertr: the model reads English"),
+        ("bertr", "sah", "cannot be used here: bertr: the model reads only English"),
     ],
 )
 def test_another_language_than_an_english_models(tmp_path, caplog, feature, language, says):

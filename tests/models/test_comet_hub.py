@@ -251,8 +251,8 @@ def test_large_files_lie_once_in_the_cache(runs, repositories):
         ),
         ("missing", "no model 'own/nothing' on the hub, or it is private and you are not logged in; check the name"),
         ("no such revision", "own/comet has no revision 'v9' on the hub"),
-        ("text", "own/text is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
-        ("unfinished", "own/unfinished is no COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
+        ("text", "own/text is not a COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
+        ("unfinished", "own/unfinished is not a COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
         (
             "never fetched",
             "own/comet is not in the cache and the hub cannot be reached; fetch it once where there is a network "
@@ -279,7 +279,7 @@ def test_what_cannot_be_had_says_why(runs, name, says):
             "needs the configuration and tokenizer of its encoder 'own/nothing': own/nothing is not in the cache",
         ),
         ("broken", "/models--own--broken/snapshots/" + COMMITS["main"] + "/checkpoints/model.ckpt "),
-        ("encoder", "own/encoder is no COMET checkpoint"),
+        ("encoder", "own/encoder is not a COMET checkpoint"),
     ],
 )
 def test_what_is_unusable_says_why(runs, name, says):

@@ -26,7 +26,9 @@ def test_a_learned_folder_loads(tmp_path, tiny_bert):
     folder = write_learned(tmp_path / "mine", "esim", tiny_bert)
     estimator = load_estimator(str(folder), EngineOptions())
     assert estimator.kind == "esim" and estimator.signature()["model"] == "mine"
-    with pytest.raises(ModelError, match="^mine reads mt.ref and knows no inputs mt.src; name a COMET checkpoint"):
+    with pytest.raises(
+        ModelError, match="^mine reads mt.ref and does not support inputs mt.src; name a COMET checkpoint"
+    ):
         load_estimator(str(folder), EngineOptions(), inputs="mt+src")
 
 
@@ -47,13 +49,13 @@ def test_other_folders(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="^the name of the model is empty"):
         load_estimator("", EngineOptions())
     for name in ("./absent", "~/absent", "/absent/model"):
-        with pytest.raises(ModelError, match="^no model folder .*absent.* and it is no hub name"):
+        with pytest.raises(ModelError, match="^no model folder .*absent.* and it is not a hub name"):
             load_estimator(name, EngineOptions())
     with pytest.raises(ModelError, match="^no checkpoint file x/model.ckpt; check the path$"):
         load_estimator("x/model.ckpt", EngineOptions())
-    with pytest.raises(ModelError, match="holds no COMET checkpoint .* and no trained regressor"):
+    with pytest.raises(ModelError, match="holds neither a COMET checkpoint .* nor a trained regressor"):
         load_estimator(str(tmp_path), EngineOptions())
-    with pytest.raises(ModelError, match="is no quality model"):
+    with pytest.raises(ModelError, match="is not a quality model"):
         load_estimator(str(tiny_bert), EngineOptions())
     folder = write_pairwise(tmp_path / "pairwise")
     with pytest.raises(ModelError, match="is a pairwise model: use -m pairwise --pairwise-model .*/pairwise$"):
@@ -66,10 +68,10 @@ def test_the_embedded_model_leaves_no_choice():
         ({"context": True}, "document context"),
         ({"inputs": "mt+src"}, "mt.src"),
     ):
-        with pytest.raises(ModelError, match=f"reads mt.ref and knows no .*{what}"):
+        with pytest.raises(ModelError, match=f"reads mt.ref and does not support .*{what}"):
             load_estimator(None, EngineOptions(), **settings)
     assert load_estimator(None, EngineOptions(), inputs="mt+ref").inputs == "mt+ref"
-    with pytest.raises(ModelError, match="knows no error spans"):  # naming what it reads anyway changes nothing
+    with pytest.raises(ModelError, match="does not support error spans"):  # naming what it reads anyway changes nothing
         load_estimator(None, EngineOptions(), inputs="mt+ref", spans=True)
 
 

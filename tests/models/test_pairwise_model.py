@@ -121,8 +121,8 @@ def test_a_missing_field(folder, field):
         ({"network": {"vectors": 389}}, "its network has vectors; copy the folder again"),
         ({"encoder_ckpt": "0" * 12}, "was trained on an encoder that hashes to 000000000000"),
         ({"encoder": "/nowhere"}, "its encoder '/nowhere' cannot be used"),
-        ({"weights_sha256": "0" * 64}, "the weights were altered, or are of another model"),
-        ({"model_type": "ctx-esim"}, "is no pairwise model: its config.json says model_type 'ctx-esim'"),
+        ({"weights_sha256": "0" * 64}, "the weights were changed, or belong to another model"),
+        ({"model_type": "ctx-esim"}, "is not a pairwise model: its config.json has model_type 'ctx-esim'"),
     ],
 )
 def test_a_wrong_field(folder, fields, match):
@@ -146,7 +146,7 @@ def test_weights_that_are_no_numbers(folder):
 
 def test_what_is_no_model(tmp_path):
     (tmp_path / "config.json").write_text("[]")
-    refused(tmp_path, "is no JSON object")
+    refused(tmp_path, "is not a JSON object")
 
 
 def test_word_vectors(tmp_path):

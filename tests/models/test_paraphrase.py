@@ -125,7 +125,7 @@ def test_the_label_whose_name_means_paraphrase(folder, caplog, names, label, sai
         found = ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS)
     wanted = [float(logits_alone(folder, pair).softmax(-1)[label]) for pair in PAIRS]
     assert found == pytest.approx(wanted, abs=1e-5)
-    line = "mine: its labels are 'entailment' and 'not_entailment'; 'not_entailment' is taken for paraphrase"
+    line = "mine: its labels are 'entailment' and 'not_entailment'; 'not_entailment' is read as paraphrase"
     assert said_of(caplog) == [line] * said
 
 
@@ -196,7 +196,7 @@ def test_memory_that_runs_out_halves_the_batches(bert, caplog):
         assert classifier.probabilities(PAIRS) == pytest.approx(wanted, abs=1e-5)
     assert said_of(caplog) and all("out of memory on cpu with" in message for message in said_of(caplog))
     least = 0
-    with pytest.raises(ResourceError, match="too little memory for one pair of"):
+    with pytest.raises(ResourceError, match="too little memory for a single pair of"):
         classifier.probabilities([("rain", "city")])
 
 
@@ -246,11 +246,11 @@ def test_code_beside_the_weights_is_not_run(folder):
 
 def test_what_is_no_paraphrase_classifier(tmp_path, tiny_bert, folder):
     assert refused(tiny_bert) == (
-        "FOLDER is no sequence classifier: classifier.bias is not among its weights; name a checkpoint fine-tuned on "
+        "FOLDER is not a sequence classifier: classifier.bias is not among its weights; name a checkpoint fine-tuned on "
         "paraphrases, or train one: ctx-metrics paraphrase train"
     )
     three = write_classifier(tmp_path / "three", tiny_bert, labels=3)
-    assert refused(three) == "FOLDER has 3 labels, and a paraphrase classifier two, or a single logit"
+    assert refused(three) == "FOLDER has 3 labels, but a paraphrase classifier has two, or a single logit"
     (folder / "tokenizer.json").write_text("{")
     assert refused(folder).startswith("FOLDER: its tokenizer cannot be loaded: ")
     (folder / "config.json").write_text("[")
@@ -310,7 +310,7 @@ def test_faults_of_an_adapted_folder(adapted, tmp_path):
     assert "its encoder './gone' cannot be used" in refused(copy(encoder="./gone"))
     altered = copy()
     change_weights(altered, rehash=False, **{name: torch.ones(2)})
-    assert "the weights were altered, or are of another model" in refused(altered)
+    assert "the weights were changed, or belong to another model" in refused(altered)
     change_weights(copy(), **{name: torch.ones(3)})
     assert "(classify.bias: [3] and [2])" in refused(altered)
     change_weights(copy(), without=[name])

@@ -160,7 +160,7 @@ def test_folder_errors(tmp_path):
         AlignmentRegressor(folder, EngineOptions())
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "model.safetensors").write_bytes(b"not tensors")
-    with pytest.raises(ModelError, match="the weights were altered, or are of another model"):
+    with pytest.raises(ModelError, match="the weights were changed, or belong to another model"):
         AlignmentRegressor(folder, EngineOptions())
     (folder / "config.json").write_text("{")
     with pytest.raises(ModelError, match="no readable config.json"):

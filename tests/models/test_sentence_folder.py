@@ -114,7 +114,7 @@ def test_weights_that_hold_code_are_refused(tmp_path, tiny_bert):
 def test_a_broken_list_of_modules(tmp_path, tiny_bert, content):
     folder = shutil.copytree(tiny_bert, tmp_path / "model")
     (folder / "modules.json").write_text(content)
-    with pytest.raises(ModelError, match="modules.json (is no readable list of|lists no) modules") as error:
+    with pytest.raises(ModelError, match="modules.json (is not a readable list of|lists no) modules") as error:
         read_modules(folder)
     assert "\n" not in str(error.value)
 
@@ -128,7 +128,7 @@ def test_other_broken_folders(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="2_Dense holds no weights of a dense layer"):
         encoder_of(folder)
     (folder / "1_Pooling" / "config.json").write_text("{")
-    with pytest.raises(ModelError, match="config.json is no readable JSON"):
+    with pytest.raises(ModelError, match="config.json is not readable JSON"):
         packed_layout(folder)
     folder = write_model(tmp_path / "short", tiny_bert, [pooling("mean_tokens")], limit=2)
     with pytest.raises(ModelError, match="max_seq_length 2 leaves no token"):
@@ -220,7 +220,7 @@ def test_which_files_are_fetched():
     shards = {"model.safetensors.index.json", "model-00001-of-00001.safetensors"}
     found = hub._sentence_among({"modules.json", *shards}, "own/name")
     assert sorted(found) == sorted({"modules.json", *shards})
-    with pytest.raises(ModelError, match="own/name is no sentence-transformers model: modules.json is missing"):
+    with pytest.raises(ModelError, match="own/name is not a sentence-transformers model: modules.json is missing"):
         hub._sentence_among({"config.json", "model.safetensors"}, "own/name")
 
 

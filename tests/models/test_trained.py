@@ -95,20 +95,20 @@ def test_altered_weights(folder):
     data[-1] ^= 1
     (folder / "model.safetensors").write_bytes(data)
     assert "model.safetensors hashes to" in message(folder)
-    assert "the weights were altered, or are of another model; copy the folder again" in message(folder)
+    assert "the weights were changed, or belong to another model; copy the folder again" in message(folder)
 
 
 def test_altered_weights_of_a_regressor(regressor):
     with open(regressor / "model.safetensors", "r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\xff")
-    assert "the weights were altered" in regressor_message(regressor)
+    assert "the weights were changed" in regressor_message(regressor)
 
 
 def test_weights_cut_short(folder):
     path = folder / "model.safetensors"
     os.truncate(path, path.stat().st_size // 2)
-    assert "the weights were altered" in message(folder)
+    assert "the weights were changed" in message(folder)
     assert "model.safetensors does not fit its config.json" in message(rehash(folder))
 
 
@@ -329,7 +329,7 @@ def test_config_that_is_no_json(folder, text):
     for load in (lambda: load_learned("esim", str(folder), QUIET), lambda: load_estimator(str(folder), QUIET)):
         with pytest.raises(ModelError) as caught:
             load()
-        assert "FOLDER holds no readable config.json, so it is no trained model" in checked(caught, folder)
+        assert "FOLDER holds no readable config.json, so it is not a trained model" in checked(caught, folder)
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe{", b"[" * 200_000])
@@ -347,7 +347,7 @@ def test_config_that_is_no_object(folder, value):
         with pytest.raises(ModelError) as caught:
             load()
         said = checked(caught, folder)
-        assert said.startswith("FOLDER/config.json is no JSON object, so this is no trained model")
+        assert said.startswith("FOLDER/config.json is not a JSON object, so this is not a trained model")
 
 
 def test_an_encoder_in_the_home_of_nobody(folder):
@@ -360,7 +360,9 @@ def test_no_config(tmp_path, folder):
     with pytest.raises(ModelError) as caught:
         load_learned("esim", str(folder), QUIET)
     assert checked(caught, folder).endswith("name one that `ctx-metrics train` wrote")
-    with pytest.raises(ModelError, match=r"holds no COMET checkpoint .* and no trained regressor \(config.json\)"):
+    with pytest.raises(
+        ModelError, match=r"holds neither a COMET checkpoint .* nor a trained regressor \(config.json\)"
+    ):
         load_estimator(str(folder), QUIET)
 
 
@@ -436,7 +438,7 @@ def test_models_that_are_none_of_the_three(regressor, tiny_bert, tmp_path):
     "name, words",
     [
         ("", "the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub"),
-        ("./no/such/folder", "no model folder './no/such/folder', and it is no hub name"),
+        ("./no/such/folder", "no model folder './no/such/folder', and it is not a hub name"),
         ("no-owner/no-model", "no-owner/no-model is not in the cache and the hub cannot be reached; fetch it once"),
         (
             "no-owner/no-model@v1",

@@ -63,19 +63,19 @@ def test_a_last_line_without_its_end(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("the 1 0\ncat 1\n", "line 2: it is no word and 2 numbers"),
-        ("the 1 0\ncat 1 0 5\n", "line 2: it is no word and 2 numbers"),  # not the word "cat 1"
-        ("the 1 0\n\ncat 1 0\n", "line 2: it is no word and 2 numbers"),
-        ("2 3\nthe 1 0\n", "line 2: it is no word and 3 numbers"),
-        ("the 1 0\ncat 1 x\n", "line 2: the vector of 'cat' holds what is no finite number"),
+        ("the 1 0\ncat 1\n", "line 2: it is not a word and 2 numbers"),
+        ("the 1 0\ncat 1 0 5\n", "line 2: it is not a word and 2 numbers"),  # not the word "cat 1"
+        ("the 1 0\n\ncat 1 0\n", "line 2: it is not a word and 2 numbers"),
+        ("2 3\nthe 1 0\n", "line 2: it is not a word and 3 numbers"),
+        ("the 1 0\ncat 1 x\n", "line 2: the vector of 'cat' holds a number that is not finite"),
         ("the 1 0\ncat 1  0\n", "line 2: "),
-        ("the 1 0\ncat nan 0\n", "line 2: the vector of 'cat' holds what is no finite number"),
-        ("the 1 0\ncat 1 inf\n", "line 2: the vector of 'cat' holds what is no finite number"),
-        ("the cat sat\n", "line 1: it is no word and its vector"),
-        ("{\n", "line 1: it is no word and its vector"),
+        ("the 1 0\ncat nan 0\n", "line 2: the vector of 'cat' holds a number that is not finite"),
+        ("the 1 0\ncat 1 inf\n", "line 2: the vector of 'cat' holds a number that is not finite"),
+        ("the cat sat\n", "line 1: it is not a word and its vector"),
+        ("{\n", "line 1: it is not a word and its vector"),
         ("", "is empty"),
         ("3 2\nthe 1 0\ncat 0 1\n", "announces 3 words, but 2 follow"),
-        ("cat 1e200 0\n", "line 1: the vector of 'cat' holds what is no finite number"),  # its length is infinite
+        ("cat 1e200 0\n", "line 1: the vector of 'cat' holds a number that is not finite"),  # its length is infinite
     ],
 )
 def test_bad_files_are_one_line(tmp_path, text, words):
@@ -109,7 +109,7 @@ def test_vectors_as_they_stand(tmp_path):
 def test_numbers_that_fp32_does_not_hold(tmp_path):
     path = written(tmp_path, "the 1 0\ncat 1e39 0\n")
     assert as_lists(read_vectors(path, {"cat"})) == {"cat": [1, 0]}
-    with pytest.raises(InputError, match="line 2: the vector of 'cat' holds what is no finite number"):
+    with pytest.raises(InputError, match="line 2: the vector of 'cat' holds a number that is not finite"):
         read_vectors(path, {"cat"}, unit=False)
 
 

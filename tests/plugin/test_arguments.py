@@ -123,7 +123,10 @@ def test_a_flag_of_a_metric_that_is_not_chosen_is_refused(parse, capsys, argv, s
     with pytest.raises(SystemExit) as caught:
         parse(REF, *argv)
     last = capsys.readouterr().err.splitlines()[-1]
-    assert (caught.value.code, last) == (2, f"sacrebleu: error: {says}, which -m does not name")
+    assert (caught.value.code, last) == (
+        2,
+        f"sacrebleu: error: {says}, which is not among the metrics of -m; add the metric, or leave the flag out",
+    )
 
 
 def test_flags_of_sacrebleus_own_metrics_are_taken_as_ever(parse):
@@ -307,15 +310,15 @@ def test_a_refused_metric_leaves_the_parser_as_it_was(monkeypatch):
 @pytest.mark.parametrize(
     "name, hint",
     [
-        ("cometkiwi", "cometkiwi is no metric but a model: give -m comet --comet-model Unbabel/wmt22-cometkiwi-da"),
-        ("comet-22", "comet-22 is no metric but a model: give -m comet --comet-model Unbabel/wmt22-comet-da"),
+        ("cometkiwi", "cometkiwi is a model, not a metric: give -m comet --comet-model Unbabel/wmt22-cometkiwi-da"),
+        ("comet-22", "comet-22 is a model, not a metric: give -m comet --comet-model Unbabel/wmt22-comet-da"),
         (
             "Unbabel/XCOMET-XXL",
-            "Unbabel/XCOMET-XXL is no metric but a model: give -m comet --comet-model Unbabel/XCOMET-XXL",
+            "Unbabel/XCOMET-XXL is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XXL",
         ),
         (
             "metricx-24",
-            "metricx-24 is no metric here, and its models cannot be run; those of COMET can: -m comet --comet-model MODEL",
+            "metricx-24 is not a metric of ctx-metrics, and its models cannot be run; for COMET models, give -m comet --comet-model MODEL",
         ),
     ],
     ids=lambda text: text.split()[0],

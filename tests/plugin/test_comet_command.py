@@ -400,7 +400,7 @@ def failure(done) -> str:
 
 @pytest.mark.parametrize("name", some(WITH_SOURCE, ["kiwi", "unite"]))
 def test_a_missing_source_names_the_flag(runs, name):
-    choice = ", or --comet-inputs mt+ref to do without" if name in ("unite", "xcomet") else ""
+    choice = ", or score without it with --comet-inputs mt+ref" if name in ("unite", "xcomet") else ""
     assert failure(runs[f"{name} without source"]) == (
         f"comet: the model reads {INPUTS[name]} and needs the sources: give --source FILE{choice}"
     )
@@ -410,8 +410,7 @@ def test_slide_without_a_source(runs):
     done = runs["slide without source"]
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.endswith(
-        "error: slide: the model reads mt+src+ref and needs the sources: give --source FILE, "
-        "or --slide-inputs mt+ref to do without\n"
+        "error: slide: the model reads mt+src+ref and needs the sources: give --source FILE, or score without it with --slide-inputs mt+ref\n"
     )
     says = "comet: the model reads mt+src and needs the sources: give"
     assert failure(runs["inputs without source"]).startswith(says)

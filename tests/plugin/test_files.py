@@ -119,17 +119,21 @@ def runs(tmp_path_factory) -> Runs:
 
 FAILING = {
     "too few names": (1, "--ctx-names has 1 name for 2 systems"),
-    "blank in a name": (1, "--ctx-names: 'x y' holds a blank, which ends a name in score files; take _ for it"),
-    "over an input": (1, f"--slide-output {REF}: it is read too, and would be lost; name another file"),
-    "folder is a file": (1, "taken is a file, and a folder must be there"),
-    "below a file": (1, "/taken is a file, and a folder must be there"),
-    "file is a folder": (1, "cannot write there: not the name of a file"),
-    "no name": (1, "--slide-output : cannot write there: not the name of a file"),
-    "device": (1, "--slide-output /dev/null: cannot write there: not the name of a file"),
+    "blank in a name": (1, "--ctx-names: 'x y' holds a space, which ends a name in score files; use _ instead"),
+    "over an input": (1, f"--slide-output {REF}: it is an input file and would be overwritten; name another file"),
+    "folder is a file": (1, "taken is a file, but a folder is needed there"),
+    "below a file": (1, "/taken is a file, but a folder is needed there"),
+    "file is a folder": (1, "cannot write there: it is not a file name"),
+    "no name": (1, "--slide-output : cannot write there: it is not a file name"),
+    "device": (1, "--slide-output /dev/null: cannot write there: it is not a file name"),
     "no system": (1, "no system to score: -i names no file"),
-    "table below a file": (1, f"--slide-output {REF}/slide.tsv: {REF} is a file, and a folder must be there"),
-    "no slide": (2, "error: --slide-output is a flag of slide, which -m does not name"),
-    "failing": (1, "reads English only"),
+    "table below a file": (1, f"--slide-output {REF}/slide.tsv: {REF} is a file, but a folder is needed there"),
+    "no slide": (
+        2,
+        "error: --slide-output is a flag of slide, which is not among the metrics of -m; add the metric, "
+        "or leave the flag out",
+    ),
+    "failing": (1, "reads only English"),
     "short ids": (1, "has 1 line, but system_a.en.txt has 59"),
     "no ids": (1, "--ctx-resample document needs the document id of each line: give --docids FILE"),
 }
@@ -432,4 +436,4 @@ def test_what_is_said_of_resampling(runs):
     )
     for name in ("at home", "one document"):  # windows of one sentence, and no resampling
         assert "share its score" not in runs[name].stderr
-    assert "--ctx-resample document is for --confidence" in runs["no test"].stderr
+    assert "--ctx-resample document works only with --confidence" in runs["no test"].stderr

@@ -145,13 +145,13 @@ def test_no_filter():
     ("options", "flag"), [(PseudoFilter(), "--pseudo-model"), (PseudoFilter("mas"), "--pseudo-vectors")]
 )
 def test_embedded_models_refuse_a_known_other_language(options, flag, stand_in):
-    with pytest.raises(InputError, match=f"pseudo-references: .*English only, and the language is 'de'.*{flag}"):
+    with pytest.raises(InputError, match=f"pseudo-references: .*English, but the language is 'de'.*{flag}"):
         shared_filter(options, target_lang="de")
 
 
 def test_embedded_classifier_by_name_is_only_warned_about(stand_in, caplog):
     shared_filter(PseudoFilter(model="embedded"), target_lang="de")
-    assert "English only" in caplog.text
+    assert "reads only English" in caplog.text
 
 
 def test_embedded_models_look_at_texts_of_unknown_language(stand_in, glove, caplog):

@@ -108,7 +108,7 @@ def test_three_metrics_filter_once(tmp_path, monkeypatch):
     [
         ([["G"]], [named("x.txt", ["a", "b"])], "x.txt: 2 lines for 1 reference"),
         ([["G", "H"], ["G"]], [["a", "b"]], "reference stream 2: 1 line for 2 references"),
-        ([], [["a"]], "need gold references"),
+        ([], [["a"]], "give gold references"),
     ],
 )
 def test_streams_that_do_not_fit(golds, pseudo, words):

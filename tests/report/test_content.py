@@ -174,7 +174,7 @@ def test_matches_are_those_of_the_worst_segments_where_there_are_too_many(monkey
 
 def test_a_page_is_not_made_of_too_many_outputs():
     check_size([["a"] * 25_000, ["b"] * 25_000])
-    with pytest.raises(InputError, match="2 x 25,001 outputs, and a report's page holds 50,000"):
+    with pytest.raises(InputError, match="2 x 25,001 outputs, but a report's page holds at most 50,000"):
         check_size([["a"] * 25_001, ["b"] * 25_001])
 
 
@@ -263,7 +263,7 @@ def test_tables_of_pairs():
     content = made()
     markdown = exports.pairs_tables(content.columns, content.names, "markdown")
     bleu, ter, note = [table.splitlines() for table in markdown.split("\n\n")]
-    assert note[0].startswith("A row's score less a column's.")
+    assert note[0].startswith("Each cell is the row's score minus the column's.")
     assert bleu[0].replace(" ", "").startswith("|BLEU|score|rank|")
     best = content.columns[1].best
     assert [cell.strip() for cell in ter[2].split("|")][1:3] == [
@@ -279,7 +279,7 @@ def test_tables_of_pairs():
 def test_a_campaign_without_sources_is_said(caplog):
     campaign = json.loads(exports.pearmut(made(sources=None), "de-en a, b"))
     assert campaign["campaign_id"] == "de-en-a-b"
-    assert caplog.messages == ["--pearmut: the items have no source, which people need to judge a translation (-s)"]
+    assert caplog.messages == ["--pearmut: people need the source to judge a translation: give -s FILE"]
 
 
 def test_tables_of_systems_without_scores():

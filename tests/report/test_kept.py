@@ -67,4 +67,4 @@ def test_no_page_of_a_set_that_lacks_outputs(caplog):
     texts = [[*TEXTS[0][:2], None], TEXTS[1]]
     judged = JudgedSet("toy", ["A", "B"], 3, texts, segment_scores=np.ones((2, 3)))
     assert judged_content(judged, []) is None
-    assert caplog.messages == ["toy: no report: it has not every system's output of each segment"]
+    assert caplog.messages == ["toy: no report: the outputs of some systems are missing for some segments"]

@@ -241,7 +241,7 @@ def test_systems_are_switched_and_compared(driver, report):
         "return [...document.querySelectorAll('#segment-list .scores')].map(table => [...table.querySelectorAll('tbody tr')].map(row => Number(row.children[3].textContent)))"
     )
     assert scores["a"] - scores["b"] == min(a - b for a, b in differences)
-    choose(driver, "beside", "no other")
+    choose(driver, "Compare with", "none")
     filled(driver)
     assert [row[0] for row in rows(driver, "#segment-1 .scores")] == ["a"]
     missing = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#segment-1 .reference del")]

@@ -62,7 +62,7 @@ def test_portions():
         ("head -n 1", "was given 3 lines from 'one' on and wrote 1 line;"),  # which stops reading too
         ("sed p", "was given 3 lines from 'one' on and wrote 6 lines;"),
         ("true", "wrote 0 lines"),
-        ("cat; echo careful >&2; echo", "wrote 4 lines; .* it says: careful"),
+        ("cat; echo careful >&2; echo", "wrote 4 lines; .* its error output: careful"),
     ],
 )
 def test_another_number_of_lines(text, said):
@@ -72,12 +72,12 @@ def test_another_number_of_lines(text, said):
 
 
 def test_a_line_that_the_command_takes_for_two_is_shown():
-    with pytest.raises(InputError, match="wrote 3 lines; .*U\\+000D in 'two\\\\rhalves' is no line end"):
+    with pytest.raises(InputError, match="wrote 3 lines; .*U\\+000D in 'two\\\\rhalves' is not a line end"):
         command("tr '\\r' '\\n'").translate(["one", "two\rhalves"])
 
 
 def test_a_command_that_fails():
-    with pytest.raises(InputError, match="failed with exit code 3; it says: no such model") as error:
+    with pytest.raises(InputError, match="failed with exit code 3; its error output: no such model") as error:
         command("cat; echo 'no such' >&2; echo model >&2; exit 3").translate(["one"])
     assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="failed with exit code 127"):
@@ -108,8 +108,8 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path, text):
         )
     assert time.monotonic() - started < 20
     assert str(error.value) == (
-        "cmd: 'echo' was given 2 lines and was not done after 1 second; give it more time with --rtt-timeout, or fewer "
-        "lines with --rtt-batch-lines; it says: waiting"
+        "cmd: 'echo' was given 2 lines and did not finish within 1 second; give it more time with --rtt-timeout, or fewer "
+        "lines with --rtt-batch-lines; its error output: waiting"
     )
     with pytest.raises(ProcessLookupError):
         while time.monotonic() - started < 20:  # until the killed ones are gone
@@ -160,7 +160,7 @@ def test_a_file_that_the_command_names_and_writes_is_said_once(tmp_path, monkeyp
     writing.translate(["one"])
     writing.translate(["two"])
     [said] = caplog.messages
-    assert said.startswith("cmd: log changed while ") and "the next run will translate anew" in said
+    assert said.startswith("cmd: log changed while ") and "the next run will translate again" in said
     caplog.clear()
     command("tee -a log > out; cat log > out; tail -n 1 out").translate(["one"])
     command("cat").translate(["one"])

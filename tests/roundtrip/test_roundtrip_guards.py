@@ -23,9 +23,9 @@ def test_counts_and_notices():
         "equal_to_source": 1,
     }
     assert said == [
-        "1 output copies the source, which a round trip does not tell (segment 1)",
+        "1 output copies the source, which a round trip cannot show (segment 1)",
         "3 outputs are empty, and so is the round trip (segment 2, 4, 6)",
-        "1 round trip is empty, though there was text to translate (segment 5)",
+        "1 round trip is empty, but their outputs are not (segment 5)",
     ]
 
 
@@ -149,7 +149,7 @@ EN, DE, FR, ZH = (
         "市议会说它没有看到这个计划这个计划对他们没有用市议会说它没有看到这个计划",
     )
 )
-OTHER = "; the back-translator reads one, and round trips from another say nothing of quality"
+OTHER = "; the back-translator reads one language, and round trips from another do not measure quality"
 
 
 @pytest.mark.parametrize(

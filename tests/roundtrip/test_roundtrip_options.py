@@ -51,8 +51,8 @@ def test_wrong_values_are_wrong_usage(flags):
 @pytest.mark.parametrize(
     "settings, said",
     [
-        ({"spec": "x"}, "'x' is no back-translator"),
-        ({"spec": "cmd:cat", "label": ""}, "is no name of a back-translator"),
+        ({"spec": "x"}, "'x' is not a back-translator"),
+        ({"spec": "cmd:cat", "label": ""}, "is not a name of a back-translator"),
         ({"spec": "cmd:cat", "beams": 2}, "--rtt-beams is for hf:"),
         ({"spec": "cmd:cat", "max_length": 2}, "--rtt-max-length is for hf:"),
         ({"spec": "cmd:cat", "source_code": "de"}, "--rtt-bt-from is for hf:"),
@@ -106,11 +106,16 @@ def test_a_language_that_can_mean_one_code(language, codes, code):
     "language, given, codes, said",
     [
         ("zho", None, NLLB, "'zho' can be several languages of model: name one with --flag: zho_Hans, zho_Hant"),
-        ("es", None, NLLB, "model has no code 'es'; name its code with --flag; near it: est_Latn"),  # which is Estonian
-        ("de", None, NLLB, "near it: deu_Latn$"),
+        (
+            "es",
+            None,
+            NLLB,
+            "model has no code 'es'; name its code with --flag; similar codes: est_Latn",
+        ),  # which is Estonian
+        ("de", None, NLLB, "similar codes: deu_Latn$"),
         ("xx", None, NLLB, "it has deu_Latn, eng_Latn, est_Latn, spa_Latn, zho_Hans, zho_Hant$"),
         (None, None, NLLB, "name the language pair with -l, or the model's code with --flag"),
-        ("de", "deu", NLLB, "--flag deu: model has no such code; near it: deu_Latn"),
+        ("de", "deu", NLLB, "--flag deu: model does not have this code; similar codes: deu_Latn"),
     ],
 )
 def test_a_language_that_means_no_code(language, given, codes, said):

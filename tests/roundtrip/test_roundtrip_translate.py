@@ -83,7 +83,7 @@ def test_translations_without_text_are_asked_for_again(own_cache, caplog):
         assert by_command([["a", "b"]], fails)[0] == [["> a", ""]]
     assert asked(own_cache) == ["a", "b", "b"]
     assert caplog.messages[0].startswith("round trip: 1 of 2 distinct lines from the cache ")
-    assert caplog.messages[0].endswith("; if they are stale: --rtt-cache none, or another --rtt-bt-name")
+    assert caplog.messages[0].endswith("; if they are out of date, give --rtt-cache none or another --rtt-bt-name")
     (own_cache / "mended").write_text("")
     for _ in range(2):
         assert by_command([["a", "b"]], fails)[0] == [["> a", "> b"]]
@@ -237,7 +237,7 @@ def test_out_of_memory_halves_the_batch(monkeypatch, caplog):
     assert caplog.messages[0].startswith("out of memory on cpu with ")
     monkeypatch.setattr(seq2seq.TranslationModel, "generate", lambda *_: small(None, range(9)))
     with pytest.raises(
-        ResourceError, match="too little memory for one line of 2 tokens with 1 beams; try --rtt-beams 1"
+        ResourceError, match="too little memory for a single line of 2 tokens with 1 beams; try --rtt-beams 1"
     ):
         by_model([["cat"]], toy.folder, cache="none")
 
@@ -258,8 +258,8 @@ def test_cuts_are_counted_also_when_they_come_from_the_cache(caplog):
         by_model(systems, toys.trained_marian().folder, max_length=3)
         said = [message for message in caplog.messages if "from the cache" not in message]
         assert said == [
-            "round trip: 1 of 3 distinct lines too long for the model, and cut at the end before they were translated",
-            "round trip: 2 translations of 3 reached the greatest length and may be broken off; --rtt-max-length raises it",
+            "round trip: 1 of 3 distinct lines too long for the model; they were cut at the end before translation",
+            "round trip: 2 translations of 3 reached the maximum length and may be incomplete; raise it with --rtt-max-length",
         ]
 
 
@@ -276,10 +276,15 @@ def test_a_model_of_the_systems_own_direction_is_refused():
 @pytest.mark.parametrize(
     "model, languages, settings, said",
     [
-        (toys.random_nllb, ("eng", "de"), {}, "has no code 'de'; name its code with --rtt-bt-from; near it: deu_Latn"),
+        (
+            toys.random_nllb,
+            ("eng", "de"),
+            {},
+            "has no code 'de'; name its code with --rtt-bt-from; similar codes: deu_Latn",
+        ),
         (toys.random_nllb, ("zho", "deu"), {}, "name one with --rtt-bt-to: zho_Hans, zho_Hant"),
         (toys.random_nllb, (None, None), {}, "name the language pair with -l"),
-        (toys.random_marian, ("en", "de"), {}, "no code 'en'; name its code with --rtt-bt-to; near it: eng"),
+        (toys.random_marian, ("en", "de"), {}, "no code 'en'; name its code with --rtt-bt-to; similar codes: eng"),
         (
             toys.random_marian,
             ("eng", "de"),

@@ -88,8 +88,8 @@ def test_a_package_found_twice_is_no_conflict(table, capsys):
     [
         ("no_such_module_anywhere:Toy", "ModuleNotFoundError"),
         ("toy_of_registry:Missing", "AttributeError"),
-        ("toy_of_registry:function", "no sacrebleu Metric"),
-        ("sys:path", "no sacrebleu Metric"),
+        ("toy_of_registry:function", "not a sacrebleu Metric"),
+        ("sys:path", "not a sacrebleu Metric"),
     ],
 )
 def test_what_cannot_be_loaded_is_an_error_of_ours_that_names_it(table, toy, value, why):

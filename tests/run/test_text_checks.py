@@ -115,7 +115,7 @@ def said(caplog):
 def test_says_which_lines_fit_another_line(said):
     moved = without(HYP, 100, 140)
     again = without(REF, 100, 140)
-    lines = "lines 101-140 fit line+1 of {} better than their own; look for a missing or an added line"
+    lines = "lines 101-140 fit line+1 of {} better than their own; look for a missing or additional line"
     assert said([("a.txt", HYP), ("b.txt", REF)], [("ref.txt", REF)], named(SOURCE, "src.txt")) == []
     assert said([("a.txt", moved), ("b.txt", REF)], [("ref.txt", REF)]) == [f"a.txt: {lines.format('ref.txt')}"]
     assert said([("a.txt", HYP)], [("one", REF), ("two", again)]) == [f"two: {lines.format('one')}"]
@@ -125,8 +125,7 @@ def test_says_which_lines_fit_another_line(said):
     # where most texts disagree with the reference, the reference is shifted
     [both] = said([("a.txt", HYP), ("b.txt", REF)], [("ref.txt", again)], named(SOURCE, "src.txt"))
     assert both == (
-        "a.txt, b.txt, src.txt: lines 101-141 fit line-1 of ref.txt better than their own; look for a missing or an "
-        "added line in ref.txt"
+        "a.txt, b.txt, src.txt: lines 101-141 fit line-1 of ref.txt better than their own; look for a missing or additional line in ref.txt"
     )
 
 
@@ -137,7 +136,7 @@ def test_says_where_entities_are(said):
     such = "HTML entities such as &quot; are in 100 of 300 lines (33.3 %) of a.txt"
     assert said([("a.txt", escaped), ("b.txt", HYP)], [("ref.txt", REF)]) == [f"{such}; ref.txt: none; {mend}"]
     assert said([("a.txt", escaped)], [("ref.txt", few)]) == [f"{such}; ref.txt: 1 line; {mend}"]
-    assert said([("a.txt", escaped)]) == [f"{such}; a reference would tell; {mend}"]
+    assert said([("a.txt", escaped)]) == [f"{such}; no reference was given to compare with; {mend}"]
     [of_reference] = said([("a.txt", HYP), ("b.txt", HYP)], [("ref.txt", escaped)])
     assert of_reference == f"{such.replace('a.txt', 'ref.txt')}; a.txt, b.txt: none; {mend}"
     [all_of_them] = said([("a.txt", escaped)], [("ref.txt", escaped)])
@@ -169,7 +168,7 @@ def test_says_which_metrics_read_a_byte_order_mark(caplog):
     check_byte_order_marks(streams, ["bleu", "chrf"])
     assert caplog.messages == [
         "the byte-order mark at the start of a.txt is part of the first word for bleu, chrf; save the file without it "
-        "(plugin metrics and ctx-metrics score drop it)"
+        "(plugin metrics and ctx-metrics score remove it)"
     ]
 
 

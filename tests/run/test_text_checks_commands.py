@@ -7,12 +7,12 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, lines_of, run_forked
 
 PAGE = EXAMPLES.parent / "docs" / "text-checks.md"
-SHIFTED = "shifted.txt: lines 11-50 fit line+1 of ref.txt better than their own; look for a missing or an added line"
+SHIFTED = "shifted.txt: lines 11-50 fit line+1 of ref.txt better than their own; look for a missing or additional line"
 ESCAPED = "HTML entities such as &amp; are in 59 of 59 lines (100.0 %) of escaped.txt; ref.txt: none; "
 UNESCAPED = "--unescape: HTML entities replaced in 59 of 59 lines (100.0 %) of escaped.txt"
 MARKED = (
     "the byte-order mark at the start of marked.txt is part of the first word for bleu; save the file without it "
-    "(plugin metrics and ctx-metrics score drop it)"
+    "(plugin metrics and ctx-metrics score remove it)"
 )
 
 

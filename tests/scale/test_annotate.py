@@ -169,10 +169,12 @@ def test_a_run_that_ended_goes_on(ctx, table, tmp_path):
                 (folder / f"part-{number:06d}.tsv").unlink()
         done = ctx(*command, folder)
         assert done.code == 0 and everything(folder) == whole
-        assert (f"rows in {'1 part' if kept == 1 else f'{kept} parts'} were there; going on" in done.err) == (kept > 0)
+        assert (f"rows in {'1 part' if kept == 1 else f'{kept} parts'}; the run continues after them" in done.err) == (
+            kept > 0
+        )
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
     done = ctx(*command, tmp_path / "whole")
-    assert done.code == 0 and "nothing was scored again" in done.err and "chrf" in done.out
+    assert done.code == 0 and "so nothing was scored" in done.err and "chrf" in done.out
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
 
 
@@ -189,13 +191,18 @@ def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
     rows_there = sum(
         json.loads(file.read_text())["rows"] for file in (tmp_path / "out/.annotate").glob("00000[01].json")
     )
-    kept = f"ctx-metrics: stopped; {rows_there} rows are kept in {tmp_path}/out; the same command goes on\n"
+    kept = (
+        f"ctx-metrics: stopped; {rows_there} rows are kept in {tmp_path}/out; run the same command again to continue\n"
+    )
     assert done.code == 130 and done.err == kept
 
 
 def test_a_header_among_rows_is_said(ctx, table, tmp_path):
     done = ctx("annotate", table, "-m", "chrf", "--columns", "mt=2", "ref=3", "-o", tmp_path / "out")
-    assert done.code == 0 and f"{table}: its first row holds 'mt', and is scored; if it is a header, name" in done.err
+    assert (
+        done.code == 0
+        and f"{table}: its first row holds 'mt' and is scored as text; if it is a header, name" in done.err
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,7 +211,7 @@ def test_a_header_among_rows_is_said(ctx, table, tmp_path):
         (["--block", "9"], "a run with other --block;"),
         (["-l", "cs-en"], "a run with other languages or --ctx-dtype;"),
         (["--keep", "chrf > 3"], "a run with other --keep;"),
-        (["--chrf-word-order", "2"], "a run with other metrics, or other settings of theirs;"),
+        (["--chrf-word-order", "2"], "a run with other metrics, or with other settings of them;"),
     ],
 )
 def test_another_run_is_not_mixed_in(ctx, table, tmp_path, more, message):
@@ -272,11 +279,11 @@ def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
     [
         (
             ["-m", "nist"],
-            "nist: a line's score depends on all others (n-grams are counted over all references); use `ctx-",
+            "nist: a line's score depends on all other lines (n-grams are counted over all references); use `ctx-",
         ),
         (
             ["-m", "bertscore", "--bertscore-idf", "plus-one"],
-            "bertscore: a line's score depends on all others (inverse",
+            "bertscore: a line's score depends on all other lines (inverse",
         ),
         (["-m", "bleu", "--columns", "ref=gone"], "has no column gone; it has src, mt, ref, doc"),
         (["-m", "rttchrf"], "rttchrf: needs each system's round trip"),
@@ -287,9 +294,7 @@ def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
 def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
     done = ctx("annotate", table, "-o", tmp_path / "out", *flags)
     if message is None:
-        assert (
-            done.code == 0 and "the model reads English only, and the language is 'xx'; scored all the same" in done.err
-        )
+        assert done.code == 0 and "the model reads only English, but the language is 'xx'; it is scored" in done.err
         return
     assert done.code == 1 and message in done.err and done.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
@@ -337,7 +342,7 @@ def test_a_killed_run_goes_on(table, tmp_path):
             time.sleep(0.002 * (seed + 1))
     assert killed >= 3
     again = subprocess.run([*command, tmp_path / "out"], capture_output=True, env=environment(), check=True)
-    assert b"were there; going on" in again.stderr and again.stdout == done.stdout
+    assert b"the run continues after them" in again.stderr and again.stdout == done.stdout
     assert everything(tmp_path / "out") == everything(tmp_path / "whole")
 
 
@@ -399,18 +404,21 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--keep", "bertr > 3"], "bertr is none of the metrics of -m (chrf)"),
-        (["--keep", "chrf"], "argument --keep: 'chrf' is no limit such as 'comet >= 70'"),
+        (["--keep", "bertr > 3"], "bertr is not among the metrics of -m (chrf)"),
+        (["--keep", "chrf"], "argument --keep: 'chrf' is not a limit such as 'comet >= 70'"),
         (["--top", "0"], "argument --top: '0' is neither a share such as 20% nor a number of rows such as 1000"),
-        (["--by", "chrf"], "--by says by which metric --top chooses; give --top too, or leave it out"),
+        (["--by", "chrf"], "--by selects the metric of --top; give --top too, or leave --by out"),
         (
             ["--columns", "mt"],
             "argument --columns: 'mt' is not ROLE=NAME with a role of src, mt, ref, doc, rtt, pseudo",
         ),
-        (["--columns", "mt=a", "mt=b"], "--columns names two columns mt"),
-        (["--columns", "mt=1", "src=b"], "--columns has names and numbers; numbers are for tables without a header"),
+        (["--columns", "mt=a", "mt=b"], "--columns gives mt twice; give one column"),
+        (
+            ["--columns", "mt=1", "src=b"],
+            "--columns mixes names and numbers; give numbers for tables without a header, names for all others",
+        ),
         (["--names", "a", "b"], "--names has 2 names for 1 metric (chrf)"),
-        (["--workers", "2"], "--workers is for --on ray"),
+        (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
         (["--on", "spark"], "argument --on: 'spark' is neither ray nor ray:ADDRESS"),
         (["--block", "0"], "argument --block: 0 is not at least 1"),
     ],

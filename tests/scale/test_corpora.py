@@ -171,7 +171,7 @@ def test_score_keeps_results(ctx, tmp_path):
     assert more.code == 0 and "bertr: 2 of 2 results" in more.err and "bertscore: " not in more.err
     refused = ctx("score", *FILES, "--ctx-cache", REF)
     assert refused.code == 1 and refused.err.endswith(
-        f"--ctx-cache {REF}: {REF} is a file, and a folder must be there\n"
+        f"--ctx-cache {REF}: {REF} is a file, but a folder is needed there\n"
     )
 
 
@@ -188,11 +188,8 @@ def test_the_sacrebleu_command_keeps_results(tmp_path):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--workers", "2"], "--workers is for --on ray"),
-        (
-            ["--slide-grid", "2", "--on", "ray"],
-            "--slide-grid is scored here and in one piece; leave out --on and --ctx-cache",
-        ),
+        (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
+        (["--slide-grid", "2", "--on", "ray"], "--slide-grid does not work with --on and --ctx-cache; leave those out"),
     ],
 )
 def test_flags_that_contradict(ctx, flags, message):

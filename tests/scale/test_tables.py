@@ -47,10 +47,13 @@ def test_files_patterns_and_folders(tmp_path):
     [
         (["gone.tsv"], "cannot read {0}/gone.tsv: no such file or folder"),
         (["gone*.tsv"], "{0}/gone*.tsv: no file fits this pattern"),
-        (["notes.md"], "{0}/notes.md: its name does not tell what it is; tables end with .tsv"),
-        (["empty"], "{0}/empty: no table is in this folder; tables end with .tsv"),
+        (["notes.md"], "{0}/notes.md: its name does not show its format; tables end with .tsv"),
+        (["empty"], "{0}/empty: there is no table in this folder; tables end with .tsv"),
         (["a.tsv", "a.tsv"], "{0}/a.tsv is given twice; name each table once"),
-        (["a.tsv", "b.jsonl"], "{0}/b.jsonl is of another kind than {0}/a.tsv; annotate tables of one kind at a time"),
+        (
+            ["a.tsv", "b.jsonl"],
+            "{0}/b.jsonl has another format than {0}/a.tsv; annotate tables of one format at a time",
+        ),
     ],
 )
 def test_what_is_no_table(tmp_path, names, message):

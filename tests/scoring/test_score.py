@@ -270,7 +270,7 @@ def test_references_are_never_cut_to_the_shortest():
 def test_what_cannot_be_scored():
     with pytest.raises(InputError, match="no hypotheses"):
         Lengths(REFS).corpus_score([], None)
-    with pytest.raises(InputError, match="no references given"):
+    with pytest.raises(InputError, match="no references are given"):
         Lengths().corpus_score(ONE, None)
     with pytest.raises(InputError, match="no segment can be scored; a note"):
         Lengths([["x"]]).corpus_score(["-"], None)

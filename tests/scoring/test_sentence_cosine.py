@@ -165,7 +165,7 @@ def test_another_language_is_refused_unasked(stub):
 def test_another_language_is_said_when_asked(stub, caplog):
     SentenceCosine(target_lang="de", model="embedded")
     [said] = caplog.messages
-    assert said.endswith("the language is 'de'; scored all the same, since --sentencecosine-model asks for it")
+    assert said.endswith("the language is 'de'; it is scored because --sentencecosine-model asks for it")
 
 
 def test_text_of_unknown_language_is_looked_at(stub, caplog):

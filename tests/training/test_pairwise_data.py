@@ -82,7 +82,7 @@ def test_rankings(put, tmp_path):
         (a, b, "r2") for a, b in [("A2", "B2"), ("A2", "C2"), ("B2", "A2"), ("C2", "A2")]
     ]
     assert found.counts[path] == {"rows": 5, "kept": 4, "of the same text": 1}
-    with pytest.raises(InputError, match="rankings want the folder"):
+    with pytest.raises(InputError, match="rankings need the folder"):
         read_pairs([path])
 
 
@@ -199,7 +199,7 @@ def test_names_languages_and_paths(put, caplog):
     assert [judged.name for judged in read_pairs([one, two])] == ["p", f"p ({two})"]
     [judged] = read_pairs([one], pairs=["cs-en"])
     assert (judged.source_lang, judged.target_lang) == ("cs", "en")
-    with pytest.raises(InputError, match="x/p.tsv: its name tells no language pair, so -l must name one, not 2"):
+    with pytest.raises(InputError, match="x/p.tsv: its name contains no language pair; name one with -l, not 2"):
         read_pairs([one], pairs=["cs-en", "de-en"])
     named = put("p.de-en.tsv", "better|worse|ref", "a|b|r")
     assert len(read_pairs([named], pairs=["cs-en", "de-en"])) == 1
@@ -249,7 +249,7 @@ def test_a_path_without_a_pair(put, lines, says):
 def test_scores_of_systems_alone(put, monkeypatch):
     judged = JudgedSet("toy", ["A", "B"], 1, [["a"], ["b"]], [["r"]], system_scores=np.array([1.0, 2]))
     monkeypatch.setattr("ctx_metrics.training.pairwise.data.read_judged", lambda *_, **__: [judged])
-    with pytest.raises(InputError, match="toy: has scores of systems alone"):
+    with pytest.raises(InputError, match="toy: has only system scores"):
         read_pairs([put("any.tsv")])
 
 
@@ -314,8 +314,8 @@ def test_said_if_references_are_on_both_sides(caplog):
     say_shared([preferences()], [preferences(references=[["r1", "r3", "r2"]], rows=((0, 0, 1), (0, 0, 1), (2, 0, 1)))])
     say_shared([preferences()], [preferences(references=[["r1", "x", "y"]])])
     assert caplog.messages == [
-        "2 of 2 development references are in the training data too: their tau flatters the model",
-        "1 of 3 development references is in the training data too: their tau flatters the model",
+        "2 of 2 development references are in the training data too, so their tau is too optimistic",
+        "1 of 3 development references is in the training data too, so their tau is too optimistic",
     ]
 
 

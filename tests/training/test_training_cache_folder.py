@@ -147,9 +147,9 @@ def test_identity_file(tmp_path, encoder):
 def test_folder_of_something_else(tmp_path, encoder):
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "draft.tmp").write_text("mine")
-    assert "no embedding cache, and not empty" in refusal(tmp_path, encoder)
+    assert "not an embedding cache, and not empty" in refusal(tmp_path, encoder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["draft.tmp", "notes.txt"]
-    assert "notes.txt is a file, and a folder must be there" in refusal(tmp_path / "notes.txt", encoder)
+    assert "notes.txt is a file, but a folder is needed there" in refusal(tmp_path / "notes.txt", encoder)
 
 
 def test_killed_before_the_first_file(tmp_path, encoder):

@@ -47,7 +47,7 @@ def test_what_the_card_says():
         "| encoder's weights (sha256) | 0123456789ab... |",
         "| layers | 1, 3 |",
         "| inputs | mt+ref: the translation and its reference |",
-        "| tokens kept of a text | 77 |",
+        "| maximum number of tokens of a text | 77 |",
         "| languages | de, en |",
         "| network: hidden | 8 |",
         f"| da | 1 | 9 | 6 | 3 of human systems | {'ab' * 32} |",
@@ -66,10 +66,10 @@ def test_what_the_card_says():
     for words in (
         "12,345 rows",
         "It started from the weights of older.",
-        "each judgement a row; of penalties (mqm.zh-en) minus the root.",
+        "one row per judgement; of penalties (mqm.zh-en) minus the root.",
         "scores -2.2500",
         "cut at 77 tokens",
-        "for cs-en, en-de alone",
+        "only for cs-en, en-de",
         "0 is the mean of the translations that people judged",
         "torch ",
     ):
@@ -82,7 +82,7 @@ def test_what_differs():
     taught = made(targets={"teacher": "comet|model:x"})
     assert "scores of the metric `comet|model:x`" in taught and "the mean of what its teacher gave" in taught
     plain = made(targets={"normalise": "none", "average": True, "penalties_rooted": []})
-    assert "on the scale that the data has them" in plain and "averaged over the judgements of an output" in plain
+    assert "on the scale of the data" in plain and "averaged over the judgements of an output" in plain
     assert "the translation and its source" in made(inputs="mt+src")
     assert "| languages | those of the encoder |" in made(languages=None)
 

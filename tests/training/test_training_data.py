@@ -148,7 +148,7 @@ def test_mqm_errors_and_trees(put, tmp_path):
     assert [each[:5] for each in found.rows] == [("m", "rB", -3, "tree.de-en", "A")]
     with pytest.raises(InputError, match="tree.de-en: has 2 references; name one"):
         read_judgements([tree], options=DataOptions(reference="refA,refB"))
-    with pytest.raises(InputError, match="tree.de-en: has scores of systems alone; learning wants scores of segments"):
+    with pytest.raises(InputError, match="tree.de-en: has only system scores; training needs segment scores"):
         read_judgements([tree], options=DataOptions(human="wmt-z"))
 
 
@@ -156,10 +156,10 @@ def test_what_cannot_be_read(put):
     with pytest.raises(InputError, match="cannot read nowhere.tsv: No such file or directory"):
         read_judgements(["nowhere.tsv"])
     with pytest.raises(
-        InputError, match="r.csv: rankings hold no scores to learn; `ctx-metrics train pairwise` learns"
+        InputError, match="r.csv: rankings hold no scores to learn; use `ctx-metrics train pairwise` with"
     ):
         read_judgements([put("r.csv", "srclang,system1rank", "a,1")])
-    with pytest.raises(InputError, match="t.tsv, line 2: 'x' is no score"):
+    with pytest.raises(InputError, match="t.tsv, line 2: 'x' is not a score"):
         read_judgements([put("t.tsv", "mt|ref|score", "a|r|x")])
     with pytest.raises(InputError, match="j.jsonl, line 1: no column score"):
         read_judgements([put("j.jsonl", json.dumps({"mt": "a"}))])
@@ -223,10 +223,12 @@ def test_shares_of_paths(put, tmp_path):
     assert share("C:/absent") == ("C:/absent", 1, None)
     assert share("absent.tsv:2:30") == ("absent.tsv", 2, 30)
     for weight in ("0", "-1", "nan", "inf", "much", ""):
-        with pytest.raises(InputError, match=f"a.tsv:{weight}: weight '{weight}' is no positive number"):
+        with pytest.raises(InputError, match=f"a.tsv:{weight}: weight '{weight}' is not a positive number"):
             share(f"{plain}:{weight}")
     for rows in ("0", "-1", "2.5", "many", ""):
-        with pytest.raises(InputError, match=rf"a.tsv:1:{rows}: '{rows}' are no rows; write PATH:WEIGHT:ROWS, such as"):
+        with pytest.raises(
+            InputError, match=rf"a.tsv:1:{rows}: '{rows}' is not a number of rows; write PATH:WEIGHT:ROWS, such as"
+        ):
             share(f"{plain}:1:{rows}")
 
 

@@ -51,7 +51,7 @@ def test_values_without_spread_tell_nothing(put):
 def test_values_that_cannot_be_compared(put):
     found = read_development([put("t.tsv", "mt|ref|score", "a|r|1", "b|r|2", "c|r|4")])
     for broken in (np.nan, np.inf, -np.inf):
-        with pytest.raises(InputError, match="1 of 3 development values are no finite numbers"):
+        with pytest.raises(InputError, match="1 of 3 development values are not finite numbers"):
             found.score(np.array([1, broken, 2]))
     with pytest.raises(ValueError, match=r"values of shape \(2,\) for 3 rows"):
         found.score(np.zeros(2))
@@ -145,9 +145,9 @@ def test_tau_against_counting(put):
         (["ref|better|worse", "r|a|b"], "pearson", "t: preferences have no scores to correlate with; choose darr"),
         (["mt|ref|score", "a|r|1", "b|q|2"], "darr", "t: no two usable outputs of a segment differ in score enough"),
         (["mt|ref|score", "a|r|1", "b|r|1"], "darr", "t: no two usable outputs of a segment differ in score enough"),
-        (["mt|ref|score", "a|r|1", "b|q|1"], "pearson", "t: fewer than two usable outputs, or scores all alike"),
-        (["mt|ref|score", "a|r|1", "b|q|None"], "pearson", "t: fewer than two usable outputs, or scores all alike"),
-        (["mt|ref|score", "a|r|None"], "pearson", "t: fewer than two usable outputs, or scores all alike"),
+        (["mt|ref|score", "a|r|1", "b|q|1"], "pearson", "t: fewer than two usable outputs, or all scores are equal"),
+        (["mt|ref|score", "a|r|1", "b|q|None"], "pearson", "t: fewer than two usable outputs, or all scores are equal"),
+        (["mt|ref|score", "a|r|None"], "pearson", "t: fewer than two usable outputs, or all scores are equal"),
         (["mt|ref|score", "a|r|None"], "darr", "t: no two usable outputs"),
         (["mt|src|score", "a|r|1"], "pearson", "t: has no references, which the inputs"),
         (["mt|ref|score", "a|r|1"], "spearman", "development metric 'spearman' is none of pearson, darr"),

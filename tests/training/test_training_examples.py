@@ -150,7 +150,7 @@ def test_what_cannot_be_learned_from(put):
     path = put("u.tsv", "mt|ref|score", "a|r|1")
     with pytest.raises(InputError, match="u.tsv is given twice"):
         read_training_set([path, f"{path}:2"])
-    with pytest.raises(InputError, match="weight '0' is no positive number"):
+    with pytest.raises(InputError, match="weight '0' is not a positive number"):
         read_training_set([f"{path}:0"])
 
 
@@ -223,10 +223,10 @@ def test_outputs_learn_their_systems_score_where_only_systems_were_judged(put, t
     assert found.hypotheses == ["A1", "B1", "A2", "B2"] and found.references == ["r1", "r1", "r2", "r2"]
     assert found.targets.tolist() == [-1, 1, -1, 1] and len(set(found.groups)) == 2
     assert found.by_system == ["t.de-en"]
-    assert "only systems were judged, so each output learns its system's score: t.de-en" in caplog.text
+    assert "only systems were judged, so each output gets its system's score: t.de-en" in caplog.text
     fewer = read_training_set([f"{path}:0.5:3"])
     assert fewer.counts == {path: {"rows": 4, "kept": 2, "beyond 3 a data set": 2}}
     assert fewer.targets.tolist() == [-1, 1] and fewer.weights.tolist() == [0.5, 0.5]
     assert f"{path}: 2 rows to learn from; left out 2 rows beyond 3 a data set" in caplog.text
-    with pytest.raises(InputError, match="t.de-en: has scores of systems alone; learning wants scores of segments"):
+    with pytest.raises(InputError, match="t.de-en: has only system scores; training needs segment scores"):
         read_development([path])

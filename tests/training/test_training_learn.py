@@ -169,7 +169,7 @@ def test_a_state_of_another_training_is_refused_before_anything_is_encoded(tmp_p
             "development data",
         ),
     ):
-        with pytest.raises(InputError, match=f"that was stopped, with other {what}; "):
+        with pytest.raises(InputError, match=f"a stopped training with other {what}; "):
             learn(*arguments, out=tmp_path, engine=QUIET)
 
 
@@ -229,7 +229,10 @@ def test_a_teacher_that_says_one_thing_only(tmp_path):
     path = tmp_path / "same.tsv"
     path.write_text("mt\tref\tscore\n" + "".join(f"{word}\t{word}\t{k}\n" for k, word in enumerate(("cat", "dog"))))
     training = read_training_set([str(path)])
-    with pytest.raises(InputError, match="teacher chrf: scores all rows alike, which teaches nothing"):
+    with pytest.raises(
+        InputError,
+        match="teacher chrf: gives all rows the same score, from which nothing can be learned; choose another teacher",
+    ):
         taught(training, MetricSettings("chrf", CHRF), languages={"same": (None, None)}, engine=QUIET)
 
 
@@ -249,7 +252,9 @@ def test_a_teacher_s_scores_are_kept_and_read_again(tmp_path, monkeypatch, caplo
     at = whole.index(b"scores.npy") + 200  # one bit of a score
     for content in (b"no scores", whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]):
         kept.write_bytes(content)
-        with pytest.raises(InputError, match="holds no teacher's scores; name another file with --teacher-scores"):
+        with pytest.raises(
+            InputError, match="does not hold scores of a teacher; name another file with --teacher-scores"
+        ):
             taught(training, teacher, languages=known, engine=QUIET, kept=kept)
 
 

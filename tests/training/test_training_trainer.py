@@ -219,7 +219,7 @@ def test_a_damaged_state_is_refused(tmp_path):
     esim_loop(path, LINEAR).train()
     whole = path.read_bytes()
     path.write_bytes(whole[:-100])
-    with pytest.raises(InputError, match="no state of a training; delete it"):
+    with pytest.raises(InputError, match="not the state of a training; delete it"):
         esim_loop(path, LINEAR).train()
     path.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])  # one bit of a number
     with pytest.raises(InputError, match="state.safetensors is damaged; delete it to train from the start"):

@@ -268,7 +268,7 @@ def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):
         ({"inputs": "ref"}, "inputs is 'ref', which cannot be"),
         ({"rank": 3}, r"does not fit its config.json \(encoder.layer.0.*: \[2, .* and \[3, "),
         ({"encoder_ckpt": "0" * 12}, "was trained on an encoder that hashes to 0"),
-        ({"weights_sha256": "1" * 64}, "the weights were altered"),
+        ({"weights_sha256": "1" * 64}, "the weights were changed"),
         ({"rank": None}, "rank is null"),
         ({"shares": [0.5, 0.5]}, r"shares is \[0.5, 0.5\], which cannot be"),
         ({"shares": [0.5, 0.6, -0.1]}, r"shares is \[0.5, 0.6, -0.1\], which cannot be"),

@@ -28,22 +28,22 @@ class Candidates:
     """What is chosen from."""
 
     candidates: Annotated[Sequence[str], expanduser, "CANDIDATES"] = setting(
-        "One file of candidates; or several, of which each has a candidate a line, such as systems' outputs.",
+        "One file of candidates, or several files with one candidate per line, such as the outputs of several systems.",
         flag="CANDIDATES",
         group="candidates",
         nargs="+",
         action="store",
     )
     num_samples: Positive | None = setting(
-        "Lines of each source, one after the other. (Default: as many as there are for a line of -s)",
+        "Number of consecutive lines per source. (Default: the lines of the file divided by the lines of -s)",
         flag="-n --num-samples",
     )
     input_format: Literal["lines", "nbest", "tsv", "jsonl"] | None = setting(
-        "lines; nbest (0 ||| text ||| ... ||| score); tsv (a row a source, a column a candidate); jsonl (objects with "
-        "candidates, and maybe src, scores, references). (Default: by the name .tsv or .jsonl, nbest where the first line "
-        "is one, else lines)"
+        "lines; nbest (0 ||| text ||| ... ||| score); tsv (one row per source, one column per candidate); jsonl "
+        "(objects with candidates and optional src, scores, references). (Default: by the ending .tsv or .jsonl; "
+        "nbest if the first line has its form; else lines)"
     )
-    source: File | None = setting("Source segments, one a line.", flag="-s --source")
+    source: File | None = setting("Source segments, one per line.", flag="-s --source")
     language_pair: tuple[str, str] | None = flags.languages()
     encoding: str = flags.encoding()
 
@@ -53,20 +53,20 @@ class By:
     """The metrics."""
 
     metrics: Metrics | None = setting(
-        f"Any of %(choices)s; several are added up. (Default: {DEFAULT_METRIC})",
+        f"One or more of %(choices)s; the scores of several are added up. (Default: {DEFAULT_METRIC})",
         flag="-m --metrics",
         group="choice",
         action="store",
         choices=metric_names,
     )
     weights: Sequence[float] | None = setting(
-        "Of several metrics, whose scores are on sacrebleu's scale. (Default: 1)",
+        "Weights of the metrics, whose scores are on sacrebleu's scale. (Default: 1)",
         action="store",
         type=float,
         nargs="+",
         metavar="X",
     )
-    model: Model | None = setting("Model of comet where its own flag (--comet-model) is not given.")
+    model: Model | None = setting("Model of comet, unless its own flag (--comet-model) is given.")
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,15 @@ class Written:
     """What is written."""
 
     top: Positive | None = setting(
-        "Write the K best distinct candidates. (Default: text 1, other formats all)", metavar="K", group="output"
+        "Write the K best distinct candidates. (Default: 1 with text, all with other formats)",
+        metavar="K",
+        group="output",
     )
     format: Literal["text", "nbest", "jsonl"] | None = setting(
-        "text, a line a source; nbest, from the best, with scores; jsonl, candidates with their scores. (Default: the "
-        "ending of -o, if it is .nbest or .jsonl; nbest with --top; else text)"
+        "text: one line per source; nbest: candidates and scores, best first; jsonl: candidates with their scores. "
+        "(Default: by the ending of -o, if it is .nbest or .jsonl; nbest with --top; else text)"
     )
-    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
+    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
 
 
 def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None:
@@ -100,13 +102,16 @@ def check(args: Namespace) -> None:
     if args.weights is None:
         args.weights = [1.0] * len(args.metrics)
     if len(args.weights) != len(args.metrics):
-        error(f"--weights has {len(args.weights)} for {len(args.metrics)} metrics ({', '.join(args.metrics)})")
+        error(
+            f"--weights has {len(args.weights)} for {len(args.metrics)} metrics ({', '.join(args.metrics)}); "
+            "give one per metric"
+        )
     if not any(args.weights):
-        error("--weights are all 0")
+        error("--weights are all 0; give at least one above 0")
     ending = ENDINGS.get((args.output or "").rpartition(".")[2].lower())
     args.format = args.format or ending or ("nbest" if args.top else "text")
     if args.format == "text" and (args.top or 1) > 1:
-        error("--format text has one line a source; write --top candidates as nbest or jsonl")
+        error("--format text has one line per source; write --top candidates as nbest or jsonl")
     check_writable(args.output)
 
 
@@ -134,7 +139,7 @@ def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Cho
     say_duplicates(items)
     for name, counts in found.counts.items():
         if some := [f"{kind} = {number:,}" for kind, number in counts.items() if number]:
-            notice(f"{name}: {', '.join(some)} (of what was scored)")
+            notice(f"{name}: {', '.join(some)} (counted over all scored texts)")
     say_signatures(found.signatures, args)
     return found
 

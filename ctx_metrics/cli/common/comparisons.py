@@ -41,21 +41,21 @@ class Testing:
     """How systems are compared."""
 
     test: str = setting(
-        "randomization, sacrebleu's --paired-ar, or bootstrap, its --paired-bs, which calls equal systems different too "
-        "often.",
+        "randomization (sacrebleu's --paired-ar), or bootstrap (sacrebleu's --paired-bs), which reports a difference "
+        "between equal systems too often.",
         RANDOMIZATION,
         group="tests",
         choices=TESTS,
     )
     resample: Literal["segment", "document"] | None = setting(
-        "What is swapped or drawn. (Default: document where there are at least two, else segment)"
+        "The unit to swap or resample. (Default: document if there are at least two, else segment)"
     )
     samples: Positive | None = setting(
-        f"Trials of the test. (Default: {TRIALS} of the randomization, {RESAMPLES} of the bootstrap)"
+        f"Number of trials of the test. (Default: {TRIALS} for randomization, {RESAMPLES} for bootstrap)"
     )
-    seed: Seed = setting("Of the trials.", SEED)
+    seed: Seed = setting("Seed of the trials.", SEED)
     alpha: Probability = setting("Level of significance.", ALPHA)
-    no_holm: bool = setting("Take p-values as they are, not corrected for the number of pairs.", False)
+    no_holm: bool = setting("Do not correct p-values for the number of pairs.", False)
 
 
 class Compared(NamedTuple):
@@ -87,7 +87,9 @@ def compared(
     documents = len(document_ranges(context.doc_ids)) if context.doc_ids is not None else 0
     if testing.resample == "document" and documents < 2:
         found = counted(documents, "document", "documents")
-        raise InputError(f"--resample document: the document ids hold {found}, and it takes at least 2")
+        raise InputError(
+            f"--resample document needs at least 2 documents, but the document ids hold {found}; use --resample segment"
+        )
     unit = testing.resample or ("document" if documents > 1 else "segment")
     units = documents if unit == "document" else len(context.systems[0])
     if unit == "document":
@@ -96,7 +98,7 @@ def compared(
         if unit == "segment" and units > 1 and capabilities(metric).dependent_rows:
             notice(f"{name}: segments share scores, so p-values of single segments are too small; give --docids FILE")
     if units < 2:
-        notice("there is one segment only, of which nothing can be drawn: no intervals and no p-values")
+        notice("there is only one segment, so there are no intervals and no p-values")
     columns = [
         column(
             name,
@@ -159,7 +161,7 @@ def tables(found: Compared, decimals: int | None) -> str:
 
         parts += [
             output.table(["Rank", "System", column.title, "95 % interval"], first),
-            output.matrix("Row less column", found.names, order, cell),
+            output.matrix("Row minus column", found.names, order, cell),
         ]
     notes = [textwrap.fill(note, WIDTH, subsequent_indent="  ") for note in _notes(found)]
     return "\n\n".join([*parts, "\n".join(notes)])
@@ -172,7 +174,7 @@ def draw(found: Compared, path: str) -> None:
 
     first = found.columns[0]
     if first.comparison is None:
-        notice(f"{path}: no figure is drawn of one segment")
+        notice(f"{path}: a figure needs at least two segments, so none is drawn")
         return
     scores = [each.system for each in first.scores]
     save(difference_matrix(found.names, first.title, scores, first.comparison, first.order, first.sign), path)
@@ -192,7 +194,7 @@ def _ends(comparison: Comparison | None, system: int, decimals: int) -> str:
 def _notes(found: Compared) -> list[str]:
     """What the tables mean, in sentences."""
     testing, pairs = found.testing, len(found.names) * (len(found.names) - 1) // 2
-    first = "A row's score less a column's."
+    first = "Each cell is the row's score minus the column's."
     if found.units < 2:
         return [first]
     bootstrap = testing.test == BOOTSTRAP

@@ -16,7 +16,7 @@ def language_pair(text: str) -> tuple[str, str]:
     """Source and target language from a pair such as de-en, for argparse."""
     source, _, target = text.partition("-")
     if not source or not target:
-        raise ArgumentTypeError(f"{text!r} is no language pair such as de-en")
+        raise ArgumentTypeError(f"{text!r} is not a language pair such as de-en")
     return source, target
 
 
@@ -25,14 +25,14 @@ def languages(help: str = "Source and target language, such as de-en.") -> Any:
     return setting(help, flag="-l --language-pair", type=language_pair, metavar="PAIR")
 
 
-def encoding(help: str = "Of all text read.") -> Any:
+def encoding(help: str = "Encoding of all files that are read.") -> Any:
     """The flag -e."""
     return setting(help, "utf-8", flag="-e --encoding")
 
 
 def text_checks() -> Any:
     """The flag --no-text-checks."""
-    return setting("Do not look for HTML entities and shifted lines in the texts.", False)
+    return setting("Do not check the texts for HTML entities and shifted lines.", False)
 
 
 def unescape() -> Any:
@@ -44,12 +44,14 @@ def unescape() -> Any:
 
 def names(whose: str) -> Any:
     """The flag --names."""
-    return setting(f"The systems' names, in their order. (Default: {whose} files')", metavar="NAME")
+    return setting(
+        f"Names of the systems, in the order of the files. (Default: the names of {whose} files)", metavar="NAME"
+    )
 
 
 def score_format(help: str, group: str = "") -> Any:
     """The flag --format of scores."""
-    text = f"{help} (Default: the ending of -o, if it is .tsv, .jsonl or .json, else table)"
+    text = f"{help} (Default: by the ending of -o, if it is .tsv, .jsonl or .json, else table)"
     return setting(text, group=group)
 
 
@@ -58,7 +60,7 @@ def format_of(args: Namespace, endings: Mapping[str, str] = ENDINGS) -> str:
     return args.format or endings.get((args.output or "").rpartition(".")[2].lower(), "table")
 
 
-def output(help: str = "In place of the standard output (-).") -> Any:
+def output(help: str = "Output file, instead of the standard output (-).") -> Any:
     """The flag -o of a file."""
     return setting(help, flag="-o --output")
 

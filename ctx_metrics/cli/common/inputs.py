@@ -104,7 +104,7 @@ def column_names(text: str) -> list[Column]:
     for word in text.split(","):
         role, _, system = word.strip().partition(":")
         if role not in ROLES or (system and role != "mt"):
-            raise argparse.ArgumentTypeError(f"{word!r} is none of src, mt, mt:NAME, ref, doc")
+            raise argparse.ArgumentTypeError(f"{word!r} is not one of src, mt, mt:NAME, ref, doc")
         columns.append(Column(role, system or ("stdin" if role == "mt" else "")))
     if not any(column.role == "mt" for column in columns):
         raise argparse.ArgumentTypeError(f"{text!r} has no column mt")
@@ -139,7 +139,7 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
         others = {"src": test_set_lines(names, pair, "src"), "doc": test_set_lines(names, pair, "docid")}
     except OSError as error:
         raise InputError(
-            f"-d: test set {names} is not there, and cannot be fetched ({type(error).__name__}: {error}); "
+            f"-d: test set {names} is not on this machine and cannot be fetched ({type(error).__name__}: {error}); "
             f"fetch it once where there is a network: {fetch}"
         ) from error
     if len({len(paths) for paths in of_sets}) > 1:
@@ -189,7 +189,5 @@ def _default_columns(number: int, with_source: bool) -> list[Column]:
     """mt; src and mt (mt and ref where the source is given otherwise); src, mt and ref."""
     words = {1: "mt", 2: "mt,ref" if with_source else "src,mt", 3: "src,mt,ref"}
     if number not in words:
-        raise InputError(
-            f"{STDIN} has {number} tab-separated columns; say what they are, such as --columns src,mt,ref,doc"
-        )
+        raise InputError(f"{STDIN} has {number} tab-separated columns; name them, such as --columns src,mt,ref,doc")
     return column_names(words[number])

@@ -31,18 +31,20 @@ Metrics = Annotated[Sequence[str], named_metric, "NAME"]
 class Bleu:
     """BLEU's settings, by the names of its constructor; its flags are those of sacrebleu."""
 
-    tokenize: Name | None = setting("One of %(choices)s. (Default: by language, 13a)", choices=[*BLEU.TOKENIZERS])
+    tokenize: Name | None = setting(
+        "One of %(choices)s. (Default: by the target language, else 13a)", choices=[*BLEU.TOKENIZERS]
+    )
     lowercase: bool = setting("Ignore case.", False)
     smooth_method: Name = setting("One of %(choices)s.", "exp", choices=[*BLEU.SMOOTH_DEFAULTS])
-    smooth_value: Number | None = setting("Of floor (default 0.1) and add-k (1).")
+    smooth_value: Number | None = setting("Value of the smoothing methods floor (default 0.1) and add-k (default 1).")
 
 
 @dataclass(frozen=True)
 class Chrf:
     """The same of chrF."""
 
-    char_order: Whole = setting("Longest character n-grams.", 6)
-    word_order: Whole = setting("Longest word n-grams; 2 is chrF++.", 0)
+    char_order: Whole = setting("Maximum length of character n-grams.", 6)
+    word_order: Whole = setting("Maximum length of word n-grams; 2 gives chrF++.", 0)
     beta: Whole = setting("Weight of recall.", 2)
     whitespace: bool = setting("Count white space.", False)
     lowercase: bool = setting("Ignore case.", False)
@@ -53,9 +55,9 @@ class Chrf:
 class Ter:
     """The same of TER."""
 
-    case_sensitive: bool = setting("Heed case.", False)
-    asian_support: bool = setting("Take Asian characters as words.", False)
-    no_punct: bool = setting("Leave punctuation out.", False)
+    case_sensitive: bool = setting("Distinguish upper and lower case.", False)
+    asian_support: bool = setting("Treat each Asian character as a word.", False)
+    no_punct: bool = setting("Remove punctuation.", False)
     normalized: bool = setting("Normalise and tokenise.", False)
 
 
@@ -97,11 +99,17 @@ def check_metrics(args: Namespace, also: Sequence[str] = ()) -> None:
     for name in args.own:
         for word in args.argv:
             if name not in named and word.startswith(own_prefixes(name, args.table[name.upper()])):
-                args.parser.error(f"{word} is a flag of {name}, which -m does not name")
+                args.parser.error(
+                    f"{word} is a flag of {name}, which is not among the metrics of -m; add the metric, "
+                    f"or leave the flag out"
+                )
     for action in args.parser._actions:
         name = next((name for name in SACREBLEU if action.dest in args.own[name]), None)
         if name and name not in args.metrics and getattr(args, action.dest) != action.default:
-            args.parser.error(f"{action.option_strings[0]} is a flag of {name}, which -m does not name")
+            args.parser.error(
+                f"{action.option_strings[0]} is a flag of {name}, which is not among the metrics of -m; "
+                f"add the metric, or leave the flag out"
+            )
 
 
 def own_settings(name: str, args: Namespace) -> dict[str, Any]:

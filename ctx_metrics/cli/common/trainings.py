@@ -32,7 +32,7 @@ def run_resumable(args: Namespace, module: str, check: Callable[[Path, bool], No
         import_module(module, "ctx_metrics.cli").train(args)
         return 0
     except KeyboardInterrupt:
-        goes_on = f"the same command goes on where it was, by what {args.out} holds, and --restart begins anew"
+        goes_on = f"run the same command again to continue from the state in {args.out}, or add --restart to start over"
         raise KeyboardInterrupt(goes_on * _is_begun(Path(args.out))) from None
 
 
@@ -40,14 +40,17 @@ def run_resumable(args: Namespace, module: str, check: Callable[[Path, bool], No
 class Running:
     """Where a model goes, and what becomes of what is there."""
 
-    out: Folder = setting("The model's folder; while it trains, its state.", group="running", required=True)
-    overwrite: bool = setting("Replace the model that --out holds, once this one is done.", False)
-    restart: bool = setting("Throw away the state of a training that was stopped, and begin anew.", False)
+    out: Folder = setting("Folder of the model; while training, also of its state.", group="running", required=True)
+    overwrite: bool = setting("Replace the model in --out when this training is done.", False)
+    restart: bool = setting("Delete the state of a stopped training and start over.", False)
 
 
 def cache(kept: str, others: str) -> Any:
     """The flag --cache of what is kept for `others` of the trainings."""
-    help = f"Keep {kept} here, for other trainings {others}. (Default: in --out, until the training is done)"
+    help = (
+        f"Folder that keeps {kept} for other trainings {others}. (Default: a folder in --out, deleted when the training is "
+        "done)"
+    )
     return setting(help, metavar="FOLDER")
 
 
@@ -60,7 +63,7 @@ def check_pairs(args: Namespace) -> None:
     """Exit with 2, as argparse does, for a language pair of -l that is none."""
     for pair in args.pairs or ():
         if not all(pair.partition("-")):
-            args.parser.error(f"-l {pair}: no language pair such as de-en")
+            args.parser.error(f"-l {pair}: not a language pair such as de-en")
 
 
 def begin(out: Path, restart: bool) -> None:
@@ -120,7 +123,7 @@ def check_out(out: Path, overwrite: bool) -> None:
     others = sorted(names - ours)
     if others or ((out / CARD).exists() and not is_model):
         raise InputError(
-            f"{out} holds other things ({', '.join(others or [CARD])[:60]}); name a new or empty folder with --out"
+            f"{out} holds other files ({', '.join(others or [CARD])[:60]}); name a new or empty folder with --out"
         )
 
 

@@ -25,12 +25,14 @@ class Work:
     """Where blocks are scored."""
 
     on: str | None = setting(
-        "Where blocks are scored: ray (workers on this machine, or of the cluster that RAY_ADDRESS names), ray:ADDRESS or "
+        "Where blocks are scored: ray (workers on this machine, or on the cluster of RAY_ADDRESS), ray:ADDRESS or "
         "ray://ADDRESS. (Default: this process)",
         type=place,
         metavar="PLACE",
     )
-    workers: Positive | None = setting("Processes of --on. (Default: one a GPU, else one for every two cores)")
+    workers: Positive | None = setting(
+        "Number of processes of --on. (Default: one per GPU; without GPUs, one per two cores)"
+    )
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class Kept:
     """What is kept between runs."""
 
     ctx_cache: Directory | None = setting(
-        "Keep the results of neural metrics in DIR, block by block: a run that was killed goes on, and one with a system or "
-        "a metric more scores what is new.",
+        "Keep the results of neural metrics in DIR, block by block. The next run continues a killed one, and scores "
+        "only new systems and metrics.",
         flag="--ctx-cache --resume",
     )
 
@@ -53,7 +55,7 @@ def add_work(group: Group) -> None:
 def check_work(args: Namespace) -> None:
     """Exits with 2, as argparse does, where the flags contradict each other."""
     if args.workers and not args.on:
-        args.parser.error("--workers is for --on ray")
+        args.parser.error("--workers works only with --on ray; give both, or leave it out")
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Meta-evaluation: do metrics agree with people?
+"""Meta-evaluation: measure how well metrics agree with people.
 
-Reads test sets with human judgements, scores them with metrics or reads their scores, and says how well they agree under
+Reads test sets with human judgements, scores them with metrics or reads their scores, and reports how well they agree by
 the protocols of the WMT metrics tasks, with ranks by significance.
 """
 
@@ -31,8 +31,8 @@ INSTEAD = ("paraphrase",)
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 # the names of meta.protocols.make_protocols, in its order, which is not imported for --help: it takes scipy
 PROTOCOLS = {
-    "sys-acc": "share of system pairs ordered as people do, of all sets together (Kocmi et al. 2021)",
-    "spa": "the same by how sure the orders are: soft pairwise accuracy (Thompson et al. 2024)",
+    "sys-acc": "share of system pairs in the order of people's scores, over all sets together (Kocmi et al. 2021)",
+    "spa": "soft pairwise accuracy: the same, but comparing how certain the orders are (Thompson et al. 2024)",
     **{
         f"sys-{kind}{left_out}": f"{words} of system scores"
         + ", without outliers (Mathur et al. 2020)" * bool(left_out)
@@ -41,15 +41,15 @@ PROTOCOLS = {
     },
     **{f"seg-{kind}": f"{words} of segment scores; see --average" for kind, words in CORRELATIONS.items()},
     **{
-        f"doc-{kind}": f"{words} of documents' scores, the means of their segments'"
+        f"doc-{kind}": f"{words} of document scores, the means of their segments' scores"
         for kind, words in CORRELATIONS.items()
     },
     "acc-eq": "share of output pairs ordered or tied as people do, ties calibrated (Deutsch et al. 2023)",
     "tau-23": "the same as a tau: 2 acc-eq - 1",
-    "darr": "preferences kept less those that are not, ties count against the metric (WMT17 to WMT20)",
-    "wmt12": "the same, as WMT11 and WMT12 have it",
+    "darr": "preferences that the metric shares minus the others, ties count against it (WMT17 to WMT20)",
+    "wmt12": "the same, as defined at WMT11 and WMT12",
     "wmt13": "the same without ties",
-    "wmt14": "the same with ties in the denominator alone",
+    "wmt14": "the same with ties only in the denominator",
 }
 _LISTED = "\n".join(f"  {name:<{max(map(len, PROTOCOLS))}}  {words}" for name, words in PROTOCOLS.items())
 USAGE = "%(prog)s DATA [DATA ...] [-m NAME [NAME ...]] [--scores PATH [PATH ...]] [-p PROTOCOL [PROTOCOL ...]] [flags]"
@@ -57,13 +57,13 @@ EPILOG = f"""\
 DATA is recognised by its layout:
   a folder  an mt-metrics-eval tree (human-scores, system-outputs, ...); DAseg.* files of WMT's segment DA;
             DA-syslevel.csv of its system DA
-  a file    (.tsv, .csv; also .gz, .xz) any TSV whose header names mt, score and what else is there (src, ref, system, doc,
-            seg, rater); lists of better and worse outputs; Google's MQM annotations; WMT13 rankings (with --outputs and
-            --reference); MLQE-PE
+  a file    (.tsv, .csv; also .gz, .xz) any TSV whose header names mt, score and any of src, ref, system, doc, seg, rater;
+            lists of better and worse outputs; Google's MQM annotations; WMT13 rankings (with --outputs and --reference);
+            MLQE-PE
 
 protocols (-p); more is better in all of them:
 {_LISTED}
-  Without -p: sys-acc, spa, seg-pearson and acc-eq, as far as the data has human scores of systems and segments; darr for
+  Without -p: sys-acc, spa, seg-pearson and acc-eq, if the data has human scores of systems and segments; darr for
   preferences.
 
 examples:
@@ -104,23 +104,23 @@ class Data(DataOptions):
     """What is evaluated on: more layouts than trainings read."""
 
     reference: File | None = setting(
-        "Reference of a tree, such as refA, or several joined by a comma; in a table that has several the column, such as "
-        "ref2 or ref,ref2; in MQM annotations the human translation to take as reference, such as Human-A.0; with rankings "
-        "the reference file.",
+        "Reference to use. In a tree: its name, such as refA, or several joined by commas. In a table with several: "
+        "the column, such as ref2 or ref,ref2. In MQM annotations: the human translation, such as Human-A.0. With "
+        "rankings: the reference file.",
         metavar="NAME",
     )
-    outputs: Directory | None = setting("Folder of the systems' outputs, with rankings.")
+    outputs: Directory | None = setting("With rankings: the folder of the systems' outputs.")
     no_text_checks: bool = flags.text_checks()
     unescape: bool = flags.unescape()
     drop: Sequence[str] = setting(
-        "Leave systems out: names, or patterns such as 'Online-*'; before a colon the set's name, its language pair or a "
-        "pattern.",
+        "Systems to leave out: names, or patterns such as 'Online-*'. SET limits it to one set: the set's name, its "
+        "language pair or a pattern.",
         (),
         metavar="[SET:]SYSTEM",
     )
     keep_humans: bool = setting(
-        "Keep human translations among the systems (save one that is the reference). They are left out by default, as refA, "
-        "Human-B and the like are names of theirs.",
+        "Keep human translations among the systems, except the reference. By default, systems with names such as "
+        "refA or Human-B are left out.",
         False,
     )
 
@@ -130,45 +130,49 @@ class Evaluation:
     """The metrics' scores, made and read, and how agreement is measured."""
 
     metrics: Metrics | None = setting(
-        "Scored here: any of %(choices)s; their own flags are shown by `-m NAME --help`. TER is negated.",
+        "Metrics to run: one or more of %(choices)s. `-m NAME --help` shows a metric's own flags. TER is negated.",
         flag="-m --metrics",
         group="metrics",
         choices=metric_names,
     )
     scores: Files | None = setting(
         "Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
-        "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them; from tables of `score` (.jsonl, .tsv).",
+        "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them; or from tables of `score` "
+        "(.jsonl, .tsv).",
         metavar="PATH",
     )
     save_scores: Directory | None = setting(
-        "Write the scores of -m to files in DIR/SET, each metric's when it is done, for --scores. What is there of the same "
-        "texts and settings is not scored again."
+        "Write the scores of -m to files in DIR/SET, each metric's as soon as it is done, for --scores. Scores of "
+        "the same texts and settings that are already there are not computed again."
     )
     slide_grid: Positive | None = setting(
-        "Also the system accuracy of slide with all windows and strides up to W, each window read once.", metavar="W"
+        "Also compute the system accuracy of slide with all windows and strides up to W; each window is read once.",
+        metavar="W",
     )
     seen: Annotated[Sequence[tuple[str, str]], metric_pattern] = setting(
-        "Mark what a metric was trained on; SET may be a pattern, such as 'newstest2016.*'.", (), metavar="METRIC:SET"
+        "Mark the sets that a metric was trained on; SET may be a pattern, such as 'newstest2016.*'.",
+        (),
+        metavar="METRIC:SET",
     )
     protocols: Sequence[str] | None = setting(
-        "How to measure agreement, any of those below. (Default: what is usual for the data)",
+        "How to measure agreement: one or more of those below. (Default: the usual ones for the data)",
         flag="-p --protocols",
         group="protocols and significance",
         choices=list(PROTOCOLS),
         metavar="PROTOCOL",
     )
     average: Literal["none", "item", "system"] | None = setting(
-        "Groups of outputs that segment-level protocols average over: none takes all outputs together, item a source "
-        "segment, system a system. (Default: none for correlations, item for acc-eq and tau-23)"
+        "Groups of outputs that segment-level protocols average over: none takes all outputs together, item groups "
+        "them by source segment, system by system. (Default: none for correlations, item for acc-eq and tau-23)"
     )
     threshold: Number = setting(
-        "Difference of two human scores from which darr and the other taus take one output as preferred, where the data "
-        "holds no preferences.",
+        "For data without preferences: the least difference of two human scores with which darr and the other taus "
+        "treat one output as preferred.",
         25.0,
     )
     test: Literal["auto", "perm-both", "bootstrap", "pairs", "williams", "none"] = setting(
-        "How metrics are compared; auto takes perm-both for systems (sys-..., spa), bootstrap for segments and preferences; "
-        "pairs is WMT's permutation for acc-eq, which is too lenient.",
+        "How metrics are compared. auto uses perm-both for systems (sys-..., spa) and bootstrap for segments and "
+        "preferences; pairs is WMT's permutation for acc-eq, which is too lenient.",
         "auto",
     )
     intervals: bool = setting("95 %% bootstrap intervals.", False)
@@ -179,8 +183,8 @@ class Evaluation:
 class Resampling:
     """The level of significance, and what is drawn for it."""
 
-    resamples: Positive = setting("Of tests and intervals.", 1000)
-    seed: Whole = setting("", 0)
+    resamples: Positive = setting("Number of resamples of tests and intervals.", 1000)
+    seed: Whole = setting("Seed of tests and intervals.", 0)
     alpha: Probability = setting("Level of significance.", 0.05)
 
 
@@ -189,10 +193,10 @@ class Output:
     """The report."""
 
     format: Literal["table", "json", "tsv", "latex", "markdown"] | None = setting(
-        "(Default: the ending of -o, if it is .json, .tsv, .tex or .md, else table)", group="output"
+        "(Default: by the ending of -o, if it is .json, .tsv, .tex or .md, else table)", group="output"
     )
     output: flags.Output | None = flags.output()
-    width: Decimals | None = setting("Decimals. (Default: 3, tsv 6; JSON has all)", flag="-w --width")
+    width: Decimals | None = setting("Number of decimals. (Default: 3, in TSV 6; JSON has all)", flag="-w --width")
 
 
 @dataclass(frozen=True)
@@ -207,14 +211,14 @@ class Plots:
         "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
         "heat map of --slide-grid."
     )
-    plot_format: Literal["png", "pdf", "svg"] = setting("", "png")
+    plot_format: Literal["png", "pdf", "svg"] = setting("Format of the figures.", "png")
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
     add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
     add_own_flags(parser, argv)
-    quiet = flags.quiet("No progress bars, and no lines in their place.")
+    quiet = flags.quiet("No progress bars and no progress lines.")
     engine = ("engine of the neural metrics", add_engine_arguments)
     add_all(parser, [engine, ("work", add_work), quiet])
 
@@ -234,7 +238,7 @@ def check(args: Namespace) -> None:
     if args.slide_grid is not None and "slide" not in args.metrics and of_windows:
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if args.save_scores and not args.metrics:
-        error("--save-scores saves what -m scores, and -m names no metric")
+        error("--save-scores saves the scores of -m, but -m names no metric; name one")
     check_work(args)
     args.format = flags.format_of(args, ENDINGS)
 
@@ -303,6 +307,6 @@ def _protocols(sets: "Sequence[JudgedSet]", args: Namespace) -> "list[Protocol]"
     if all(all(of_sets.values()) for of_sets in lacks.values()):
         said = [f"{name} ({', '.join(dict.fromkeys(of_sets.values()))})" for name, of_sets in lacks.items()]
         raise InputError(
-            f"{', '.join(judged.name for judged in sets)}: what is asked for does not apply: {'; '.join(said)}"
+            f"{', '.join(judged.name for judged in sets)}: none of the protocols applies: {'; '.join(said)}"
         )
     return protocols

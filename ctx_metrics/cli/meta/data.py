@@ -121,10 +121,10 @@ def _read(path: str, args: Namespace) -> list[JudgedSet]:
     sets, pairs = read_judged(path, **options), args.pairs
     if any(judged.source_lang is None for judged in sets):
         if len(pairs) > 1:
-            raise InputError(f"{path}: its name tells no language pair, so -l must name one, not {len(pairs)}")
+            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
         source, _, target = pairs[0].partition("-")
         if not (source and target):
-            raise InputError(f"-l {pairs[0]}: no language pair such as de-en")
+            raise InputError(f"-l {pairs[0]}: not a language pair such as de-en")
         sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
     if others := [judged for judged in sets if _pair(judged) not in pairs]:
         raise InputError(f"{path}: its language pair is {_pair(others[0])}, not {' or '.join(pairs)} (-l)")

@@ -1,4 +1,4 @@
-"""How well do similarity metrics tell paraphrases apart?
+"""Measure how well similarity metrics distinguish paraphrases from other sentence pairs.
 
 Scores pairs of sentences, the first as hypothesis and the second as reference, and compares the scores with people's
 labels: the area under the ROC curve for labels 0 and 1 (PAWS, MRPC), Spearman's and Pearson's correlation for graded
@@ -19,17 +19,17 @@ from . import ENDINGS, Output, Resampling
 
 USAGE = "%(prog)s DATA [DATA ...] -m NAME [NAME ...] [flags]"
 EPILOG = """\
-DATA is a file (also .gz, .xz), recognised by its first line; quotes in it are letters:
+DATA is a file (also .gz, .xz), recognised by its first line; quotation marks have no special meaning:
   PAWS      a header id, sentence1, sentence2, label
   MRPC      a header Quality, #1 ID, #2 ID, #1 String, #2 String
   STS-B     no header; the score and the sentences in columns 5 to 7
   any TSV   whose header names sentence1, sentence2, and label (0 or 1) or score (graded)
 
 examples:
-  # overlap of words against a metric of meaning, on pairs of much overlap
+  # compare metrics of word overlap with a metric of meaning, on pairs with much overlap
   ctx-metrics meta paraphrase dev_and_test.tsv -m bleu chrf bertr
 
-  # paraphrases and graded similarity, each pair read both ways round, as a table for a paper
+  # paraphrases and graded similarity, each pair scored in both directions, as a table for a paper
   ctx-metrics meta paraphrase msr_paraphrase_test.txt sts-test.csv -m chrf bertr --both-directions --format latex
 """
 
@@ -41,16 +41,18 @@ class Pairs:
     word: str = setting(SUPPRESS, flag="WORD", choices=["paraphrase"])
     data: Files = setting("Files of sentence pairs; see below.", flag="DATA", group="sentence pairs and metrics")
     metrics: Metrics = setting(
-        "Any of %(choices)s; their own flags are shown by `-m NAME --help`. TER is negated.",
+        "One or more of %(choices)s. `-m NAME --help` shows a metric's own flags. TER is negated.",
         flag="-m --metrics",
         required=True,
         choices=metric_names,
     )
     language: str | None = setting(
-        "Language of the sentences, such as de. (Default: not told)", flag="-l --language", metavar="CODE"
+        "Language of the sentences, such as de. (Default: unknown)", flag="-l --language", metavar="CODE"
     )
     both_directions: bool = setting(
-        "Score each pair both ways round and take the mean, for metrics that tell hypothesis from reference.", False
+        "Score each pair in both directions and take the mean, for metrics that treat hypothesis and reference "
+        "differently.",
+        False,
     )
 
 
@@ -59,7 +61,7 @@ class Bootstrap(Resampling):
     """What is drawn of the pairs."""
 
     resamples: Positive = setting(
-        "Of the bootstrap of sentence pairs, which gives intervals and ranks.", 1000, group="significance"
+        "Number of bootstrap resamples of sentence pairs, for intervals and ranks.", 1000, group="significance"
     )
 
 

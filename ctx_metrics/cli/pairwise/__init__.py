@@ -1,7 +1,7 @@
-"""Pairwise evaluation: which of several systems is best?
+"""Pairwise evaluation: rank several systems by comparing their outputs in pairs.
 
-A learned metric says, for two translations of a segment and its reference, how likely the one is better. The metric
-pairwise of `sacrebleu` and `ctx-metrics score` makes a score of that; here it ranks systems.
+A learned metric gives the probability that one of two translations of a segment is better, given the reference. The metric
+pairwise of `sacrebleu` and `ctx-metrics score` turns these probabilities into a score; this command ranks systems.
 """
 
-SUBCOMMANDS = {"rank": "rank systems by who beats whom"}
+SUBCOMMANDS = {"rank": "rank systems by pairwise comparison"}

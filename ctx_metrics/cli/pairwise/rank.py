@@ -1,5 +1,5 @@
-"""Rank systems by who beats whom: their mean chance of winning, Bradley-Terry strengths with bootstrap intervals, clusters
-of systems that cannot be told apart, and the chance of each to beat each other one.
+"""Rank systems by pairwise comparison: their mean probability of winning, Bradley-Terry strengths with bootstrap intervals,
+clusters of systems that do not differ significantly, and the probability that each system beats each other one.
 """
 
 import math
@@ -27,7 +27,7 @@ examples:
   # three systems, with a figure
   ctx-metrics pairwise rank ref.txt -i a.txt b.txt c.txt --plot wins.png
 
-  # whole documents resampled, the systems' own names, a model of one's own
+  # whole documents resampled, the systems' own names, your own model
   ctx-metrics pairwise rank ref.txt -i a.txt b.txt c.txt --names A B C --docids ids.txt --model my-pairwise -o wins.json
 """
 
@@ -36,13 +36,13 @@ examples:
 class Comparison:
     """What is compared, how systems are ranked, and what is written, where and how."""
 
-    references: Files = setting("References, one segment a line.", flag="REF", group="inputs")
+    references: Files = setting("References, one segment per line.", flag="REF", group="inputs")
     translations: Files = setting(
-        "Each system's output, a file a system, at least two.", flag="-i --input -t --translations", required=True
+        "The systems' outputs, one file per system, at least two.", flag="-i --input -t --translations", required=True
     )
     names: Sequence[str] | None = flags.names("the")
-    source: File | None = setting("Source segments, for models that read them.", flag="-s --source")
-    docids: File | None = setting("Document id of each line; then documents are resampled in place of segments.")
+    source: File | None = setting("Source segments, one per line, for models that read them.", flag="-s --source")
+    docids: File | None = setting("Document id of each line; documents are then resampled instead of segments.")
     language_pair: tuple[str, str] | None = flags.languages()
     encoding: str = flags.encoding()
     no_text_checks: bool = flags.text_checks()
@@ -52,14 +52,17 @@ class Comparison:
         flag="--model --pairwise-model",
         group="ranking",
     )
-    resamples: Positive = setting("Of the bootstrap.", 1000)
-    confidence: Probability = setting("Of the intervals, and, one-sided, of saying that a system is better.", 0.95)
-    seed: Seed = setting("Of the bootstrap.", 0)
-    plot: File | None = setting("Draw the matrix and the strengths: a .png, .pdf or .svg.", group="output")
+    resamples: Positive = setting("Number of bootstrap resamples.", 1000)
+    confidence: Probability = setting(
+        "Confidence level of the intervals and, one-sided, of the decision that a system is better.", 0.95
+    )
+    seed: Seed = setting("Seed of the bootstrap.", 0)
+    plot: File | None = setting("Draw the matrix and the strengths to a .png, .pdf or .svg file.", group="output")
     format: flags.Format | None = flags.score_format("jsonl and json have p-values and the signature.")
-    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
+    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
     width: Decimals | None = setting(
-        "Decimals of percentages; strengths have two more. (Default: table 1, tsv 4; JSON has all)", flag="-w --width"
+        "Number of decimals of percentages; strengths have two more. (Default: 1 in tables, 4 in TSV; JSON has all)",
+        flag="-w --width",
     )
 
 
@@ -76,7 +79,7 @@ def _check(args: Namespace) -> None:
     if "-" in (*args.translations, *args.references, args.source, args.docids):
         error("-: the standard input is not read here; name a file")
     if len(args.translations) < 2:
-        error("-i names one system; a ranking is of at least two")
+        error("-i names only one system; a ranking needs at least two")
     if args.names and (fault := names_fault(args.names, len(args.translations))):
         error(fault)
     args.format = flags.format_of(args)
@@ -104,12 +107,12 @@ def run(args: Namespace) -> int:
     metric = build(Pairwise, read.context, {"model": args.model})
     assert isinstance(metric, Pairwise)
     if read.context.sources is not None and "sources" not in capabilities(metric).reads:
-        notice("the source is given, and the model does not read it")
+        notice("the source is given, but the model does not read it")
     names = [one_line(name) for name in read.names]
     ranking = rank(metric.win_probabilities(), read.context.doc_ids, args.resamples, args.confidence, args.seed)
     if ranking.units == 1:
         unit = ranking.unit.removesuffix("s")
-        notice(f"there is one {unit} only: no intervals, and no system is significantly better")
+        notice(f"there is only one {unit}, so there are no intervals and no significant differences")
     elif ranking.unit == "documents":
         say_few_documents(ranking.units)
     signature = str(metric.get_signature().format())
@@ -193,20 +196,22 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
     shares = [f"{100 * share:.{decimals}f}" for share in ranking.win_shares]
     first = [[str(ranking.ranks[i]), names[i], shares[i], strength(ranking.strengths[i]), ends(i)] for i in order]
     notes = [
-        f"Win %: mean chance that an output is better than another system's; segments scored: {ranking.segments:,}.",
-        f"Strength: Bradley-Terry, the log of the odds, with mean 0 and a prior of {PRIOR:g} games a pair of systems.",
+        "Win %: mean probability that an output is better than another system's output; segments scored: "
+        f"{ranking.segments:,}.",
+        f"Strength: Bradley-Terry, the log of the odds, with mean 0 and a prior of {PRIOR:g} games per pair of systems.",
     ]
     if ranking.units > 1:
         notes += [
             f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed "
-            f"{args.seed}. They tell what other {ranking.unit} would give with the same model; how often the model is "
-            "wrong is not in them.",
+            f"{args.seed}. They show how the result varies with other {ranking.unit} and the same model; they do "
+            "not include errors of the model.",
             "Systems of one rank are in one significance cluster.",
             f"* The row's system is significantly stronger than the column's (one-sided, {level}).",
         ]
     else:
         notes.append(
-            f"One {ranking.unit.removesuffix('s')} only cannot be resampled: no intervals, and all have rank 1."
+            f"A single {ranking.unit.removesuffix('s')} cannot be resampled, so there are no intervals and all "
+            "systems have rank 1."
         )
     below = "\n".join(textwrap.fill(note, WIDTH, subsequent_indent="  ") for note in notes)
     tables = [

@@ -1,19 +1,22 @@
 """Paraphrase classifiers: train one on labelled sentence pairs, or score pairs with one.
 
-A classifier gives the chance that two sentences say the same. The metrics prsentbleu, prbleu and prchrf keep those
-pseudo-references that it calls paraphrases of the reference.
+A classifier gives the probability that two sentences mean the same. The metrics prsentbleu, prbleu and prchrf keep the
+pseudo-references that it accepts as paraphrases of the reference.
 """
 
-SUBCOMMANDS = {"train": "train a classifier on labelled pairs", "score": "the probability of each pair"}
+SUBCOMMANDS = {
+    "train": "train a classifier on labelled pairs",
+    "score": "print the probability that each pair is a paraphrase",
+}
 EPILOG = """\
 examples:
-  # the embedded classifier on MRPC's test set: a probability a line, and how often it is right
+  # the embedded classifier on MRPC's test set: one probability per line, and its accuracy
   ctx-metrics paraphrase score msr_paraphrase_test.txt
 
-  # pseudo-references against references, a sentence a line
+  # pseudo-references against references, one sentence per line
   ctx-metrics paraphrase score pseudo.txt ref.txt --model my-classifier
 
-  # one's own: low-rank changes of the embedded encoder, or all weights of another
+  # train your own: low-rank changes of the embedded encoder, or all weights of another encoder
   ctx-metrics paraphrase train --train msr_paraphrase_train.txt --dev 0.1 --out my-classifier
   ctx-metrics paraphrase train --train train.tsv --dev dev.tsv --encoder bert-base-uncased --rank 0 --out my-bert
 """

@@ -1,4 +1,4 @@
-"""The probability of each pair."""
+"""Print the probability that each pair is a paraphrase."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ class Pairs:
     """What is scored, with what, and what is written."""
 
     pairs: Files = setting(
-        "One file: pairs with a header that names sentence1 and sentence2 (with label, accuracy, F1 and AUC are said "
-        "on stderr), or MRPC's own. Two files: first and second sentences, one a line; for pseudo-references the "
-        "references are second.",
+        "One file: pairs with a header that names sentence1 and sentence2, or MRPC's own format; with a column "
+        "label, accuracy, F1 and AUC are printed on stderr. Two files: first and second sentences, one per line; "
+        "for pseudo-references, give the references second.",
         flag="FILE",
     )
     model: Model = setting(
@@ -35,7 +35,8 @@ class Pairs:
         "embedded",
     )
     max_length: Positive | None = setting(
-        "Tokens kept of a pair, at least 5 with BERT's three special ones. (Default: 128, or what the model can read)"
+        "Maximum number of tokens of a pair, at least 5 with BERT's three special tokens. (Default: 128, or the "
+        "model's limit)"
     )
     output: flags.Output | None = flags.output()
     width: Positive = setting("Decimals.", 6, flag="-w --width")
@@ -62,7 +63,10 @@ def run(args: Namespace) -> int:
         texts = (text for pair in pairs for text in pair)
         guard_english("paraphrase score", "--model", False, language=None, texts=texts, mend=OTHER.format("--model"))
     if args.max_length and classifier.limit < args.max_length:
-        notice(f"--max-length {args.max_length}: the model reads {classifier.limit} tokens at most, which are kept")
+        notice(
+            f"--max-length {args.max_length}: the model reads at most {classifier.limit} tokens; longer pairs "
+            "are cut there"
+        )
     chances = classifier.probabilities(pairs)
     output.write("".join(f"{value:.{args.width}f}\n" for value in chances), args.output)
     if labelled is not None:
@@ -88,7 +92,7 @@ def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs |
         first, second = map(read_lines, paths)
         if len(first) != len(second):
             raise InputError(
-                f"{paths[0]} has {len(first)} lines, and {paths[1]} {len(second)}: a line each makes a pair"
+                f"{paths[0]} has {len(first)} lines, but {paths[1]} has {len(second)}; a pair needs one line of each file"
             )
         return list(zip(first, second, strict=True)), None
     header, parted = header_of(paths[0])
@@ -98,5 +102,5 @@ def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs |
     try:
         labelled = read_labelled(paths[0], alike=True)
     except UnknownLayout as error:
-        raise InputError(f"{error}; or name two files of sentences, a line each") from error
+        raise InputError(f"{error}; or name two files with one sentence per line") from error
     return labelled.pairs, labelled

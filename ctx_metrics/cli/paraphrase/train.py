@@ -26,7 +26,7 @@ class Data:
         required=True,
     )
     dev: str | float = setting(
-        "Labelled pairs that choose the epoch: a file, or a share of --train such as 0.1, drawn by --seed.",
+        "Labelled pairs for choosing the best epoch: a file, or a share of --train such as 0.1, drawn by --seed.",
         required=True,
         type=file_or_share,
         metavar="FILE|SHARE",
@@ -70,11 +70,11 @@ def train(args: Namespace) -> None:
     if isinstance(args.dev, float):
         whole = training
         training, development = split(whole, args.dev, recipe.seed)
-        drawn = f"{len(development):,} of the {len(whole):,} pairs, drawn by the seed, are for development alone."
+        drawn = f"{len(development):,} of the {len(whole):,} pairs, drawn by the seed, are used only for development."
     else:
         development = read_labelled(args.dev)
     if shared := len(set(training.pairs) & set(development.pairs)):
-        notice(f"{shared} of the development pairs are in the training data too: their figures flatter the model")
+        notice(f"{shared} of the development pairs are in the training data too, so their figures are too optimistic")
     if args.encoder == "embedded":
         texts = (pair[0] for pair in training.pairs)
         guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
@@ -108,6 +108,6 @@ def check_out(out: Path, overwrite: bool) -> None:
     check_writable(str(out), folder=True)
     names = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
     if names and not names & {STATE, "config.json"}:
-        raise InputError(f"{out} holds other things; name a new or empty folder with --out")
+        raise InputError(f"{out} holds other files; name a new or empty folder with --out")
     if "config.json" in names and not overwrite:
         raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")

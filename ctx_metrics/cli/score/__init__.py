@@ -37,7 +37,7 @@ examples:
   # tab-separated text on the standard input
   paste src.txt hyp.txt ref.txt | ctx-metrics score -l de-en --only-system
 
-The flags of one metric are shown when it is named: ctx-metrics score -m slide --help
+Name a metric to see its flags: ctx-metrics score -m slide --help
 """
 
 
@@ -45,15 +45,17 @@ The flags of one metric are shown when it is named: ctx-metrics score -m slide -
 class Inputs:
     """What is scored."""
 
-    source: File | None = setting("Source segments, one a line.", flag="-s --source", group="inputs")
+    source: File | None = setting("Source segments, one per line.", flag="-s --source", group="inputs")
     translations: Files | None = setting(
-        "Each system's output, a file a system; also -i, --input. Without it, or with -, tab-separated text is read from "
-        "the standard input.",
+        "The systems' outputs, one file per system; also -i, --input. Without -t, or with -t -, tab-separated text "
+        "is read from the standard input.",
         flag="-t --translations",
     )
     names: Sequence[str] | None = flags.names("their")
-    references: Files | None = setting("References; none for models that read none.", flag="-r --references")
-    docids: File | None = setting("Document id of each line; a document is a run of equal ids.")
+    references: Files | None = setting(
+        "References; leave them out for models without references.", flag="-r --references"
+    )
+    docids: File | None = setting("Document id of each line; consecutive equal ids form a document.")
     dataset: tuple[str, str] | None = setting(
         "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has them). "
         "sacrebleu downloads it once.",
@@ -63,8 +65,8 @@ class Inputs:
     )
     language_pair: tuple[str, str] | None = flags.languages()
     columns: Sequence[str] | None = setting(
-        "Columns of the standard input, from src, mt, mt:NAME (several systems), ref, doc. (Default: src,mt,ref of three; "
-        "src,mt of two, or mt,ref with -s; mt of one)",
+        "Columns of the standard input, from src, mt, mt:NAME (several systems), ref, doc. (Default: src,mt,ref for "
+        "three; src,mt for two, or mt,ref with -s; mt for one)",
         action="store",
         metavar="NAMES",
     )
@@ -82,21 +84,22 @@ class Scoring:
     """The metrics, and what is written, where and how."""
 
     metrics: Metrics | None = setting(
-        f"Any of %(choices)s. (Default: {DEFAULT_METRIC})",
+        f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
         flag="-m --metrics",
         group="what to score with",
         action="store",
         choices=metric_names,
     )
     model: Model | None = setting(
-        "Model of comet, slide and doccomet where their own flag (--comet-model, ...) is not given."
+        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
     )
     slide_grid: Positive | None = setting(
-        "slide with all windows and strides up to W, in one run: a table window x stride for each system.", metavar="W"
+        "Score slide with all windows and strides up to W in one run: a table window x stride for each system.",
+        metavar="W",
     )
     compare: bool = setting("Compare all pairs of systems too, below the table, as ctx-metrics compare does.", False)
     format: flags.Format | None = flags.score_format(
-        "jsonl and json have signatures, counts and what else a model says (parts, error spans).", "output"
+        "jsonl and json include signatures, counts and other outputs of the model (parts, error spans).", "output"
     )
     levels: Sequence[str] | None = setting(
         "segment, document, system. (Default: system for table, segment and system for the other formats)",
@@ -106,9 +109,9 @@ class Scoring:
         metavar="LEVEL",
     )
     only_system: bool = setting("The same as --level system.", False, flag="--only-system --only_system")
-    output: flags.Output | None = flags.output("Write there in place of the standard output (-).")
+    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
     width: int | None = setting(
-        "Decimals. (Default: table 1, tsv 4; with --scale 1 table 4, tsv 6; JSON has all)",
+        "Number of decimals. (Default: 1 in tables, 4 in TSV; with --scale 1, 4 and 6; JSON has all)",
         flag="-w --width",
         metavar="N",
     )
@@ -149,7 +152,7 @@ def check_inputs(args: Namespace) -> None:
             )
     from_stdin = args.translations in (None, ["-"])
     if not from_stdin and "-" in args.translations:
-        error("-t - reads the standard input, which does not go with files")
+        error("-t - reads the standard input, which cannot be combined with files; leave one out")
     if not from_stdin and args.columns:
         error("--columns describes the standard input; leave it out with -t FILE")
     if from_stdin and (sys.stdin is None or (args.translations is None and sys.stdin.isatty())):
@@ -175,9 +178,9 @@ def check(args: Namespace) -> None:
     if args.levels is None:
         args.levels = ["system"] if args.format == "table" else ["segment", "system"]
     if args.compare and (args.format != "table" or args.scale != 100 or args.slide_grid):
-        error("--compare goes with tables of scores alone; ctx-metrics compare writes TSV, JSON, LaTeX and Markdown")
+        error("--compare works only with --format table; ctx-metrics compare writes TSV, JSON, LaTeX and Markdown")
     if args.compare and len(args.translations or "..") < 2:
-        error("--compare: -t names one system; a comparison is of at least two")
+        error("--compare: -t names only one system; a comparison needs at least two")
 
 
 def _check_metrics(args: Namespace) -> None:
@@ -185,11 +188,11 @@ def _check_metrics(args: Namespace) -> None:
     grid = args.slide_grid is not None
     args.metrics = args.metrics or [GRID_METRIC if grid else DEFAULT_METRIC]
     if grid and {*args.metrics} != {GRID_METRIC}:
-        error("--slide-grid scores slide alone; leave out the other metrics")
+        error("--slide-grid scores only slide; leave out the other metrics")
     if grid and any(getattr(args, f"slide_{each}") is not None for each in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if grid and (args.on or args.ctx_cache):
-        error("--slide-grid is scored here and in one piece; leave out --on and --ctx-cache")
+        error("--slide-grid does not work with --on and --ctx-cache; leave those out")
     check_metrics(args)
     if grid and args.levels not in (None, ["system"]):
         error("--slide-grid gives system scores; leave out --level")

@@ -90,13 +90,13 @@ def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, args: Namespace) -
     context, read = inputs.context, [capabilities(metric) for metric in metrics.values()]
     doc_ids = context.doc_ids if args.docids and args.levels == ["system"] else None
     for key, given, words in (
-        ("sources", None if args.dataset else context.sources, "the source is given, and none of the metrics reads it"),
-        ("doc_ids", doc_ids, "document ids are given, and none of the metrics reads them"),
-        ("roundtrips", inputs.context.roundtrips, "round trips are given, and none of the metrics reads them"),
+        ("sources", None if args.dataset else context.sources, "the source is given, but none of the metrics reads it"),
+        ("doc_ids", doc_ids, "document ids are given, but none of the metrics reads them"),
+        ("roundtrips", inputs.context.roundtrips, "round trips are given, but none of the metrics reads them"),
         (
             "pseudo_references",
             context.pseudo_references,
-            "pseudo-references are given, and none of the metrics reads them",
+            "pseudo-references are given, but none of the metrics reads them",
         ),
     ):
         if given is not None and not any(key in can.reads for can in read):

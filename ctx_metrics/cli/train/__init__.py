@@ -30,16 +30,16 @@ NETWORK:
   pairwise                  which of two outputs is the better one, by Guzman et al. (2015); it has flags of its own, which
                             `ctx-metrics train pairwise --help` shows
 
---train and --dev take what `ctx-metrics meta` takes and has scores of segments, or better and worse outputs: DAseg folders,
+--train and --dev take data of `ctx-metrics meta` with scores of segments, or with better and worse outputs: DAseg folders,
 mt-metrics-eval trees, MQM annotations, MLQE-PE, and any TSV or .jsonl with mt, score, and ref or src.
 
-Stopped by Ctrl-C, a crash or a power cut, the same command goes on where it was, and ends with the same weights.
+After Ctrl-C, a crash or a power cut, run the same command again: it continues where it stopped.
 
 examples:
-  # on judgements of your own, each a line of mt, ref, score and rater
+  # on judgements of your own, one per line with mt, ref, score and rater
   ctx-metrics train esim --train judged.tsv --dev held-out.tsv --out my-esim
 
-  # WMT16 at full weight, MQM at a tenth; learned as an order too, and chosen by that of better and worse outputs
+  # WMT16 at full weight, MQM at a tenth; a loss that also ranks outputs; tau over preferences chooses the weights
   ctx-metrics train bilstm --train DAseg-wmt-newstest2016:1 mqm.zh-en.tsv:0.1 -l cs-en de-en zh-en \\
       --loss mse+hinge --dev preferences.tsv --dev-metric darr --out my-bilstm
 
@@ -53,13 +53,13 @@ examples:
 # what `comet` has not, and why
 NOT_OF_COMET = {
     "projection": "which has no projection",
-    "pooling": "which pools in its own way",
-    "max_length": "which reads all that its encoder does",
-    "cache": "which keeps no states of tokens",
-    "rank": "which changes its encoder with --inputs alone",
-    "init_share": "which writes what it learned; with --inputs it can keep a part of the first weights",
+    "pooling": "which has its own pooling",
+    "max_length": "which reads as many tokens as its encoder",
+    "cache": "which does not keep states of tokens",
+    "rank": "which changes its encoder only with --inputs",
+    "init_share": "which writes the learned weights; with --inputs it can keep a share of the first weights",
 }
-NOT_OF_NETWORKS = {"rank": "which leaves its encoder as it is", "init_share": "which writes what it learned"}
+NOT_OF_NETWORKS = {"rank": "which does not change its encoder", "init_share": "which writes the learned weights"}
 NOT_OF_UNIFIED = {
     **{name: why for name, why in NOT_OF_COMET.items() if name in ("projection", "pooling", "cache")},
     "layers": "which mixes all of them with --inputs",
@@ -75,49 +75,48 @@ class Data:
 
     kind: str = setting(f"One of {', '.join(KINDS)}; or pairwise, before all flags.", flag="NETWORK", choices=KINDS)
     train: Files = setting(
-        "What to learn from; each row of a path counts WEIGHT times in the loss (default: 1), and at most ROWS rows of each "
-        "of its data sets are taken, in whole documents or segments.",
+        "Training data. Each row of a path counts WEIGHT times in the loss (default: 1); at most ROWS rows of each "
+        "of its data sets are used, in whole documents or segments.",
         group="data",
         required=True,
         metavar="PATH[:WEIGHT[:ROWS]]",
     )
     dev: Files = setting(
-        "What the weights are chosen on: those are kept that agree best with people here. Not to be trained on, nor to be "
-        "tested on.",
+        "Development data: the weights that agree best with people here are kept. Do not train or test on it.",
         required=True,
         metavar="PATH",
     )
     dev_metric: Literal["pearson", "darr"] = setting(
-        "Agreement, the mean over the data sets of --dev: Pearson's r, or WMT's tau over pairs of a better and a worse "
-        "output of a segment.",
+        "Measure of agreement, averaged over the data sets of --dev: Pearson's r, or WMT's tau over pairs of a "
+        "better and a worse output of a segment.",
         "pearson",
     )
     dev_threshold: AtLeast0 | None = setting(
-        "Least difference of two human scores that makes a pair of darr; WMT takes 25 points of 100. (Default: any)"
+        "Least difference of two human scores that makes a pair for darr; WMT uses 25 points of 100. (Default: any)"
     )
     normalise: Literal["annotator", "file", "none"] = setting(
-        "Human scores to z-scores: of each annotator within a data set, where annotators are named; of each data set; or "
-        "scores as they are.",
+        "Turn human scores into z-scores: for each annotator within a data set, if annotators are named; for each "
+        "data set; or not at all.",
         "annotator",
     )
     average: bool = setting(
-        "Average an output's judgements to one row; else each is a row, as many noisy rows teach more than few clean.",
+        "Average the judgements of an output to one row. By default each judgement is a row, because many noisy "
+        "rows teach more than few clean ones.",
         False,
     )
     keep_humans: bool = setting(
-        "Learn from human translations among the systems too, but for one that is the reference. (Default: they are left "
-        "out)",
+        "Learn also from human translations among the systems, except the reference. (Default: they are left out)",
         False,
     )
-    no_mqm_root: bool = setting("Learn penalties such as MQM's as they are; else as minus their root.", False)
+    no_mqm_root: bool = setting("Learn penalties such as MQM's unchanged. (Default: as minus their square root)", False)
     window: Positive | None = setting(
         "Learn also from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
     )
-    rows: Positive | None = setting("Learn from N of the rows, drawn by --seed. (Default: all)")
+    rows: Positive | None = setting("Learn only from N rows, drawn by --seed. (Default: all)")
     no_text_checks: bool = flags.text_checks()
     teacher: Annotated[str, str.lower, "METRIC"] | None = setting(
-        "Learn this metric's scores of the training texts, as z-scores, in place of people's; a score column may be empty "
-        "then. With mt+src the teacher reads sources alone. Its own flags are shown by `--teacher METRIC --help`.",
+        "Learn this metric's scores of the training texts, as z-scores, instead of human scores; the score column "
+        "may then be empty. With mt+src the teacher reads only sources. `--teacher METRIC --help` shows its own flags.",
         choices=metric_names,
     )
     teacher_scores: Annotated[str, "FILE"] | None = setting(
@@ -132,12 +131,12 @@ class Model:
 
     init: Folder | None = setting("Start from a trained model of the same network and sizes: a folder, or embedded.")
     init_share: Share | None = setting(
-        "What part of the weights of --init the written ones keep, from 0 to 1: .5 writes the mean of these and of the "
-        "learned ones, which is often better than both. (Default: none)"
+        "Share of the weights of --init in the written weights, from 0 to 1: .5 writes the mean of the first and "
+        "the learned weights, which is often better than both. (Default: none)"
     )
     languages: Languages | None = setting(
-        "What the model is for, as its card and config.json say. (Default: the data's target languages, as far as its names "
-        "tell; en with the embedded encoder)"
+        "Languages of the model, written to its card and config.json. (Default: the target languages in the names "
+        "of the data; en with the embedded encoder)"
     )
 
 
@@ -147,7 +146,7 @@ class Cached(Running):
 
     cache: File | None = cache("the encoder's states of all texts", "on the same encoder and layers")
     cache_mb: Positive = setting(
-        "Most disk that they take, in MiB; texts beyond it are encoded again in each epoch.", CACHE_MB
+        "Maximum disk space for --cache, in MiB; texts beyond it are encoded again in each epoch.", CACHE_MB
     )
     no_plot: bool = setting("Draw no learning curve.", False)
 
@@ -200,22 +199,22 @@ def check(args: Namespace) -> None:
         if getattr(args, name, None) is not None:
             error(f"--{name.replace('_', '-')} is not for {args.kind}, {why}")
     if getattr(args, "inputs", "") == "mt+src+ref" and args.kind != "comet":
-        error(f"{args.kind} reads mt+ref or mt+src; train comet on both")
+        error(f"{args.kind} reads mt+ref or mt+src; for mt+src+ref train comet")
     if args.window == 1:
         error("--window 1: a window has at least 2 sentences")
     if args.dev_threshold is not None and args.dev_metric != "darr":
-        error("--dev-threshold is for --dev-metric darr")
+        error("--dev-threshold works only with --dev-metric darr")
     if args.init_share is not None and not args.init:
-        error("--init-share keeps a part of the weights of --init; name those")
+        error("--init-share keeps a share of the weights of --init; give --init too")
     if args.teacher_scores and not args.teacher:
-        error("--teacher-scores is for --teacher METRIC")
+        error("--teacher-scores works only with --teacher METRIC")
     check_pairs(args)
     for path in args.dev:
         name, _, _weight = path.rpartition(":")
         if os.path.exists(name) and not os.path.exists(path):
             error(f"--dev {path}: only --train takes weights; name {name}")
     if "margin" in args and "hinge" not in recipe_of(args).loss:
-        error("--margin is for --loss hinge and mse+hinge")
+        error("--margin works only with --loss hinge and mse+hinge")
 
 
 def recipe_of(args: Namespace) -> Recipe:

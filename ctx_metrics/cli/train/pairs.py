@@ -66,7 +66,7 @@ def train(args: Namespace) -> None:
     )
     lines = [
         table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),
-        "Tau counts a pair that is not told apart as wrong.",
+        "Tau counts a pair as wrong if the model gives both outputs the same chance.",
         f"Learned from {learned}; chosen on {chosen}",
         f"Best epoch: {trained.best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
     ]
@@ -98,9 +98,12 @@ def say_poor(tau: float, feature_taus: dict[str, float]) -> None:
     """Say if the model agrees with people no better than chance, or than one of the numbers that it reads."""
     best = max(feature_taus, key=lambda name: feature_taus[name], default=None)
     if tau <= 0:
-        notice("the best epoch agrees with people no better than chance: this model has learned nothing of use")
+        notice("the best epoch agrees with people no better than chance: do not use this model")
     elif best is not None and feature_taus[best] >= tau:
-        notice(f"{best} alone agrees with people no worse than this model: tau {feature_taus[best]:.4f}, and {tau:.4f}")
+        notice(
+            f"{best} alone agrees with people at least as well as this model: tau {feature_taus[best]:.4f}, and "
+            f"{tau:.4f}"
+        )
 
 
 def say_unfinished(checks: Sequence[Check], epochs: int) -> None:
@@ -119,7 +122,7 @@ def _read(args: Namespace, seed: int) -> Data:
         left, held = split_by_segment(training.sets, share, seed)
         (pairs, _), (whole, _) = count_pairs(held), count_pairs(training.sets)
         drawn = (
-            f"{pairs:,} of the {whole:,} pairs are for development alone: a share of {share:g} of the source "
+            f"{pairs:,} of the {whole:,} pairs are used only for development: a share of {share:g} of the source "
             "sentences, drawn by the seed. No source sentence and no reference is on both sides."
         )
         return Data(left, held, {"train": sources, "development": []}, drawn)

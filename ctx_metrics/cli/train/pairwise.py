@@ -1,4 +1,4 @@
-"""Train the metric pairwise: which of two outputs is the better one?
+"""Train the metric pairwise, which predicts the better one of two outputs.
 
 Learns from pairs of a better and a worse output, made of human judgements, keeps the weights of the epoch that agrees best
 with people on other pairs, and writes a folder that `sacrebleu -m pairwise --pairwise-model FOLDER` and
@@ -20,11 +20,11 @@ from ..common.trainings import Running, cache, check_pairs, run_resumable
 
 USAGE = "%(prog)s pairwise --train PATH [...] --dev PATH [...] | SHARE --out FOLDER [flags]"
 EPILOG = """\
---train and --dev take what `ctx-metrics meta` takes and has scores of segments, or better and worse outputs: DAseg folders,
+--train and --dev take data of `ctx-metrics meta` with scores of segments, or with better and worse outputs: DAseg folders,
 mt-metrics-eval trees, MQM annotations, WMT13 rankings (with --outputs and --reference), lists of better and worse outputs,
 and any TSV or .jsonl with mt, score and ref, where outputs of one src and ref are compared.
 
-Stopped by Ctrl-C, a crash or a power cut, the same command goes on where it was, and ends with the same weights.
+After Ctrl-C, a crash or a power cut, run the same command again: it continues where it stopped.
 
 examples:
   # better and worse outputs; a tenth of the source sentences chooses the epoch
@@ -46,14 +46,14 @@ class Pairs:
 
     kind: str = setting("The network.", flag="pairwise", choices=["pairwise"])
     train: Files = setting(
-        "Human judgements to learn from, of which pairs of a better and a worse output are made.",
+        "Human judgements to learn from; they are turned into pairs of a better and a worse output.",
         group="data",
         required=True,
         metavar="PATH",
     )
     dev: Annotated[Sequence[str | float], file_or_share] = setting(
-        "What the epoch is chosen on: judgements not to be trained on, nor to be tested on; or a share of --train's source "
-        "sentences such as 0.1, drawn by --seed.",
+        "Development data, which chooses the best epoch: judgements that are neither trained nor tested on, or a "
+        "share of --train's source sentences such as 0.1, drawn by --seed.",
         required=True,
         metavar="PATH|SHARE",
     )
@@ -64,14 +64,14 @@ class Data(DataOptions):
     """Which judgements are read, rankings too, and of which outputs pairs are made."""
 
     reference: Name | None = setting(
-        "Reference of a tree, such as refA; of MQM annotations the human translation to take as reference; with rankings "
-        "the reference file."
+        "Reference to use. In a tree: its name, such as refA. In MQM annotations: the human translation. With "
+        "rankings: the reference file."
     )
-    outputs: Folder | None = setting("Folder of the systems' outputs, with rankings.")
+    outputs: Folder | None = setting("With rankings: the folder of the systems' outputs.")
     no_text_checks: bool = flags.text_checks()
     threshold: AtLeast0 | None = setting(
-        "Least difference of two human scores of a segment that makes them a pair; preferences and rankings are pairs "
-        "already. (Default: 25 for scores of 0 to 100, as WMT has it; any for others, such as z-scores and MQM)"
+        "Least difference of two human scores of a segment that makes them a pair; preferences and rankings already "
+        "are pairs. (Default: 25 for scores of 0 to 100, as at WMT; any for others, such as z-scores and MQM)"
     )
 
 
@@ -80,8 +80,8 @@ class Way:
     """What the recipe's other flags begin from."""
 
     recipe: Literal["paper", "modern"] = setting(
-        "paper: Adagrad and a fixed number of epochs, as Guzman et al. (2015) have it; modern: AdamW in larger steps, with "
-        "an early end.",
+        "paper: Adagrad and a fixed number of epochs, as in Guzman et al. (2015); modern: AdamW with larger steps "
+        "and early stopping.",
         "paper",
         group="training",
     )
@@ -121,16 +121,16 @@ def check(args: Namespace) -> None:
     check_pairs(args)
     for name in ("features", "vectors"):
         if "none" in getattr(network, name):
-            error(f"--{name} none stands alone")
+            error(f"--{name} none cannot be combined with other values; leave the others out")
     if not network.features and not network.vectors:
-        error("--features none and --vectors none leave nothing to read")
+        error("--features none and --vectors none leave nothing to read; give one of them")
     if "encoder" in args and not reads_encoder(network):
-        error("--encoder is for --vectors encoder")
+        error("--encoder works only with --vectors encoder")
     if network.tied and not (network.hidden and network.vectors):
-        error("--tied is for a hidden layer over sentence vectors")
+        error("--tied needs a hidden layer over sentence vectors (--hidden, --vectors)")
     for name in ("beta", "gamma"):
         if name in args and "kendall" not in recipe_of(args).cost:
-            error(f"--{name} is for --cost kendall and logistic+kendall")
+            error(f"--{name} works only with --cost kendall and logistic+kendall")
 
 
 def architecture_of(args: Namespace) -> Architecture:

@@ -105,13 +105,13 @@ def train(args: Namespace) -> None:
     text = card(name, args.kind, trained, sources)
     trainings.finish(args.out, trained.checks, card=text, draw=draw, lines=lines, uses=use(args.kind, args.out, inputs))
     if best.score <= 0:
-        notice("the best check agrees with people no better than chance: this model has learned nothing of use")
+        notice("the best check agrees with people no better than chance: do not use this model")
 
 
 def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
     """A random part of the rows, which a larger one of the same seed holds; all, and said, if there are no more."""
     if rows >= len(training):
-        notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are taken")
+        notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are used")
         return training
     chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
     names = ("hypotheses", "references", "sources", "groups", "places")
@@ -125,7 +125,7 @@ def say_shared(training: TrainingSet, development: DevelopmentSet) -> None:
     pairs = list(zip(development.hypotheses, development.partners, strict=True))
     if shared := sum(pair in trained for pair in pairs):
         notice(
-            f"{shared} of {len(pairs)} development outputs are in the training data too: their score flatters the model"
+            f"{shared} of {len(pairs)} development outputs are in the training data too, so their score is too optimistic"
         )
 
 

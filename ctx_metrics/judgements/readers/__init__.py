@@ -67,7 +67,7 @@ def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: 
         return read_da(path, pairs)
     if find(os.path.join(path, SCORES)):
         return read_system_da(path, pairs)
-    raise InputError(f"{path}: a folder of no known layout; known are {LAYOUTS}")
+    raise InputError(f"{path}: the folder has no known layout; known are {LAYOUTS}")
 
 
 def layout_of(path: str) -> str:
@@ -84,9 +84,9 @@ def layout_of(path: str) -> str:
         return "rankings"
     if not columns & set(TABLE_COLUMNS["mt"]):
         seen = ", ".join(header[:8])
-        raise InputError(f"{path}: its first line ({seen}) is the header of no known layout; known are {LAYOUTS}")
+        raise InputError(f"{path}: its first line ({seen}) is not the header of a known layout; known are {LAYOUTS}")
     if parted == "," and len(header) > 1:
-        raise InputError(f"{path}: commas part its columns; write it with tabs")
+        raise InputError(f"{path}: its columns are separated by commas; separate them by tabs")
     return "table"
 
 
@@ -99,6 +99,6 @@ def _read_file(path: str, reference: str | None, score: str | None, outputs: str
     if layout == "rankings":
         if outputs is None or reference is None:
             wanted = "the folder of the systems' outputs (--outputs) and the reference file (--reference)"
-            raise InputError(f"{path}: rankings want {wanted}")
+            raise InputError(f"{path}: rankings need {wanted}")
         return read_rankings([path], outputs, [reference])
     return read_table(path, score, reference)

@@ -113,7 +113,7 @@ def _read_systems(root: str, pair: str, scores: dict[str, float]) -> JudgedSet |
         for path in sorted(Path(root, "system-outputs", pair).glob(f"{test}.*"))
     }
     if missing := sorted(set(scores) - set(outputs)):
-        notice(f"{test}.{pair}: left out systems with scores and no output ({', '.join(missing)})")
+        notice(f"{test}.{pair}: left out systems with scores but no output ({', '.join(missing)})")
     return JudgedSet(
         f"{test}.{pair}",
         list(outputs),

@@ -28,7 +28,9 @@ class Segment:
         """Add a judgement of a system's output; raises InputError if the system has another output here."""
         known, scores = self.outputs.setdefault(system, (text, []))
         if text != known:
-            raise InputError(f"{where}: {system} has another output for this segment above")
+            raise InputError(
+                f"{where}: {system} already has a different output for this segment; give one output per segment"
+            )
         scores.append(score)
 
 
@@ -84,5 +86,5 @@ def judged_set(
     )
     if lacking := [f"{system} lacks {own.count(None)}" for system, own in texts.items() if None in own]:
         number = counted(len(ordered), "segment", "segments")
-        notice(f"{name}: of {number}, {', '.join(lacking)}; so there are no scores of whole systems")
+        notice(f"{name}: of {number}, {', '.join(lacking)}; so there are no system scores")
     return judged

@@ -51,13 +51,13 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     penalties: dict[_Place, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for where, row in rows:
         if not row["doc_id"].isdecimal():
-            raise InputError(f"{where}: doc_id {row['doc_id']!r} is no segment number")
+            raise InputError(f"{where}: doc_id {row['doc_id']!r} is not a segment number")
         key = row["system"].removeprefix("hyp."), row["doc"], int(row["doc_id"])
         of_output[key][row["rater"]].append(row)
         try:
             penalties[key][row["rater"]] += weight(row["severity"], row["category"])
         except KeyError:
-            raise InputError(f"{where}: severity {row['severity']!r} is none of {', '.join(WEIGHTS)}") from None
+            raise InputError(f"{where}: severity {row['severity']!r} is not one of {', '.join(WEIGHTS)}") from None
     if not rows:
         raise InputError(f"{path}: no rows below the header")
     critical = any(row["severity"].lower() == "critical" for _, row in rows)
@@ -67,7 +67,7 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     systems = list(dict.fromkeys(system for system, _, _ in of_output))
     if reference is None:
         humans = ", ".join(system for system in systems if is_human(system)) or "none of them has a human's name"
-        notice(f"{path}: read without a reference, which one of its systems can be ({humans})")
+        notice(f"{path}: read without a reference; name one of its systems with --reference ({humans})")
     elif (reference := reference.removeprefix("hyp.")) not in systems:
         raise InputError(f"{path}: no system {reference} that could be the reference; there are {', '.join(systems)}")
     texts = {key: _clean_text(raters, "target") for key, raters in of_output.items()}

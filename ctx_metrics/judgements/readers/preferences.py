@@ -121,7 +121,7 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
             numbers = [systems.setdefault(name, len(systems)) for name in (better, worse)]
             preferences.append((segment, *numbers))
     if not preferences:
-        raise InputError(f"{', '.join(csvs)}: no ranking tells two systems apart")
+        raise InputError(f"{', '.join(csvs)}: no ranking prefers one system to another")
     preferred, named = np.array(preferences, dtype=np.int64), np.zeros((len(systems), length), dtype=bool)
     named[preferred[:, 1:], preferred[:, :1]] = True
     hypotheses = []
@@ -152,4 +152,4 @@ def _whole(text: str, where: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError(f"{where}: {text!r} is no whole number") from None
+        raise InputError(f"{where}: {text!r} is not a whole number") from None

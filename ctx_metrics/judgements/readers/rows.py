@@ -69,7 +69,7 @@ def _rows(
     for k, cells in [*numbered]:
         where = f"{path}, line {k}"
         if len(cells) != len(header) and not ragged:
-            raise InputError(f"{where}: {len(cells)} columns, and the header names {len(header)}{mend}")
+            raise InputError(f"{where}: {len(cells)} columns, but the header names {len(header)}{mend}")
         rows.append(Row(where, dict(zip(header, cells, strict=not ragged))))
         if lacking := [column for column in needed if column not in rows[-1].cells]:
             raise InputError(f"{where}: column {lacking[0]} is missing")
@@ -99,15 +99,17 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}: no JSON ({error}); write one object a line") from error
+            raise InputError(f"{where}: not JSON ({error}); write one object per line") from error
         if not isinstance(value, dict):
             example = "{'mt': ..., 'ref': ..., 'score': 1}"
-            raise InputError(f"{where}: no JSON object; write one a line, such as {example}")
+            raise InputError(f"{where}: not a JSON object; write one per line, such as {example}")
         for key in [key for key in REFERENCES if isinstance(value.get(key), list)]:
             texts = value.pop(key)
             names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]
             if taken := [name for name in names if name in value]:
-                raise InputError(f"{where}: {key} is a list of {len(texts)}, and {taken[0]} is there too")
+                raise InputError(
+                    f"{where}: {key} is a list of {len(texts)}, but column {taken[0]} is given too; leave one out"
+                )
             value.update(zip(names, texts or [None], strict=True))
         keys.update(dict.fromkeys(value))
         rows.append(Row(where, {key: _cell(key, value[key], where) for key in value if wanted(key)}))
@@ -121,7 +123,7 @@ def _cell(key: str, value: object, where: str) -> str:
         raise InputError(f"{where}: {key} is neither text nor number")
     text = str(value)
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InputError(f"{where}: {key} holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
+        raise InputError(f"{where}: {key} holds half of a surrogate pair (\\ud800 to \\udfff), which is not text")
     return text
 
 
@@ -168,7 +170,7 @@ def number(text: str, where: str) -> float:
     except ValueError:
         value = math.inf
     if not math.isfinite(value):
-        raise InputError(f"{where}: {text!r} is no score; write a number, or None where there is none")
+        raise InputError(f"{where}: {text!r} is not a score; write a number, or None for a missing score")
     return value
 
 

@@ -16,7 +16,7 @@ from ..judged import JudgedSet
 from .rows import header_of, number, read_rows, stem, table_lines
 
 LAYOUTS = (
-    "a TSV whose header names sentence1, sentence2 and label or score (PAWS has it so), MRPC's (Quality, #1 String, "
+    "a TSV whose header names sentence1, sentence2 and label or score (such as PAWS), MRPC's (Quality, #1 String, "
     "#2 String), STS-B's without a header (score and sentences in columns 5 to 7)"
 )
 BYTES = re.compile(r"b(['\"]).*\1", re.DOTALL)
@@ -83,7 +83,7 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
     columns = set(header)
     if {"sentence1", "sentence2"} <= columns:
         if parted == ",":
-            raise InputError(f"{path}: commas part its columns; write it with tabs")
+            raise InputError(f"{path}: its columns are separated by commas; separate them by tabs")
         named = [name for name in ("label", "score") if name in columns]
         if len(named) != 1:
             raise InputError(f"{path}, line 1: the header must name one of label (0 or 1) and score (graded)")
@@ -94,9 +94,9 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
         pairs, label = _sts(path), "score"
     else:
         seen = ", ".join(header[:8])
-        raise UnknownLayout(f"{path}: its first line ({seen}) is of no known layout; known are {LAYOUTS}")
+        raise UnknownLayout(f"{path}: its first line ({seen}) has no known layout; known are {LAYOUTS}")
     if not pairs:
-        raise InputError(f"{path}: there are no sentence pairs in it")
+        raise InputError(f"{path}: the file has no sentence pairs")
     texts, graded = _texts(path, pairs), label == "score"
     labels = np.array([[_score(pair) if graded else _label(pair, label) for pair in pairs]])
     if not alike and (labels == labels[0, 0]).all():
@@ -164,13 +164,13 @@ def _texts(path: str, pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
     """The sentences, out of the byte literals (b'...') that the script which makes PAWS-QQP writes under Python 3."""
     if not all(BYTES.fullmatch(text) for pair in pairs for text in (pair.one, pair.other)):
         return [(pair.one, pair.other) for pair in pairs]
-    notice(f"{path}: its sentences are byte literals of Python (b'...'); read as what they stand for")
+    notice(f"{path}: its sentences are byte literals of Python (b'...'), which were decoded")
     texts = []
     for pair in pairs:
         try:
             one, other = (ast.literal_eval(text).decode("utf-8") for text in (pair.one, pair.other))
         except (SyntaxError, ValueError) as error:  # UnicodeDecodeError is a ValueError
-            message = f"{pair.where}: no byte literal of UTF-8 text: {error}; write the sentence plainly"
+            message = f"{pair.where}: not a byte literal of UTF-8 text: {error}; write the sentence plainly"
             raise InputError(message) from error
         texts.append((one, other))
     return texts

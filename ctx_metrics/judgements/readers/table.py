@@ -80,7 +80,7 @@ def _read(
     references, called = reference_columns(path, header, reference)
     sign = -1.0 if columns["score"] == "hter" else 1.0
     if sign < 0:
-        notice(f"{path}: hter counts edits, so its negative is the score")
+        notice(f"{path}: hter counts edits, so the score is its negative")
     numbered = "seg" in columns and all(cells.get(columns["seg"], "").isdecimal() for _, cells in rows)
     repeats = _Repeats()
     judgements = []
@@ -100,7 +100,7 @@ def _read(
         if "seg" not in columns:
             key = key, repeats.place(key, system, row["mt"], row.get("rater"))
         elif "rater" not in columns and key in segments and system in segments[key].outputs:
-            raise InputError(f"{where}: {system} has this segment above; a column rater tells its judgements apart")
+            raise InputError(f"{where}: {system} has this segment twice; a column rater distinguishes its judgements")
         if key not in segments:
             position = int(row["seg"]) if numbered else None
             segments[key] = Segment(row.get("doc"), position, row.get("src"), [text or None for text in of_references])

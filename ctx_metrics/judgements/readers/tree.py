@@ -72,7 +72,7 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
     scores = {level: None if path is None else read_score_lines(path) for level, path in files.items()}
     scored = {system for of_level in scores.values() for system in of_level or ()}
     if without_output := sorted(scored - set(systems)):
-        notice(f"{name}: left out systems with {human} scores and no output ({', '.join(without_output)})")
+        notice(f"{name}: left out systems with {human} scores but no output ({', '.join(without_output)})")
     return JudgedSet(
         name,
         systems,
@@ -107,7 +107,7 @@ def _texts(folder: str) -> list[str]:
 
 def _only_jsonl(folder: str) -> str:
     only = any(unpacked(name).endswith(".jsonl") for name in _list(folder))
-    return "; texts in .jsonl are not read: write them as .txt, a line a segment" if only else ""
+    return "; texts in .jsonl are not read: write them as .txt, one segment per line" if only else ""
 
 
 def _text_file(folder: str, name: str) -> str:

@@ -116,10 +116,10 @@ def _notes(report: Report) -> list[str]:
     agreements = report.agreements
     notes = []
     if any(seen_somewhere(agreement, metric) for agreement in agreements for metric in agreement.metrics):
-        notes.append("* The metric was trained on this set or on one of these sets, so the value says little.")
+        notes.append("* The metric was trained on this set or on one of these sets, so the value is not comparable.")
     gaps = [any(math.isnan(value) for value in [*each.overall, *each.values.flat]) for each in agreements]
     if any(gaps):
-        notes.append(f"{NOTHING} The metric has no value there, and none overall where it lacks a set.")
+        notes.append(f"{NOTHING} The metric has no value here; it has no overall value if a set is missing.")
     if any(agreement.ranks is not None for agreement in agreements):
         notes.append("Metrics of one rank are in one significance cluster.")
     tests: dict[str, list[str]] = {}

@@ -78,7 +78,7 @@ def difference_matrix(
     np.fill_diagonal(cells, np.nan)
     sure = np.array([[comparison.differ(i, j) for j in places] for i in places])
     ends = np.stack([comparison.means - comparison.margins, comparison.means + comparison.margins], 1)
-    labels = f"row less column ({title})", f"{title}, 95 % interval"
+    labels = f"row minus column ({title})", f"{title}, 95 % interval"
     return pair_matrix(names, Matrix(cells, sure, given, ends, comparison.ranks, 0, CLOSE, True, *labels), order, sign)
 
 

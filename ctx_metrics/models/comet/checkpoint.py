@@ -157,7 +157,9 @@ def open_comet(name: str) -> CometCheckpoint:
     else:
         repo, root = hub_folder(name, COMET)
         if not is_comet(root):
-            raise ModelError(f"{repo} is no COMET checkpoint: its config.json does not say model_type {CONFIG_KIND!r}")
+            raise ModelError(
+                f"{repo} is not a COMET checkpoint: its config.json does not have model_type {CONFIG_KIND!r}"
+            )
         file = root / WEIGHTS_FILE if (root / WEIGHTS_FILE).exists() else root / "checkpoints" / "model.ckpt"
         model = ResolvedModel(repo, root, root.name[:12], "")
     return CometCheckpoint(model, file, root)
@@ -209,7 +211,10 @@ def no_model(folder: Path) -> str:
     if match := _CACHE.match(folder.name):
         repo = match["repo"].replace("--", "/", 1)
         return f"{folder} is a folder of the hub's cache; name the model itself: {repo}"
-    return f"{folder} holds no COMET checkpoint (hparams.yaml and checkpoints/*.ckpt) and no trained regressor (config.json)"
+    return (
+        f"{folder} holds neither a COMET checkpoint (hparams.yaml and checkpoints/*.ckpt) nor a trained "
+        "regressor (config.json)"
+    )
 
 
 def _local_model(root: Path) -> ResolvedModel:

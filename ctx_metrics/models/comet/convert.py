@@ -24,7 +24,7 @@ def convert(source: str, target: Path) -> None:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target} exists and is not an empty folder; name a new one")
     if source == EMBEDDED:
-        raise ModelError("the embedded model comes with the install and needs no conversion")
+        raise ModelError("the embedded model is included in the package and needs no conversion")
     check_writable(str(target), folder=True)
     checkpoint = open_comet(source)
     tokenizer: Tokenizer = TextTokenizer(checkpoint.folder).backend

@@ -67,7 +67,9 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
     """
     given = loaded.get("hyper_parameters")
     if not isinstance(given, dict) or not isinstance(loaded.get("state_dict"), dict):
-        raise ModelError(f"{file} is no COMET checkpoint: it lacks hyper_parameters or state_dict; name another file")
+        raise ModelError(
+            f"{file} is not a COMET checkpoint: hyper_parameters or state_dict is missing; name another file"
+        )
     described = _read_hparams(root / HPARAMS_FILE)
     identifier = described["class_identifier"]
     if not isinstance(identifier, str) or identifier not in CLASSES:

@@ -135,7 +135,8 @@ class PairwiseModel:
         config = read_config(folder)
         if config.get("model_type") != MODEL_TYPE:
             raise ModelError(
-                f"{name or folder} is no pairwise model: its config.json says model_type {config.get('model_type')!r}; name "
+                f"{name or folder} is not a pairwise model: its config.json has model_type "
+                f"{config.get('model_type')!r}; name "
                 "one that `ctx-metrics train pairwise` wrote"
             )
         check_fields(folder, config, {**FIELDS, **OWN_FIELDS})

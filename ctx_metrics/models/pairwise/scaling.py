@@ -30,7 +30,7 @@ def fit_pca(vectors: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarra
         centred = vectors[start : start + _ROWS_A_BLOCK] - mean
         covariance += centred.T @ centred
     if not np.isfinite(covariance).all():
-        raise InputError("sentence vectors hold what is no finite number; compute them in fp32")
+        raise InputError("sentence vectors hold numbers that are not finite; compute them in fp32")
     components = np.linalg.eigh(covariance / n)[1].T[::-1][:dimensions]
     largest = np.abs(components).argmax(1)
     signs = np.where(components[np.arange(dimensions), largest] < 0, -1.0, 1.0)

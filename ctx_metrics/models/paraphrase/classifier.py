@@ -146,7 +146,7 @@ class ParaphraseClassifier:
             else:
                 model, tokenizer = load_classifier(folder), load_tokenizer(folder)
             if not self.is_current():
-                raise ModelError(f"{folder} has changed since it was opened; make the metric anew")
+                raise ModelError(f"{folder} has changed since it was opened; create the metric again")
             limit = token_limit(tokenizer, model.config, self.max_length)
             say_label(self.resolved.name, model.config)
             model.to(self.device, self.dtype)  # type: ignore[arg-type]  # transformers' wrapper loses who `self` is

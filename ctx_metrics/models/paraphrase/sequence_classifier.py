@@ -37,12 +37,12 @@ def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel
     model, missing = load_with(AutoModelForSequenceClassification, folder, says, **more)
     if labels is None and missing:
         raise ModelError(
-            f"{folder} is no sequence classifier: {missing[0]} is not among its weights; name a checkpoint fine-tuned on "
+            f"{folder} is not a sequence classifier: {missing[0]} is not among its weights; name a checkpoint fine-tuned on "
             "paraphrases, or train one: ctx-metrics paraphrase train"
         )
     if model.config.num_labels not in (1, 2):
         raise ModelError(
-            f"{folder} has {model.config.num_labels} labels, and a paraphrase classifier two, or a single logit"
+            f"{folder} has {model.config.num_labels} labels, but a paraphrase classifier has two, or a single logit"
         )
     return model.float()
 
@@ -115,7 +115,7 @@ def say_label(name: str, config: "PretrainedConfig") -> None:
     labels = [name for _, name in sorted(_names(config).items())]
     telling = any(_PARAPHRASE.search(label) for label in labels) or all(map(_NUMBERED.fullmatch, labels))
     if config.num_labels == 2 and not telling:
-        notice(f"{name}: its labels are {labels[0]!r} and {labels[1]!r}; {labels[1]!r} is taken for paraphrase")
+        notice(f"{name}: its labels are {labels[0]!r} and {labels[1]!r}; {labels[1]!r} is read as paraphrase")
 
 
 def probabilities(logits: torch.Tensor, config: "PretrainedConfig") -> torch.Tensor:

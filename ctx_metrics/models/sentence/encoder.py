@@ -89,7 +89,7 @@ class PackedSentenceEncoder(SentenceEncoder):
         self.max_tokens = min(layout.max_tokens or most, most)
         if self.max_tokens < 3:
             raise ModelError(
-                f"{layout.encoder}: max_seq_length {self.max_tokens} leaves no token of a text; mend its files"
+                f"{layout.encoder}: max_seq_length {self.max_tokens} leaves no token of a text; correct its files"
             )
         weights = (0.0,) * self.encoder.layers + (1.0,)
         self.readout = SentenceVector(weights, POOLINGS[layout.pooling])
@@ -166,7 +166,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
             if getattr(model.tokenizer, "is_fast", False):
                 check_growth(model.tokenizer.backend_tokenizer)
         if not self.is_current():
-            raise ModelError(f"{self.folder} has changed since it was opened; make the metric anew")
+            raise ModelError(f"{self.folder} has changed since it was opened; create the metric again")
         return model.to(self.dtype).eval()
 
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:

@@ -103,7 +103,7 @@ def read_modules(folder: Path) -> list[Module]:
     path = folder / "modules.json"
     if not path.exists():
         return [Module("Transformer", folder)]
-    with opening(path, "is no readable list of modules; fetch the model again"):
+    with opening(path, "is not a readable list of modules; fetch the model again"):
         lines = [(line["type"], line["path"]) for line in read_json(path)]
         modules = [Module(kind.rpartition(".")[2], folder / below) for kind, below in lines]
         foreign = [kind for kind, _ in lines if not kind.startswith("sentence_transformers.")]
@@ -151,7 +151,7 @@ def packed_layout(folder: Path) -> SentenceLayout:
             _check_dense(json_object(module.folder / "config.json"))
     pooling = "mean" if plain else _pooling(json_object(modules[1].folder / "config.json"))
     limit = transformer.get("max_seq_length") or tokenizer.get("model_max_length")
-    with opening(encoder, f": max_seq_length {shown(limit)} is no number; mend its files"):
+    with opening(encoder, f": max_seq_length {shown(limit)} is not a number; correct its files"):
         return SentenceLayout(encoder, pooling, modules[2:], int(limit) if limit else None)
 
 
@@ -173,5 +173,5 @@ def _check_dense(config: dict[str, Any]) -> None:
 
 def json_object(path: Path) -> dict[str, Any]:
     """A JSON file's object; empty if there is no such file."""
-    with opening(path, "is no readable JSON; fetch the model again"):
+    with opening(path, "is not readable JSON; fetch the model again"):
         return dict(read_json(path)) if path.exists() else {}

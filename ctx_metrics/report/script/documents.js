@@ -13,7 +13,7 @@ function showDocuments() {
   };
   setTools(byId("document-tools"), [
     choice("System", named, String(system), (value) => set({ systems: [Number(value), other] })),
-    choice("beside", [["-1", "no other"], ...named], String(other), (value) =>
+    choice("Compare with", [["-1", "none"], ...named], String(other), (value) =>
       set({ systems: [system, Number(value)] }),
     ),
     choice("Metric", metrics, String(state.metric), (value) => set({ metric: Number(value) })),
@@ -21,7 +21,7 @@ function showDocuments() {
   const open = reading >= 0;
   byId("document-text").replaceChildren(...(open ? documentParts(reading) : []));
   byId("document-table").replaceChildren(
-    ...(open ? [] : [element("p", {}, `The worst first by ${data.metrics[state.metric].title}.`), documentTable()]),
+    ...(open ? [] : [element("p", {}, `Worst documents first, by ${data.metrics[state.metric].title}.`), documentTable()]),
   );
 }
 

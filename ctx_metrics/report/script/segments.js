@@ -116,7 +116,7 @@ function showSegments() {
   };
   const two = state.systems[1] >= 0;
   const sorts = /** @type {[string, string][]} */ ([
-    ["order", "the text's order"],
+    ["order", "order of the text"],
     ["score", "score"],
     ["length", "length of the output"],
     ...(two ? [["difference", "difference of the two systems"]] : []),
@@ -126,8 +126,8 @@ function showSegments() {
   setTools(byId("segment-tools"), [
     choice("System", named, String(state.systems[0]), (value) => set({ systems: [Number(value), state.systems[1]] })),
     choice(
-      "beside",
-      [["-1", "no other"], ...named, ["all", "all systems"]],
+      "Compare with",
+      [["-1", "none"], ...named, ["all", "all systems"]],
       state.all ? "all" : String(state.systems[1]),
       (value) => set(value === "all" ? { all: true } : { all: false, systems: [state.systems[0], Number(value)] }),
     ),
@@ -162,9 +162,9 @@ function showSegments() {
       "label",
       {},
       element("input", { type: "checkbox", checked: state.marked, onchange: () => list({ marked: !state.marked }) }),
-      " marked only",
+      " only marked segments",
     ),
-    element("button", { type: "button", onclick: saveMarked }, "Save the marked as TSV"),
+    element("button", { type: "button", onclick: saveMarked }, "Save marked segments as TSV"),
   ]);
   listSegments();
 }

@@ -220,7 +220,7 @@ class EmbeddingCache:
         identity = self.folder / IDENTITY
         others = {path for path in self.folder.iterdir() if path.name != LOCK} - {*leftovers(self.folder)}
         if others and not identity.exists():
-            raise InputError(f"{self.folder} is no embedding cache, and not empty; name another --cache folder")
+            raise InputError(f"{self.folder} is not an embedding cache, and not empty; name another --cache folder")
         self._lock = FileLock(self.folder / LOCK, thread_local=False)
         try:
             self._lock.acquire(timeout=0)

@@ -122,7 +122,7 @@ def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) 
     if shared := len(seen & own):
         notice(
             f"{shared:,} of {counted(len(own), 'development reference', 'development references')} "
-            f"{'is' if shared == 1 else 'are'} in the training data too: their tau flatters the model"
+            f"{'is' if shared == 1 else 'are'} in the training data too, so their tau is too optimistic"
         )
 
 
@@ -158,7 +158,7 @@ def _read(path: str, options: DataOptions) -> list[JudgedSet]:
     sets = read_judged(path, **{**given, "pairs": None})
     if any(judged.source_lang is None for judged in sets):
         if len(pairs) > 1:
-            raise InputError(f"{path}: its name tells no language pair, so -l must name one, not {len(pairs)}")
+            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
         source, _, target = pairs[0].partition("-")
         sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
     for judged in sets:
@@ -170,9 +170,7 @@ def _read(path: str, options: DataOptions) -> list[JudgedSet]:
 def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str | None) -> JudgedSet:
     """The set with preferences in place of scores: its own, or those that its scores make."""
     if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
-        raise InputError(
-            f"{judged.name}: has scores of systems alone; learning wants scores of segments, or preferences"
-        )
+        raise InputError(f"{judged.name}: has only system scores; training needs segment scores, or preferences")
     # what is only white space is none
     references = [[text if (text or "").strip() else None for text in stream] for stream in judged.references]
     if not any(text for stream in references for text in stream):

@@ -36,7 +36,8 @@ class Architecture:
     """
 
     features: Sequence[str] = setting(
-        "Metrics whose scores of the two outputs are read: 4metrics (BLEU, NIST, TER, METEOR), bleucomp (16 numbers of "
+        "Metrics whose scores of the two outputs the network reads: 4metrics (BLEU, NIST, TER, METEOR), bleucomp "
+        "(16 numbers of "
         "BLEU), the name of any metric, NAME:KEY=VALUE,... for its settings, or none. (Default: 4metrics)",
         ("4metrics",),
         group="network",
@@ -44,7 +45,7 @@ class Architecture:
         metavar="SPEC",
     )
     vectors: Files = setting(
-        "Sentence vectors that are read: encoder[@LAYER,...][:DIMENSIONS], a file of word vectors[:DIMENSIONS], or "
+        "Sentence vectors that the network reads: encoder[@LAYER,...][:DIMENSIONS], a file of word vectors[:DIMENSIONS], or "
         "none; DIMENSIONS are kept by PCA. (Default: two of the encoder's, of 25 and 50 dimensions)",
         VECTORS,
         action="store",
@@ -55,12 +56,12 @@ class Architecture:
         "embedded",
     )
     hidden: Annotated[int, units, "N"] = setting(
-        "Units of each of the three groups; 0: logistic regression. (Default: the paper's 4)", 4
+        "Number of hidden units of each of the three groups; 0: logistic regression. (Default: the paper's 4)", 4
     )
-    tied: bool = setting("One weight matrix for both outputs' groups with the reference.", False)
+    tied: bool = setting("Use one weight matrix for the groups of both outputs with the reference.", False)
     antisymmetric: bool = setting(
-        "Train on both orders at once, so that swapping the outputs turns the chance p into 1 - p exactly. (Default: "
-        "no, as the paper has it)",
+        "Train on both orders at once, so that swapping the outputs turns the probability p into exactly 1 - p. "
+        "(Default: no, as in the paper)",
         False,
         action=BooleanOptionalAction,
     )
@@ -82,20 +83,22 @@ class PairwiseRecipe:
     """
 
     cost: str = setting(
-        "logistic; kendall, which comes closer to tau and adds a term against ties; or logistic first, and from its "
-        "best weights on kendall.",
+        "logistic; kendall, which is closer to tau and adds a term against ties; or logistic first, then kendall "
+        "from its best weights.",
         "logistic",
         choices=COSTS,
     )
-    optimiser: str = setting("Its kind.", "adagrad", choices=OPTIMISERS)
-    learning_rate: Above0 = setting("The optimiser's.", 0.01)
-    batch: Positive = setting("Pairs of a step.", 30)
-    weight_decay: AtLeast0 = setting("The optimiser's.", 1e-4)
-    epochs: Positive = setting("Most epochs, of each cost.", 10_000)
-    patience: Patience = setting("Epochs in a row without a better one that end a cost's training; none: never.")
-    beta: Above0 = setting("Of kendall: how narrow the term against ties is.", 100.0)
-    gamma: Above0 = setting("Of kendall: how steep its steps are.", 100.0)
-    seed: Seed = setting("Of first weights, orders, and a share for --dev.", 1)
+    optimiser: str = setting("Optimiser.", "adagrad", choices=OPTIMISERS)
+    learning_rate: Above0 = setting("Learning rate of the optimiser.", 0.01)
+    batch: Positive = setting("Number of pairs per step.", 30)
+    weight_decay: AtLeast0 = setting("Weight decay of the optimiser.", 1e-4)
+    epochs: Positive = setting("Maximum number of epochs for each cost.", 10_000)
+    patience: Patience = setting(
+        "End the training with a cost after this number of epochs in a row without a new best; none: never."
+    )
+    beta: Above0 = setting("With kendall: how narrow the term against ties is.", 100.0)
+    gamma: Above0 = setting("With kendall: how steep its steps are.", 100.0)
+    seed: Seed = setting("Seed of the first weights, the orders, and a share for --dev.", 1)
 
     def __post_init__(self):
         check_choices(self)

@@ -18,25 +18,26 @@ class ParaphraseRecipe:
     """
 
     rank: Rank = setting(
-        "Learn changes of this rank over the encoder, which stays where it is: a few MB. 0: learn and write all of its "
-        "weights, as a checkpoint of transformers. (Default: 32)",
+        "Learn changes of this rank for the encoder, and write only them (a few MB). 0: learn and write all weights "
+        "of the encoder, as a checkpoint of transformers. (Default: 32)",
         32,
     )
-    learning_rate: Above0 = setting("AdamW's, at its highest. (Default: 7e-4; of rank 0: 2e-5)", 7e-4)
-    epochs: Positive = setting("Most epochs.", 5)
+    learning_rate: Above0 = setting("Maximum learning rate of AdamW. (Default: 7e-4; with rank 0: 2e-5)", 7e-4)
+    epochs: Positive = setting("Maximum number of epochs.", 5)
     patience: Patience = setting(
-        "Epochs in a row without a higher accuracy on --dev that end the training; none: never."
+        "End the training after this number of epochs in a row without a higher accuracy on --dev; none: never."
     )
-    batch: Positive = setting("Pairs of a step.", 32)
+    batch: Positive = setting("Number of pairs per step.", 32)
     swap: bool = setting(
-        "Turn each pair round with a chance of one half. (Default: yes; of rank 0: no, as BERT's recipe)",
+        "Swap the sentences of each pair with a probability of one half. (Default: yes; with rank 0: no, as in "
+        "BERT's recipe)",
         True,
         choices=["yes", "no"],
     )
-    max_length: Positive = setting("Tokens of a pair, at least 5.", 128)
-    weight_decay: AtLeast0 = setting("AdamW's.", 0.01)
+    max_length: Positive = setting("Maximum number of tokens of a pair, at least 5.", 128)
+    weight_decay: AtLeast0 = setting("Weight decay of AdamW.", 0.01)
     clip: float = 1.0
-    seed: Seed = setting("Of all that is drawn.", 1)
+    seed: Seed = setting("Seed of all random choices.", 1)
 
 
 ADAPTED = ParaphraseRecipe()

@@ -223,12 +223,12 @@ def share(path: str) -> Share:
         return Share(path)
     weight = _positive(tails[0])
     if weight is None:
-        raise InputError(f"{path}: weight {tails[0]!r} is no positive number; write PATH:WEIGHT, such as {name}:0.5")
+        raise InputError(f"{path}: weight {tails[0]!r} is not a positive number; write PATH:WEIGHT, such as {name}:0.5")
     if len(tails) == 1:
         return Share(name, weight)
     most = _positive(tails[1])
     if most is None or most != int(most):
-        raise InputError(f"{path}: {tails[1]!r} are no rows; write PATH:WEIGHT:ROWS, such as {name}:1:1000")
+        raise InputError(f"{path}: {tails[1]!r} is not a number of rows; write PATH:WEIGHT:ROWS, such as {name}:1:1000")
     return Share(name, weight, int(most))
 
 
@@ -257,8 +257,7 @@ def _read(path: str, options: DataOptions, scored: bool, by_system: bool) -> lis
     layout = layout_of(path) if os.path.isfile(path) else "folder"
     if layout == "rankings":
         raise InputError(
-            f"{path}: rankings hold no scores to learn; `ctx-metrics train pairwise` learns from them, with --outputs and "
-            "--reference"
+            f"{path}: rankings hold no scores to learn; use `ctx-metrics train pairwise` with --outputs and --reference"
         )
     if layout == "folder":
         sets = read_judged(
@@ -319,7 +318,7 @@ def _of_judged(path: str, judged: JudgedSet, scored: bool, by_system: bool) -> J
         judged = replace(judged, segment_scores=np.repeat(np.asarray(each)[:, None], judged.segments, axis=1))
     scores, preferences = judged.segment_scores, judged.preferences
     if judged.hypotheses is None or (scores is None and preferences is None):
-        raise InputError(f"{judged.name}: has scores of systems alone; learning wants scores of segments")
+        raise InputError(f"{judged.name}: has only system scores; training needs segment scores")
     if len(judged.references) > 1:
         raise InputError(f"{judged.name}: has {len(judged.references)} references; name one")
     if scores is not None or preferences is None:

@@ -74,7 +74,9 @@ class DevelopmentSet:
         if values.shape != (len(self.hypotheses),):
             raise ValueError(f"values of shape {values.shape} for {len(self.hypotheses)} rows")
         if broken := int((~np.isfinite(values)).sum()):
-            raise InputError(f"{broken} of {len(values)} development values are no finite numbers; learn more slowly")
+            raise InputError(
+                f"{broken} of {len(values)} development values are not finite numbers; lower the learning rate"
+            )
         agreement = {}
         for part in self.parts:
             own = values[part.rows]
@@ -152,7 +154,7 @@ def read_development(
             )
         if metric == "pearson" and (len(scores) < 2 or scores.min() == scores.max() or len(set(index.tolist())) < 2):
             raise InputError(
-                f"{of_set.name}: fewer than two usable outputs, or scores all alike; no correlation is there"
+                f"{of_set.name}: fewer than two usable outputs, or all scores are equal, so there is no correlation"
             )
     if not parts:
         raise InputError("no development files")

@@ -159,7 +159,7 @@ def read_training_set(
     if rooted:
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
     if by_system:
-        notice(f"only systems were judged, so each output learns its system's score: {', '.join(by_system)}")
+        notice(f"only systems were judged, so each output gets its system's score: {', '.join(by_system)}")
     hypotheses, references, sources, values, weights, groups, places = map(list, zip(*columns, strict=True))
     numbers = np.array(values), np.array(weights)
     read = {path: dict(count) for path, count in counts.items()}

@@ -21,29 +21,32 @@ class Architecture:
 
     kind: str
     encoder: Model = setting(
-        "embedded, multilingual, a folder, or a hub name[@revision]; it is not trained, but by comet with --inputs. "
+        "embedded, multilingual, a folder, or a hub name[@revision]; only comet with --inputs trains it. "
         "(Default: embedded, English only)",
         "embedded",
         group="network",
     )
     inputs: Literal["mt+ref", "mt+src", "mt+src+ref"] | None = setting(
-        "What is read beside the output: its reference or its source; by comet also both or either, as UniTE does, with "
-        "low-rank changes of the encoder. (Default: mt+ref; comet: mt+ref by a small regressor over frozen states)"
+        "Texts that the model reads beside the output: the reference or the source; comet can also read both, as "
+        "UniTE does, with low-rank changes of the encoder. (Default: mt+ref; comet: mt+ref by a small regressor "
+        "over frozen states)"
     )
-    rank: Positive | None = setting("Of the changes of the encoder that comet learns with --inputs. (Default: 32)")
+    rank: Positive | None = setting("Rank of the changes of the encoder that comet learns with --inputs. (Default: 32)")
     layers: Layers | None = setting(
-        "Layers of the encoder to read, 0 the embeddings. (Default: all but 0; comet: three of them)"
+        "Layers of the encoder to read; 0 is the embeddings. (Default: all but 0; comet: three of them)"
     )
-    max_length: Positive | None = setting("Tokens kept of a text. (Default: 100, as the paper has it)")
+    max_length: Positive | None = setting("Maximum number of tokens of a text. (Default: 100, as in the paper)")
     hidden: Positive | None = setting(
-        "Width of a BiLSTM in each direction; of comet's alignment branch. (Default: the paper's 300; comet: 32)"
+        "Width of a BiLSTM in each direction, or of comet's alignment branch. (Default: the paper's 300; comet: 32)"
     )
     projection: Positive | None = setting("Width of esim's projection. (Default: 300)")
     feedforward: Positive | None = setting(
-        "Width of the last layer but one; of comet's pooled branch. (Default: 300; comet: 64, with --inputs 256)"
+        "Width of the last hidden layer, or of comet's pooled branch. (Default: 300; comet: 64, with --inputs 256)"
     )
-    pooling: Literal["both", "avg", "max"] = setting("Of tokens: their average, maximum, or both.", "both")
-    dropout: Share | None = setting("(Default: the paper's 0.5; comet: 0.1)")
+    pooling: Literal["both", "avg", "max"] = setting(
+        "Pooling of token states: their average, maximum, or both.", "both"
+    )
+    dropout: Share | None = setting("Dropout rate. (Default: the paper's 0.5; comet: 0.1)")
 
     @property
     def unified(self) -> bool:
@@ -68,21 +71,25 @@ class Recipe:
     loss: Literal["mse", "hinge", "mse+hinge"] = setting(
         "Squared error, a hinge on pairs of outputs of a segment, or their sum.", "mse", group="training"
     )
-    learning_rate: Above0 = setting("Adam's, at its highest.", 4e-4)
+    learning_rate: Above0 = setting("Maximum learning rate of Adam.", 4e-4)
     schedule: Literal["plateau", "linear"] = setting(
-        "plateau: half the rate after each check that is no better than the best. linear: up over a tenth of all "
-        "steps, then down to 0.",
+        "plateau: halve the rate after each check without a new best. linear: raise the rate over a tenth of all "
+        "steps, then lower it to 0.",
         "plateau",
     )
     decay: float = 0.5
-    weight_decay: AtLeast0 = setting("AdamW's.", 0.0)
-    batch: Positive = setting("Rows of a step.", 32)
-    epochs: Positive = setting("Most epochs.", 75)
-    patience: Patience = setting("Checks in a row without a better one that end the training; none: never.", 4)
-    clip: Above0 = setting("Longest gradient.", 10.0)
-    check_rows: Positive | None = setting("Rows between two checks on --dev, beside those at the end of each epoch.")
-    margin: Above0 = setting("Of the hinge, in standard deviations.", 0.5)
-    seed: Seed = setting("Of first weights, order, dropout and --rows.", 1)
+    weight_decay: AtLeast0 = setting("Weight decay of AdamW.", 0.0)
+    batch: Positive = setting("Number of rows per step.", 32)
+    epochs: Positive = setting("Maximum number of epochs.", 75)
+    patience: Patience = setting(
+        "End the training after this number of checks in a row without a new best; none: never.", 4
+    )
+    clip: Above0 = setting("Maximum norm of the gradient.", 10.0)
+    check_rows: Positive | None = setting(
+        "Number of rows between two checks on --dev, in addition to a check at the end of each epoch."
+    )
+    margin: Above0 = setting("Margin of the hinge, in standard deviations.", 0.5)
+    seed: Seed = setting("Seed of the first weights, the order, dropout and --rows.", 1)
 
 
 PAPER = Recipe()

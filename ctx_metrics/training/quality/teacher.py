@@ -60,7 +60,10 @@ def taught(
         raise InputError(f"teacher {teacher.name}: {counted(unscored, 'row', 'rows')} got no score")
     targets, flat = standardised(scores, [None] * len(scores))
     if flat:
-        raise InputError(f"teacher {teacher.name}: scores all rows alike, which teaches nothing")
+        raise InputError(
+            f"teacher {teacher.name}: gives all rows the same score, from which nothing can be "
+            "learned; choose another teacher"
+        )
     return replace(training, targets=targets, rooted=[], by_system=[]), signature
 
 
@@ -87,7 +90,9 @@ def _read(path: Path, key: str) -> np.ndarray:
         with np.load(path, allow_pickle=False) as file:
             written, scores = str(file["key"]), file["scores"]
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise InputError(f"{path} holds no teacher's scores; name another file with --teacher-scores") from error
+        raise InputError(
+            f"{path} does not hold scores of a teacher; name another file with --teacher-scores"
+        ) from error
     if written != key:
         raise InputError(
             f"{path} holds the scores of other texts, or of another teacher; name another file with --teacher-scores"
