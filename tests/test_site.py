@@ -64,6 +64,8 @@ def folder(tmp_path_factory) -> Path:
     made = shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("site") / "examples")
     for name in ("regression", "kiwi", "xcomet"):
         build(RECIPES[name], made / f"tiny-{name}", "encoder")
+    build(RECIPES["kiwi"], made / "noenc", "microsoft/infoxlm-large")
+    shutil.rmtree(made / "noenc" / "encoder")
     return made
 
 
