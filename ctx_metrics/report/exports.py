@@ -12,7 +12,7 @@ from ..notices import notice
 from .content import Column, Content, cell, known
 
 NOTE = (
-    "Each cell is the row's score minus the column's. * marks p < .05 (paired bootstrap), which no two systems of a rank "
+    "Each cell is the row's score minus the column's. * marks p < .05 (randomization test), which no two systems of a rank "
     "have."
 )
 LATEX = str.maketrans(

@@ -49,7 +49,7 @@ def compare(
     ranges: Sequence[tuple[int, int]] | None = None,
     *,
     sign: int = 1,
-    test: str = BOOTSTRAP,
+    test: str = RANDOMIZATION,
     samples: int | None = None,
     seed: int = SEED,
     alpha: float = ALPHA,
