@@ -13,12 +13,12 @@ BOM = "\ufeff"
 
 
 def read_lines(path: str, encoding: str | None = None) -> list[str]:
-    """The lines of a text file (or .gz, .xz), as sacrebleu would count them.
+    """The lines of a text file (or .gz, .xz), counted as sacrebleu counts them.
 
     Lines end at "\\n" only: a lone carriage return, U+2028, U+0085 and form feed stay inside their line.
-    Trailing white space goes, as in sacrebleu. A byte-order mark at the start is dropped, and said.
+    Trailing white space is removed, as in sacrebleu. A byte-order mark at the start is removed, with a notice.
 
-    Raises InputError for a file that cannot be read, or naming file, line and byte of text that is not in `encoding`.
+    Raises InputError for a file that cannot be read, and for text that is not in `encoding`, with the file, line and byte.
     """
     text = read_text(path, encoding)
     if text.startswith(BOM):

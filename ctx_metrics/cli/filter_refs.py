@@ -153,7 +153,7 @@ def filtered(selection: "Selection", number: int, lines: Sequence[str], form: st
 
 
 def scores(selection: "Selection") -> str:
-    """The table of all scores: a line a segment and system; kept is 1 or 0, a score that was not asked for is empty."""
+    """The table of all scores, one line for each segment and system. kept is 1 or 0; scores not requested are empty."""
     from .common.output import tsv
 
     rows = [

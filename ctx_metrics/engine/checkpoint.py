@@ -120,7 +120,7 @@ def check_size(config: dict, folder: Path, files: Sequence[Path]) -> None:
             size += file.stat().st_size
     if numbers > size:
         for file in files:
-            load_file(file)  # what is cut short is said to be
+            load_file(file)  # raises if the file is cut short
         where = files[0] if len(files) == 1 else folder
         raise ModelError(
             f"{folder}: config.json describes {shown(numbers)} numbers, more than the {size} bytes of weights in {where} "

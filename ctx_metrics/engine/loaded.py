@@ -68,11 +68,10 @@ def forget_texts() -> None:
 
 
 def release() -> None:
-    """Free the models that this process has loaded, and what was read with them.
+    """Free the models that this process has loaded, and their cached results.
 
-    Metrics share a model's weights, its texts' states and its scores of pairs, so models stay in memory until the
-    process ends. After this they are gone, save those of metrics that you still hold: these keep theirs. A metric that
-    is made afterwards loads its model again.
+    Metrics share a model's weights, the states of its texts and its scores of pairs, so models stay in memory until the
+    process ends. This function frees them, except those of metrics that you still hold. A new metric loads its model again.
     """
     LoadedModels.clear_all()
     gc.collect()

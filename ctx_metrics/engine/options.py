@@ -9,10 +9,10 @@ from ..settings import setting
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Settings of the text encoder. Only `dtype` can change a score; cosines and sums are fp32 always.
+    """Settings of the text encoder. Only `dtype` can change a score. Cosines and sums are always fp32.
 
-    device    auto is CUDA, else MPS, else the CPU
-    quiet     no progress bar (there is none either when stderr is no terminal)
+    device    auto selects CUDA, else MPS, else the CPU
+    quiet     no progress bar (there is also none if stderr is not a terminal)
     """
 
     PREFIX: ClassVar = "--ctx-"

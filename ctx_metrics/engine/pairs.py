@@ -15,7 +15,7 @@ from .tokenizer import TEXTS_AT_ONCE, TokenIds
 
 Value = TypeVar("Value")
 PAIRS_AT_ONCE = TEXTS_AT_ONCE // 2  # tokenized together
-# what is said of both sides, each pair of values once in memory
+# facts about both sides, each pair of values once in memory
 SIDES = {(left, right): (left, right) for left in (False, True) for right in (False, True)}
 
 

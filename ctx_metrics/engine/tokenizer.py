@@ -98,7 +98,7 @@ class TextTokenizer:
             backend.no_truncation()
             backend.no_padding()
             check_growth(backend)
-            backend.encode("")  # what cannot be run is said to be
+            backend.encode("")  # raises if the tokenizer cannot run
         return backend
 
     @property

@@ -37,9 +37,9 @@ def feature_scores(
 
     A score is that of a single segment, on its metric's scale; nothing changes its sign where less is better. NaN where
     the output or every one of its references is None, or the metric has no score. All distinct outputs (with their
-    references and source) are scored once, in one pass of each metric, with the information weights of a metric that has
-    such (NIST) from `references` as they stand. Notices of the metrics then count distinct outputs; what several metrics
-    say alike is said once, and what they say of empty texts is not.
+    references and source) are scored once, in one pass of each metric, with the information weights of a metric that
+    has such (NIST) from `references` as they stand. Notices of the metrics then count distinct outputs; the same notice
+    of several metrics is printed once, and notices about empty texts are not printed.
 
     systems       each system's N outputs
     references    streams of N references
@@ -204,7 +204,7 @@ class _OfFeatures(logging.Filter):
 
 @contextmanager
 def _as_features() -> Iterator[None]:
-    """Within it, notices are held back; after it they are said as those of features."""
+    """Holds notices back, and prints them at the end as notices of features."""
     own = _OfFeatures()
     logger.filters.insert(0, own)  # before the one that lets each distinct message through once
     try:

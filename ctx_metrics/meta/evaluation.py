@@ -68,7 +68,7 @@ def evaluate(
 
     sets        the judged sets
     scores      {name of a set: each metric's scores of it}, None where a metric has none
-    protocols   what to measure; a protocol that applies to no set is said and left out
+    protocols   what to measure; a protocol that applies to no set is left out, with a notice
     seen        (metric, pattern of set names): the metric was trained on these sets, which is marked
     quiet       without a line a protocol, with its time, where stderr is no terminal
 

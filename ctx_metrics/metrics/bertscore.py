@@ -62,7 +62,7 @@ class BERTScoreSettings(TextSettings, PartSettings):
 
 class BERTScore(TokenMatchingMetric):
     """100 times the mean precision, recall or F1 over segments, in [-100, 100], of greedy matching of tokens by cosine,
-    weighted by inverse document frequency where asked; identical texts score 100.
+    weighted by inverse document frequency if requested; identical texts score 100.
 
     A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens have no weight, but
     tokens of the other side can match them, as in bert-score.

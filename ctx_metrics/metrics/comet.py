@@ -41,12 +41,13 @@ class COMETSettings(EstimatorSettings):
 class COMET(EstimatorMetric):
     """100 times the mean over segments of a learned model's estimate of quality.
 
-    Of the embedded models, the one for English and references gives values in [0, 1]; the multilingual one's are not
-    bounded, 0.5 for a mean translation of its training data and 0.15 for a standard deviation. It scores where the target
-    language is not English, and without references: where none are given, or the sources in their place.
+    The embedded model for English with references returns values in [0, 1]. The values of the embedded multilingual
+    model are not bounded: 0.5 is the mean of its training data, and 0.15 is a standard deviation. It is used if the
+    target language is not English, and if there are no references (none are given, or the sources are given in their
+    place).
 
-    A segment of which a text is empty is counted; it has the value 0 with the embedded models, and what the model says of it
-    with a COMET checkpoint.
+    Segments with an empty text are counted. Their value is 0 with the embedded models, and the model's own value with a
+    COMET checkpoint.
 
     >>> round(COMET(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
     100.0

@@ -41,15 +41,16 @@ class DocCOMETSettings(EstimatorSettings):
 
 
 class DocCOMET(COMET):
-    """100 times the mean over segments of a COMET model's value, where each text is read after the sentences before it.
+    """100 times the mean over segments of a COMET model's value, where each text is preceded by the sentences before it.
 
     Without document ids all segments are one document, with a notice.
 
-    The sentences are joined by the model's separator token. What goes before the source are source sentences, before the
-    reference reference sentences, and before the hypothesis the reference's where the model reads one, the hypothesis's own
-    where it does not. All tokens are encoded, and only the first one and the sentence's own are averaged: the model must
-    be a RegressionMetric or ReferencelessRegression checkpoint with average pooling. Texts beyond the model's length lose
-    their end, which is the sentence itself; that is counted (or refused, on_long="error").
+    The model's separator token joins the sentences. The source is preceded by source sentences and the reference by
+    reference sentences. The hypothesis is preceded by reference sentences if the model reads references, and by the
+    system's own sentences if not. All tokens are encoded, but only the first token and the tokens of the sentence are
+    averaged, so the model must be a RegressionMetric or ReferencelessRegression checkpoint with average pooling. Texts
+    longer than the model reads are cut at the end, where the sentence itself is; they are counted (on_long="error"
+    refuses them).
     """
 
     NAME = "DocCOMET"

@@ -40,12 +40,12 @@ class BiLSTM(LearnedMetric):
 
 
 class BiLSTMAtt(LearnedMetric):
-    """BiLSTM states of both texts, replaced by what they attend to in the other one, pooled and compared."""
+    """BiLSTM states of both texts; attention replaces each state by states of the other text; then pooled and compared."""
 
     NAME = "BiLSTMAtt"
 
 
 class ESIM(LearnedMetric):
-    """Attention between the two texts, and a second BiLSTM over what it compares (Chen et al. 2017)."""
+    """Attention between the two texts, and a second BiLSTM over the comparison of each token (Chen et al. 2017)."""
 
     NAME = "ESIM"

@@ -42,12 +42,12 @@ class METEOR(ContextMetric):
 
         F = P R / (.9 P + .1 R)    METEOR = F (1 - .5 (chunks / matches)^3)
 
-    P and R are the shares of the hypothesis' and the reference's words that match: first equal words, then equal stems of
-    what is left. A chunk is a run of matches that are side by side, in the same order, on both sides. Equal words are
-    matched from the last to the first, not so that chunks are fewest. Case is ignored. There are no synonyms, paraphrases
-    or function words. Without a target language stems are English.
+    P and R are the shares of the hypothesis's and the reference's words that match: first equal words, then equal stems
+    of the remaining words. A chunk is a run of matches that are adjacent and in the same order in both texts. Equal
+    words are matched from last to first, which does not always give the fewest chunks. Case is ignored. There are no
+    synonyms, paraphrases or function words. Without a target language, the stemmer is the English one.
 
-    A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted.
+    A segment whose hypothesis or whose references have no tokens scores 0 and is counted.
 
     >>> METEOR().corpus_score(["cats sat down"], [["the cat sat"]]).score    # P = R = 2/3, one chunk of two matches
     62.5
@@ -92,7 +92,7 @@ def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "
 
 
 def stemmer_for(stem: str, language: str | None) -> str:
-    """The stemmer that `stem` names for a language; says so where "auto" finds none.
+    """The stemmer that `stem` names for a language; prints a notice if "auto" finds none.
 
     >>> stemmer_for("auto", None), stemmer_for("auto", "de_AT"), stemmer_for("none", "en")
     ('porter', 'snowball-german', 'none')

@@ -51,11 +51,11 @@ class NIST(ContextMetric):
         NIST = sum_n (sum of info of the matched n-grams / n-grams of the hypotheses) * exp(beta log^2 min(1, L_hyp / L_ref))
 
     for n = 1..5, with beta = log .5 / log^2 1.5: a corpus two thirds as long as its references keeps half of the sum. An
-    n-gram matches at most as often as it stands in the reference that has most of it. L_ref sums the mean lengths of the
-    segments' references. An order of which the hypotheses have no n-gram adds 0.
+    n-gram matches at most as often as it occurs in the reference that has the most occurrences. L_ref is the sum of the mean
+    lengths of the segments' references. An order without n-grams in the hypotheses adds 0.
 
-    A segment whose hypothesis has no tokens, or whose references all have none, scores 0, stays in the corpus and is
-    counted. Texts equal to their references have no fixed score. Raises InputError for info_references without a word.
+    A segment whose hypothesis or whose references have no tokens scores 0, stays in the corpus and is counted. Texts
+    equal to their references have no fixed score. Raises InputError for info_references without a word.
 
     >>> metric = NIST([["a b d"]], tokenize="none", info_references=[["a b a c"]])
     >>> round(metric.corpus_score(["a b"], None).score, 9)    # info of a is 1, of b 2, of "a b" 1: (3/2 + 1/1) * .5

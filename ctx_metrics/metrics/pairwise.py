@@ -48,12 +48,12 @@ class PairwiseSettings:
 
 class Pairwise(ContextMetric):
     """100 times the mean probability, over segments and opponents, that a system's output is the better one, given the
-    reference: 0 to 100, and 50 against an equal. It says how a system stands to its opponents, not how good it is. The
-    systems are each other's opponents unless the settings name others.
+    reference: 0 to 100, and 50 against an equal system. It compares a system with its opponents and does not measure
+    how good it is. The opponents are the other systems, unless the settings name others.
 
-    P(i is better than j) is the mean of both orders in which the network can read the two, so P(j is better than i) is
-    exactly one minus it. With several references it is the mean over a segment's references, whose metric features see all
-    of them. A segment without a reference is not scored. Raises InputError where a system has no opponent.
+    P(i is better than j) is the mean over both orders in which the network can read the two outputs, so P(j is better
+    than i) is exactly one minus it. With several references, it is the mean over the segment's references; the features
+    see all of them. A segment without a reference is not scored. Raises InputError if a system has no opponent.
     """
 
     NAME = "Pairwise"

@@ -140,7 +140,7 @@ class RTTBLEU(RoundTripMetric):
 class RTTSentBLEU(RTTBLEU):
     """100 times the mean of Moses' sentence BLEU with the round trip as hypothesis and the source as reference.
 
-    The paper names smoothed sentence BLEU and not which smoothing; this is the one of WMT's SentBLEU baseline.
+    The paper does not name the smoothing of its sentence BLEU; this is the smoothing of WMT's SentBLEU baseline.
     """
 
     NAME = "RTTSentBLEU"

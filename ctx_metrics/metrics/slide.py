@@ -57,7 +57,7 @@ class SLIDESettings(COMETSettings):
 class SLIDE(COMET):
     """100 times the weighted mean over document windows of a learned model's estimate of quality.
 
-    Without document ids all segments are one document, with a notice. With window 1 and stride 1 the score is COMET's.
+    Without document ids, all segments are one document, with a notice. With window 1 and stride 1, the score is COMET's.
 
     >>> metric = SLIDE(doc_ids=["d1", "d1", "d2"], target_lang="en", window=2)
     >>> score = metric.corpus_score(["It rained.", "We left.", "Next day."], [["It rained.", "We left.", "Next day."]])

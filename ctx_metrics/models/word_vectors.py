@@ -89,7 +89,7 @@ class VectorFile:
             raise InputError(
                 f"cannot read {path}: word vectors are read more than once, so they must lie in a plain file"
             )
-        # what is wrong with the file's beginning is said before anything is scored
+        # errors at the start of the file are reported before anything is scored
         first = next(_lines(path, True), None)
         if first is None:
             raise _empty(path)

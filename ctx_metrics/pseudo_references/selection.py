@@ -1,4 +1,4 @@
-"""Which pseudo-references stand beside the gold references, line by line, and what is said of it."""
+"""Which pseudo-references stand beside the gold references, line by line, and the notices about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

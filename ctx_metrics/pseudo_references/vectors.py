@@ -12,7 +12,7 @@ class WordVectors:
     """Texts as the unit vectors of their words, from a GloVe or word2vec text file.
 
     Words are the tokens of sacrebleu's 13a tokenizer, looked up as they stand, then in lower case. Words without a
-    vector are skipped, and their number is said.
+    vector are skipped, and a notice gives their number.
     """
 
     def __init__(self, path: str, quiet: bool = False):

@@ -54,9 +54,9 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores | None]) ->
 
 
 def _column(metric: MetricScores, doc_ids: Sequence[str] | None, by_document: bool) -> Column:
-    """Intervals and tests draw segments where a system's score is the mean of its segments' scores, as it is of nearly all
-    metrics but BLEU, chrF and TER; of others there are none, which is said. Of documents the means are shown. TER, whose
-    smaller score is the better one, is known by its name where its scores are not negated."""
+    """Intervals and tests need a system score that is the mean of its segments' scores, as for nearly all metrics except
+    BLEU, chrF and TER; the others have none, with a notice. Document scores are means. For TER, recognised by its name, a
+    smaller score is better, unless its scores are negated."""
     if metric.segment_scores is None:
         raise InputError(
             f"{metric.name}: its files have no scores of segments, which a report shows (METRIC-REF.seg.score)"

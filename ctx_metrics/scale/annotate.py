@@ -1,4 +1,4 @@
-"""Scores of tables of any size, block by block: a column a metric, in parts that appear whole."""
+"""Scores tables of any size, block by block: one column for each metric, in parts that are complete or absent."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

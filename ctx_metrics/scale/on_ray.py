@@ -20,7 +20,7 @@ EXTRA = "pip install 'ctx-metrics[ray]'"
 AHEAD = 3  # blocks a worker that are handed out: one is scored, and the next ones are there when it ends
 TRIES = 3  # times that a block is given out again when its worker dies
 WAIT = 10  # seconds for a cluster to answer
-WAIT_FOR_WORKERS = 60  # seconds until it is said that none has started
+WAIT_FOR_WORKERS = 60  # seconds until a notice that none has started
 STORE = 256 * 2**20  # bytes of Ray's store on this machine: a few blocks of text
 
 

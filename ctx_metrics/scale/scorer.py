@@ -180,7 +180,7 @@ def located(line: str, where: str) -> str:
 
 @contextmanager
 def noted() -> Iterator[list[str]]:
-    """Collects what is said within, in place of the user's being told."""
+    """Collects notices instead of printing them."""
     said: dict[str, None] = {}
 
     class Collect(logging.Filter):

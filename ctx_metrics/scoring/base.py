@@ -96,18 +96,18 @@ def multiref_setting() -> Any:
 class ContextMetric(Metric):
     """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments.
 
-    Subclasses set NAME, and Settings where they have any, and write _prepare and _score. All systems of a run are scored in
-    one pass, when the first score is asked for; sacrebleu's statistics then work on the rows.
+    Subclasses set NAME and, if they have settings, Settings. They implement _prepare and _score. All systems of a run are
+    scored in one pass, at the first request for a score. sacrebleu's statistics then work on the rows.
 
     references    streams of references, kept for corpus_score(..., references=None), or None; None in a stream marks a
-                  missing one
-    systems       all systems' hypotheses that will be scored against those references
-    given         the settings, by the names of the fields of Settings, and the other fields of run.context.Context that the
+                  missing reference
+    systems       the hypotheses of all systems that will be scored against those references
+    given         the settings, named as the fields of Settings, and the other fields of run.context.Context that the
                   class reads
 
-    Raises TypeError for a keyword that is neither. All metrics raise InputError for settings or texts that cannot be scored,
-    and those over a model ModelError for one that cannot be used, and ResourceError for a device that is missing or too
-    small.
+    Raises TypeError for an unknown keyword. All metrics raise InputError for settings or texts that cannot be scored.
+    Metrics with a model raise ModelError for a model that cannot be used, and ResourceError for a device that is
+    missing or too small.
     """
 
     _SIGNATURE_TYPE = ContextSignature

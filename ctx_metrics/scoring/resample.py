@@ -19,14 +19,15 @@ FEW = 10  # documents below which resampling is said to be rough
 def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     """Make a metric's intervals and tests resample whole documents; returns the same metric.
 
-    Segments of a document resemble one another (all the more where a window's sentences share its score), so intervals
-    from resampled segments are too narrow. sacrebleu's statistics are rows that add up: here a document is one row, the
-    sum of its segments'. It works for any metric of sacrebleu's kind, its own too. Scores are what they were. Intervals
-    come from corpus_score(..., n_bootstrap=N), paired tests from DocumentPairedTest.
+    Segments of one document are similar (even more so if the sentences of a window share its score), so intervals from
+    resampled segments are too narrow. sacrebleu's statistics are rows that add up. Here one row stands for a document:
+    the sum of its segments' rows. This works for every metric derived from sacrebleu's Metric. Scores do not change.
+    Intervals come from corpus_score(..., n_bootstrap=N), paired tests from DocumentPairedTest.
 
     doc_ids    document id of each segment; a document is a run of equal ids
 
-    Raises InputError for fewer than two documents, or ids that return after their document; says so if they are few.
+    Raises InputError for fewer than two documents, and for ids that return after their document. Prints a notice if
+    there are few documents.
 
     >>> from sacrebleu.metrics import BLEU
     >>> ids = [f"talk {i // 2}" for i in range(20)]
@@ -141,11 +142,11 @@ def _blank(cls: type) -> Metric:
 
 
 class DocumentPairedTest(PairedTest):
-    """sacrebleu's PairedTest, with whole documents resampled or swapped where the metrics come from resample_documents.
+    """sacrebleu's PairedTest, which resamples or swaps whole documents if the metrics come from resample_documents.
 
-    Takes what PairedTest takes. With any other metrics it is PairedTest. Where a resample holds no scored document, there
-    is no interval and no p-value, and that is said. Raises InputError where the metrics differ in their documents, or
-    some of them have none.
+    It takes the same arguments as PairedTest, and equals it for all other metrics. If a resample has no scored
+    document, there is no interval and no p-value, with a notice. Raises InputError if the metrics have different
+    documents, or only some of them have documents.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""Lists of better and worse translations (such as the DARR pairs of WMT17 to WMT20), a row a pair of outputs, and rankings
-of five systems a judgement, in the comma-separated form of WMT13.
+"""Lists of better and worse translations (such as the DARR pairs of WMT17 to WMT20), one row for each pair of outputs; and
+rankings of five systems, in the comma-separated form of WMT13.
 """
 
 import os
@@ -90,7 +90,7 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
 
     csvs         files of one language pair; segmentId is the line of the test set, from 1
     outputs      folder with a file for each systemId, such as newstest2013.fr-en.online-A
-    references, source    files of the test set, a line a segment
+    references, source    files of the test set, one line per segment
 
     A pair that several judgements rank is there as often, also where they contradict each other, as in WMT's tau. Outputs
     that no preference names are None.

@@ -31,7 +31,7 @@ class FeatureCache:
     def columns(self, signature: str, texts_key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """What `compute` gives, from the folder where it is there already, else computed and kept there.
 
-        A file that is damaged is computed again, which is said.
+        A damaged file is computed again, with a notice.
 
         signature    all that the numbers depend on beside the texts: settings, versions, number format
         texts_key    of all texts, by texts_key()

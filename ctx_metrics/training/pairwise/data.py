@@ -32,8 +32,8 @@ class PairSets(NamedTuple):
 
 
 def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: float | None = None) -> PairSets:
-    """Pairs of a better and a worse output from every layout that judgements.readers.read_judged knows. What is left out of
-    each path is said in one line.
+    """Pairs of a better and a worse output from every layout that judgements.readers.read_judged knows. A notice
+    for each path names what was left out.
 
     options     a single language pair is that of files whose names tell none
     threshold   least difference of two human scores of a segment that makes them a pair. None: 25 for scores of 0 to 100,
@@ -41,7 +41,7 @@ def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: 
 
     Preferences and rankings give their own pairs. Of scores, two outputs of a segment make one, those of human systems
     apart. Where the outputs' systems are not known, outputs of the same document, source and reference are of one segment;
-    several scores of the same output are averaged, and that is said.
+    several scores of the same output are averaged, with a notice.
 
     Left out are pairs whose outputs are the same text, or that lack an output or a reference; white space is none. Of two
     sets with one name the second has its path after it.

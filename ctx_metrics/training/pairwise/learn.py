@@ -173,7 +173,7 @@ class Reader:
     def read(self, sets: Sequence[JudgedSet]) -> Readings:
         """What is read of the outputs and references that the sets' preferences name.
 
-        Pairs with an output that has no score of a feature are left out, and that is said. Raises InputError where none is
+        Pairs with an output that has no score of a feature are left out, with a notice. Raises InputError where none is
         left.
         """
         texts: dict[str, int] = {}

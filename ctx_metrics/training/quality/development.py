@@ -116,7 +116,7 @@ def read_development(
     threshold: float = 0.0,
     options: DataOptions = ALL,
 ) -> DevelopmentSet:
-    """The outputs of files and folders with people's scores; what is left out of each path is said in one line.
+    """The outputs of files and folders with people's scores; a notice for each path names what was left out.
 
     metric       pearson: the mean over data sets of Pearson's r of all outputs; darr: of WMT's Kendall-like tau over pairs
                  of better and worse outputs, (C - D - T) / (C + D + T) as in meta.measures.taus

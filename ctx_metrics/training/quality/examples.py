@@ -89,7 +89,7 @@ def read_training_set(
     seed: int = 1,
     humans: bool = False,
 ) -> TrainingSet:
-    """The rows of files and folders; what is left out of each path is said in one line.
+    """The rows of files and folders; a notice for each path names what was left out.
 
     paths        as data.share has them
     inputs       mt+ref, mt+src or mt+src+ref
