@@ -67,9 +67,11 @@ class Method:
         """Raise InputError where a utility does not go with the method."""
         possible = {"aggregate": utility.aggregates, "centroids": utility.clusters}
         if not possible.get(self.method, True):
-            which = "comet's regressions, chrf and bleu" if self.method == "aggregate" else "comet's regressions"
+            others = "chrf, bleu and " if self.method == "aggregate" else ""
+            what = f"this model of {utility.name}" if utility.name in ("comet", "slide", "doccomet") else utility.name
             raise InputError(
-                f"--method {self.method} works only with {which}, not with {utility.name}; use exact or prune"
+                f"--method {self.method} works only with {others}COMET models of the class RegressionMetric, not with "
+                f"{what}; use exact or prune"
             )
 
 

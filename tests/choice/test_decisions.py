@@ -163,7 +163,7 @@ def test_methods_that_a_utility_does_not_have():
     utility = Known(close)
     utility.aggregates = utility.clusters = False
     for method in ("aggregate", "centroids"):
-        with pytest.raises(InputError, match=f"--method {method} works only with comet's regressions"):
+        with pytest.raises(InputError, match=f"--method {method} works only with"):
             expected(utility, [distinct(numbers(3))], Method(method))
 
 
