@@ -193,7 +193,7 @@ def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
         (
             ["mbr", *THREE, "-m", "bertr", "-l", "de-en", "--method", "aggregate"],
             1,
-            "--method aggregate works only with comet's",
+            "--method aggregate works only with chrf",
         ),
         (
             ["mbr", *THREE, "-m", "chrf", "--exclude-self", "--method", "prune"],
