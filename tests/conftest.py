@@ -15,7 +15,7 @@ from plugin_conftest import forked, forked_sacrebleu  # noqa: F401  fixtures
 # where bytecode is not kept, each of many processes compiles the package, and pytest rewrites all tests' assertions, anew
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported; more threads only slow tiny models down
+os.environ["OMP_NUM_THREADS"] = "1"  # torch reads it when imported; with more threads, tiny models are slower
 for profile, examples in (("ctx", 30), ("ctx-full", 100)):
     hypothesis.settings.register_profile(profile, deadline=None, derandomize=True, database=None, max_examples=examples)
 hypothesis.settings.load_profile("ctx")

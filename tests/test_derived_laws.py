@@ -350,6 +350,7 @@ TESTS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("more", some(TESTS, TESTS[:1]), ids=["json", "text", "latex"])
 def test_every_flag_in_one_run(more, tmp_path, forked_sacrebleu):
     command = ["ref.en.txt", "-i", *(f"system_{x}.en.txt" for x in "abc")]
@@ -371,6 +372,7 @@ def test_every_flag_in_one_run(more, tmp_path, forked_sacrebleu):
         assert all({"score", "p_value", "mean", "ci"} == set(row["RTTSBERT"]) for row in rows[1:])
 
 
+@pytest.mark.full
 def test_every_flag_of_ctx_metrics_score(tmp_path, forked):
     out = tmp_path / "scores.json"
     command = ["score", "-r", "ref.en.txt"]

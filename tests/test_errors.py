@@ -41,6 +41,7 @@ for argv in json.load(sys.stdin):
 """
 
 
+@pytest.mark.full
 def test_without_safetensors_only_what_reads_models_fails(tmp_path):
     """Each command, its exit code, and what it says on stderr."""
     said = f"ctx-metrics: error: safetensors cannot be imported (ModuleNotFoundError: No module named 'safetensors'){DOCTOR}"

@@ -323,7 +323,7 @@ def test_meaning_counts(name):
     )
 
 
-@by_default("slide", "esim")  # bertr: tests/plugin/test_command.py
+@by_default("slide")  # bertr: tests/plugin/test_command.py
 def test_command(name, forked_sacrebleu, tmp_path):
     """--sentence-level agrees with the corpus rows; standard input agrees with -i."""
     law(name, "command")

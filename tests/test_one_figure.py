@@ -15,6 +15,8 @@ from ctx_metrics.run import context as run_context
 from ctx_metrics.run.context import Context
 from ctx_metrics.scoring.scores import scores
 
+pytestmark = pytest.mark.full
+
 LINES = slice(6, 18)  # of two documents
 NAMES = ["mt.a", "mt.b.v2"]
 FILES = {"mt.a.txt": A, "mt.b.v2.txt": B, "ref.txt": "ref.en.txt", "src.txt": "source.de.txt", "ids.txt": "docids.txt"}

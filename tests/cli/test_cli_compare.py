@@ -55,6 +55,7 @@ def test_rows_and_objects_are_of_the_same_pairs(ctx):
         assert found["unit"] == "segment" and found["seed"] == 7 and "|version:" in found["signature"]
 
 
+@pytest.mark.full
 def test_documents_are_the_unit_where_their_ids_are_given(ctx):
     with_ids = ctx(*THREE, "--docids", DOCIDS, "--format", "jsonl")
     assert {(each["unit"], each["units"]) for each in with_ids.objects()} == {("document", 7)}
@@ -99,6 +100,7 @@ def test_one_segment_cannot_be_tested(ctx, tmp_path):
     assert "only one segment" in done.err
 
 
+@pytest.mark.full
 def test_windows_without_documents_are_said(ctx):
     done = ctx("compare", "-t", A, B, "-r", REF, "-l", "de-en", "-m", "slide", "--samples", "19", "-q")
     assert "segments share scores, so p-values of single segments are too small" in done.err

@@ -117,6 +117,7 @@ def test_a_weight_is_found_that_chooses_best(ctx, tmp_path, model):
     assert CHRF().corpus_score(chosen, [reference]).score == pytest.approx(scores[1], abs=0.005)
 
 
+@pytest.mark.full
 def test_tuning_tries_every_place_where_a_choice_changes():
     """Against 2,000 weights, none is better than the one that is found."""
     rng = np.random.default_rng(4)

@@ -110,6 +110,7 @@ def test_the_default_run(ctx):
     assert "(darr)" not in done.out and "seg-kendall" not in done.out
 
 
+@pytest.mark.full
 def test_all_formats_say_the_same(ctx, tmp_path):
     argv = ["meta", JUDGED, "-m", "chrf", "ter", "-p", "sys-acc", "acc-eq", *QUICK]
     printed = {form: ctx(*argv, "--format", form) for form in ("table", "tsv", "json", "latex", "markdown")}

@@ -89,6 +89,7 @@ def test_a_page_and_all_exports(ctx, tmp_path, table):
     assert sum(map(len, json.loads(paths["pearmut"].read_text())["data"][0])) == 59
 
 
+@pytest.mark.full
 def test_scores_that_are_there_are_shown_as_they_are(ctx, tmp_path, table):
     page = tmp_path / "page.html"
     done = ctx("report", "-t", A, B, "--scores", table, "-o", page, "-q")
@@ -109,6 +110,7 @@ def test_scores_that_are_there_are_shown_as_they_are(ctx, tmp_path, table):
     assert data["metrics"][0]["p"] is None and data["metrics"][1]["p"][0][1] < 0.05  # bleu is no mean of segments
 
 
+@pytest.mark.full
 def test_scores_of_files_beside_metrics(ctx, tmp_path):
     lines = "".join(f"{name}\t{k % 5}\n" for name in NAMES[:2] for k in range(59))
     (tmp_path / "human.seg.score").write_text(lines)
@@ -118,12 +120,14 @@ def test_scores_of_files_beside_metrics(ctx, tmp_path):
     assert list(scores_of(data_of(page))) == ["human", "chrF2"]
 
 
+@pytest.mark.full
 def test_what_is_scored_without_flags(ctx, tmp_path):
     page = tmp_path / "page.html"
     assert ctx("report", "-t", A, "-r", REF, "-l", "de-en", "-o", page, "-q").code == 0
     assert list(scores_of(data_of(page))) == ["BLEU", "chrF2", "COMET-embedded"]
 
 
+@pytest.mark.full
 def test_the_sacrebleu_command_writes_the_same_page(ctx, tmp_path):
     """Beside the scores that it prints without it; the page's texts, scores and matches are those of `report`."""
     own, other = tmp_path / "own.html", tmp_path / "other.html"
@@ -138,6 +142,7 @@ def test_the_sacrebleu_command_writes_the_same_page(ctx, tmp_path):
     assert done.returncode == 0 and data_of(own)["source"] is None
 
 
+@pytest.mark.full
 def test_the_sacrebleu_command_with_its_own_metrics_alone(tmp_path):
     page = tmp_path / "page.html"
     done = sacrebleu(REF, "-i", C, "-m", "bleu", "ter", "--ctx-report", str(page), "-b")
@@ -145,6 +150,7 @@ def test_the_sacrebleu_command_with_its_own_metrics_alone(tmp_path):
     assert data_of(page)["systems"] == [NAMES[2]]
 
 
+@pytest.mark.full
 def test_meta_shows_people_beside_metrics(ctx, tmp_path):
     rows = [
         f"{system}\t{i}\t{text}\t{reference}\t{(i * 7 + k) % 11}"

@@ -105,6 +105,7 @@ def test_the_flags_of_stock_metrics(ctx):
     assert "--tokenize" not in ctx("score", "--help").out
 
 
+@pytest.mark.full
 def test_our_scores_are_the_metrics_own(ctx, few):
     done = ctx(
         "score",
@@ -283,6 +284,7 @@ def test_parts_and_error_spans_of_segments(ctx, few, checkpoints):
     assert not any("parts" in each for each in overlapping)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("partial", some(["weight", "drop"], ["drop"]))
 def test_the_grid_is_the_runs_one_by_one(ctx, few, partial):
     argv = ["score", "-t", A, B, "-r", REF, "-l", "de-en", "--docids", DOCIDS, "--slide-partial", partial]
@@ -300,6 +302,7 @@ def test_the_grid_is_the_runs_one_by_one(ctx, few, partial):
             assert grid[name, window, stride] == pytest.approx(metric.corpus_score(system, None).score, abs=2e-4)
 
 
+@pytest.mark.full
 def test_the_grid_in_every_format(ctx):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "--slide-grid", "2", "--slide-partial", "drop"]
     done = ctx(*argv, "--format", "jsonl")

@@ -19,6 +19,7 @@ def test_one_number_and_nothing_else():
     assert done.stdout == f"{CHRF().corpus_score(OUTPUTS, [REFERENCES]).score:.4f}\n"
 
 
+@pytest.mark.full
 def test_documents_and_sources_reach_the_metric(multilingual):
     score = recipe("marian_valid").score
     slide = SLIDE(doc_ids=DOCUMENTS, target_lang="en").corpus_score(OUTPUTS, [REFERENCES]).score
@@ -28,6 +29,7 @@ def test_documents_and_sources_reach_the_metric(multilingual):
     assert score([SOURCE, "languages=de-en", FILES["a"]]) == near(comet)
 
 
+@pytest.mark.full
 def test_settings_and_several_references(tmp_path):
     score = recipe("marian_valid").score
     assert score(["metric=chrf", "reference=" + FILES["b"], REFERENCE, FILES["b"]]) == near(100)

@@ -62,6 +62,7 @@ def test_williams_is_antisymmetric_and_finds_the_better_metric():
     assert williams(0.9, 0.6, 0.5, 100) < 1e-6
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("noise", [0.5, 2.0])
 def test_williams_holds_its_level(noise):
     rng = np.random.default_rng(1)
@@ -268,6 +269,7 @@ def random_credits(rng, right=0.5, shapes=((6, 5), (9, 3))):
     return [np.where(rng.random(shape) < 0.15, -1, rng.random(shape) < right).astype(np.int8) for shape in shapes]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", some(range(6), range(2)))
 def test_pairwise_permutation_is_near_literal_swapping(seed):
     rng = np.random.default_rng(seed)
@@ -331,6 +333,7 @@ def test_pairwise_permutation_is_determined_by_its_seed():
     assert len({pairwise_permutation(a, b, seed=seed) for seed in range(5)}) > 1
 
 
+@pytest.mark.full
 def test_pairwise_permutation_holds_its_level_for_independent_pairs():
     rng = np.random.default_rng(11)
     p_values = []

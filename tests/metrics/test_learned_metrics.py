@@ -342,6 +342,7 @@ def expected(kind, folders, system=A, **settings) -> float:
     return CLASSES[kind](model=folders[kind], **settings).corpus_score(lines_of(system), [lines_of(REF)]).score
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", some(sorted(set(RUNS) - FAILING), set(RUNS) - FAILING - REST))
 def test_it_runs(runs, name):
     done = runs[name]
@@ -349,6 +350,7 @@ def test_it_runs(runs, name):
     assert "Traceback" not in done.stderr and "Warning" not in done.stderr and "\r" not in done.stdout + done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_commands_scores_are_those_of_python(runs, folders, name):
     found = strict(runs[name].stdout)
@@ -360,6 +362,7 @@ def test_the_commands_scores_are_those_of_python(runs, folders, name):
     assert runs[name].stderr.startswith(f"sacreBLEU: {said}") and runs[name].stderr.count("\n") == 1
 
 
+@pytest.mark.full
 def test_one_pass_of_the_command(runs):
     """All systems and all four metrics: each text goes through the encoder once, in the parent process."""
     for name in ("all", "paired", "paired jobs"):
@@ -370,6 +373,7 @@ def test_one_pass_of_the_command(runs):
         assert 0.9 * len(texts) < len(log) <= len(texts)  # texts that are cut can be the same then
 
 
+@pytest.mark.full
 def test_paired_tests(runs, folders):
     for name in ("paired", "paired jobs"):
         rows = strict(runs[name].stdout)
@@ -400,11 +404,13 @@ def test_confidence(runs):
     assert "50 segments have an empty hypothesis or reference and score -175" in runs["negative"].stderr
 
 
+@pytest.mark.full
 def test_sentences(runs):
     found = [float(line) for line in runs["sentences"].stdout.splitlines()]
     assert len(found) == 59 and sum(found) / 59 == pytest.approx(strict(runs["esim"].stdout)["score"], abs=0.06)
 
 
+@pytest.mark.full
 def test_several_references_of_the_command(runs, folders):
     found = strict(runs["two references"].stdout)
     metric = BiLSTM(model=folders["bilstm"], multiref="mean")
@@ -412,6 +418,7 @@ def test_several_references_of_the_command(runs, folders):
     assert found["nrefs"] == "2" and found["multiref"] == "mean" and found["score"] == pytest.approx(score, abs=0.051)
 
 
+@pytest.mark.full
 def test_the_source_in_the_command(runs, folders):
     metric = ESIM(model=folders["esim-src"], sources=lines_of(SOURCE))
     found = strict(runs["source as reference"].stdout)
@@ -430,6 +437,7 @@ def test_comet_and_slide_read_the_same_model(runs):
     assert strict(runs["comet"].stdout)["name"] == "COMET"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name, says",
     [
@@ -447,6 +455,7 @@ def test_what_a_user_can_mend_is_one_line(runs, name, says):
     assert done.stderr.startswith("sacreBLEU: error: ") and done.stderr.count("\n") == 1 and says in done.stderr
 
 
+@pytest.mark.full
 def test_notices_of_the_command(runs):
     assert "bilstm: 59 segments were cut to 3 tokens a text (segment 1, 2, 3, 4, 5, ...)" in runs["cut"].stderr
     assert strict(runs["cut"].stdout)["verbose_score"] == "(truncated = 59)"

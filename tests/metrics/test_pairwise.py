@@ -87,6 +87,7 @@ def test_scores_are_the_means_of_the_wins(whole):
     assert total == pytest.approx(150)  # every comparison gives its two systems 1 together
 
 
+@pytest.mark.full
 def test_order_and_batch(whole):
     references, *systems = (each[:22] for each in (REFERENCES, *SYSTEMS))
 

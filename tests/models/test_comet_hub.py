@@ -19,6 +19,8 @@ from plugin_conftest import EXAMPLES, REF, SOURCE, A, run_forked
 
 from ctx_metrics.models.comet.convert import convert
 
+pytestmark = pytest.mark.full
+
 FILES = {  # by repository; those of the encoder hold weights that nobody reads
     "own/encoder": {"pytorch_model.bin": b"weights", "model.safetensors": b"weights", "README.md": b"text"},
     "own/comet": {"README.md": b"text", "checkpoints/optimizer.pt": b"no"},

@@ -99,6 +99,7 @@ def outcomes(tmp_path_factory) -> dict[str, dict]:
     return results
 
 
+@pytest.mark.full
 def test_a_model_is_fetched_once_and_pinned(outcomes):
     first = outcomes["first"]
     assert (first["name"], first["revision"]) == ("own/both", "1" * 12)
@@ -107,6 +108,7 @@ def test_a_model_is_fetched_once_and_pinned(outcomes):
     assert first["asked"] and first["stdout"].count("\n") == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["again", "no network, cached", "offline, cached", "revision again", "main still"])
 def test_what_is_cached_makes_no_request(outcomes, name):
     assert outcomes[name]["asked"] == [] and outcomes[name]["sigpipe"] == []
@@ -116,6 +118,7 @@ def test_what_is_cached_makes_no_request(outcomes, name):
     }
 
 
+@pytest.mark.full
 def test_a_revision(outcomes):
     assert outcomes["revision"]["revision"] == "2" * 12
     assert (
@@ -124,6 +127,7 @@ def test_a_revision(outcomes):
     assert outcomes["commit"]["folder"] == outcomes["revision"]["folder"] and outcomes["commit"]["asked"] == []
 
 
+@pytest.mark.full
 def test_other_kinds_of_weights(outcomes):
     assert outcomes["bin"]["files"] == ["config.json", "pytorch_model.bin", "vocab.txt"]
     assert outcomes["bin"]["ckpt"] == hashlib.sha256(b"bin weights").hexdigest()[:12]
@@ -136,6 +140,7 @@ def test_other_kinds_of_weights(outcomes):
     assert outcomes["single"]["name"] == "single" and outcomes["single"]["revision"] == "1" * 12
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name, says",
     [
@@ -156,19 +161,23 @@ def test_what_cannot_be_had_says_why(outcomes, name, says):
     assert "\n" not in outcomes[name]["error"]
 
 
+@pytest.mark.full
 def test_nothing_is_written_where_there_is_no_terminal(outcomes):
     assert {name: found["stderr"] for name, found in outcomes.items() if found["stderr"]} == {}
     assert all(found["stdout"].count("\n") == 1 for found in outcomes.values())
 
 
+@pytest.mark.full
 def test_offline_means_no_request(outcomes):
     assert outcomes["offline"]["asked"] == outcomes["offline, cached"]["asked"] == []
 
 
+@pytest.mark.full
 def test_weights_of_an_unusable_model_are_not_fetched(outcomes):
     assert not [line for line in outcomes["no weights"]["asked"] if "/resolve/" in line]
 
 
+@pytest.mark.full
 def test_a_broken_pipe_is_ignored_while_fetching(outcomes):
     fetched = [name for name in outcomes if outcomes[name]["sigpipe"]]
     assert {"first", "revision", "bin", "gated", "missing", "no network"} <= set(fetched)

@@ -179,7 +179,7 @@ def strict(text: str):
 
 # which differ from others in the format alone, or in the metrics, or which the laws of tests/test_laws.py run too
 REST = {"three latex", "bs", "bs text", "bs latex", "ar jobs", "confidence", "two references", "text", "quiet"}
-REST |= {"ours", "ours single", "slide sentences", "three text"}
+REST |= {"ours", "ours single", "slide sentences", "three text", "bs chrf", "confidence text"}
 FAILING = {"yakut", "no model", "bad layer", "not utf-8"}
 
 
@@ -235,6 +235,7 @@ def test_the_score_as_text(runs):
     assert runs["quiet"].stdout == f"{result['score']}\n" and runs["quiet"].stderr == ""
 
 
+@pytest.mark.full
 def test_a_run_of_the_real_command_gives_the_same(runs):
     assert sacrebleu(REF, "-i", A, "-m", "bertr").stdout == runs["json"].stdout
 
@@ -271,6 +272,7 @@ def test_every_mode_gives_the_same_scores(runs, paired, shown):
         assert "BERTR" in runs[name].stdout and "scale:100" in runs[name].stdout
 
 
+@pytest.mark.full
 def test_mixed_paired_tests_in_json(runs):
     """chrF's and TER's means are float32 under NumPy 2, which stock sacrebleu cannot write."""
     rows = strict(runs["bs chrf"].stdout)
@@ -300,6 +302,7 @@ def test_confidence(runs):
     )
 
 
+@pytest.mark.full
 def test_confidence_in_a_text(runs):
     of_bertr, of_bleu = runs["confidence text"].stdout.splitlines()  # at the margin, ours in its short form
     assert re.match(r"BERTR\|#:1\|bs:200\|\S+\|v:\S+ = \d+\.\d \(μ = \d+\.\d ± \d+\.\d\)", of_bertr)

@@ -18,6 +18,7 @@ VERSION = importlib.metadata.version("sacrebleu")
 SMALL = ["--paired-bs-n", "40", "--paired-ar-n", "40"]
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.skipif(VERSION != "2.6.0", reason=f"the patch is for sacrebleu 2.6.0, and {VERSION} is installed"),
     pytest.mark.skipif(shutil.which("patch") is None, reason="the program patch is missing"),
 ]

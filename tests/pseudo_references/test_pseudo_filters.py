@@ -188,6 +188,7 @@ def test_default_alignment_tells_paraphrases():
     assert alignment.signature()["fmodel"] == "embedded-all-MiniLM-L6-v2"
 
 
+@pytest.mark.full
 def test_default_threshold_is_the_best_on_paraphrase_data(shared_data):
     """On the training part of MRPC .74 errs least, among thresholds two digits long, on a fixed sample as on the whole."""
     lines = lzma_lines(shared_data / "paraphrase" / "msr_paraphrase_train.txt.xz")

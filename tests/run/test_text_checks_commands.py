@@ -58,6 +58,7 @@ def test_score(ctx, folder, monkeypatch):
     assert float(bad) < float(better) < float(good)
 
 
+@pytest.mark.full
 def test_pairwise_rank(ctx, folder, monkeypatch):
     monkeypatch.chdir(folder)
     rank = ["pairwise", "rank", "ref.txt", "-i", "good.txt", "shifted.txt", "--format", "tsv", "-q", "-l", "de-en"]

@@ -75,6 +75,7 @@ def test_scores_are_those_of_score(ctx, table, tmp_path):
     assert [{role: row[role] for role in COLUMNS} for row in found] == rows()
 
 
+@pytest.mark.full
 def test_one_block_is_scored_to_the_last_bit_as_files_are(ctx, tmp_path):
     path = tmp_path / "table.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
@@ -155,6 +156,7 @@ def test_a_row_without_reference_has_no_score(ctx, tmp_path):
         assert f"{name}: 3 segments have no reference and are left out (row 2, 4, 6)" in done.err
 
 
+@pytest.mark.full
 def test_a_run_that_ended_goes_on(ctx, table, tmp_path):
     command = ["annotate", table, "-m", "chrf", "bertr", "-l", "de-en", "--block", "8", "-o"]
     ctx(*command, tmp_path / "whole")
@@ -300,6 +302,7 @@ def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.full
 def test_slide_needs_whole_documents(ctx, tmp_path):
     """Documents of 1 to 40 rows in blocks of 16 have slide's scores of one run."""
     lengths, texts = [1, 40, 3, 15, 2, 16, 7], lines_of(A)

@@ -46,7 +46,7 @@ def results(cls, options, in_blocks=None, **changed):
         pytest.param(BERTScore, {}, marks=pytest.mark.full),
         pytest.param(COMET, {}, marks=pytest.mark.full),
         pytest.param(COMET, {"model": "multilingual", "inputs": "mt+src"}, marks=pytest.mark.full),
-        (SLIDE, {"window": 4, "stride": 2}),
+        pytest.param(SLIDE, {"window": 4, "stride": 2}, marks=pytest.mark.full),
         pytest.param(SLIDE, {"window": 4, "partial": "drop"}, marks=pytest.mark.full),
         (METEOR, {}),
         (NIST, {}),
@@ -98,6 +98,7 @@ def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, c
             results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=kept), **changed)
 
 
+@pytest.mark.full
 def test_a_system_more(small_blocks, monkeypatch, tmp_path):
     kept, scored = KeptResults(str(tmp_path)), []
     original = module.score_block
@@ -108,6 +109,7 @@ def test_a_system_more(small_blocks, monkeypatch, tmp_path):
     assert [text for [texts] in scored for text in texts] == SYSTEMS[1] and both[0] == one[0]
 
 
+@pytest.mark.full
 def test_a_broken_file_is_scored_again(small_blocks, tmp_path, caplog):
     folder = tmp_path / "kept"
     _, first = results(BERTR, {}, InBlocks(kept=KeptResults(str(folder))))
@@ -121,6 +123,7 @@ def test_a_broken_file_is_scored_again(small_blocks, tmp_path, caplog):
     assert line.startswith(f"--ctx-cache: {folder}")
 
 
+@pytest.mark.full
 def test_the_folder_is_bounded(small_blocks, tmp_path):
     results(BERTR, {}, InBlocks(kept=KeptResults(str(tmp_path))))
     sizes = [file.stat().st_size for file in tmp_path.glob("*/*")]
@@ -138,11 +141,13 @@ def test_a_fault_names_its_lines(small_blocks, monkeypatch):
         results(COMET, {"on_long": "error"}, InBlocks(), systems=[texts, texts[:40] + texts[:19]])
 
 
+@pytest.mark.full
 def test_explained_matches_are_not_kept(small_blocks, tmp_path):
     _, [first, _] = results(BERTR, {}, InBlocks(kept=KeptResults(str(tmp_path))), explain=True)
     assert len(first.matches) == 59 and not list(tmp_path.glob("*/*"))
 
 
+@pytest.mark.full
 def test_spans_and_parts_come_back(small_blocks, tmp_path):
     options = {"model": str(checkpoint(RECIPES["xcomet"], tmp_path / "model"))}
     kept = str(tmp_path / "kept")
@@ -152,6 +157,7 @@ def test_spans_and_parts_come_back(small_blocks, tmp_path):
     assert estimate.parts and isinstance(estimate.spans, list) and not math.isnan(estimate.value)
 
 
+@pytest.mark.full
 def test_context_of_documents_stays_whole(small_blocks, tmp_path):
     options = {"model": str(checkpoint(RECIPES["regression"], tmp_path / "model"))}
     whole, parts = (results(DocCOMET, options, blocks)[1] for blocks in (None, InBlocks()))
@@ -162,6 +168,7 @@ def test_context_of_documents_stays_whole(small_blocks, tmp_path):
 FILES = ["-s", SOURCE, "-t", A, B, "-r", REF, "--docids", DOCIDS, "-l", "de-en", "-m", "slide", "bertr", "chrf"]
 
 
+@pytest.mark.full
 def test_score_keeps_results(ctx, tmp_path):
     plain = ctx("score", *FILES)
     first, again = (ctx("score", *FILES, "--resume", tmp_path / "kept") for _ in range(2))

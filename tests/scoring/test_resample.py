@@ -225,8 +225,7 @@ def rejections(monkeypatch, number: int, kind: str, doc_ids) -> float:
 
 # sacrebleu's bootstrap p-value is that of one side: of independent segments, too, it rejects some 13 %
 @pytest.mark.parametrize(
-    "number, kind, least, most",
-    some_rows([(40, "bs", 0.35, 0.2), (150, "bs", 0.35, 0.2), (150, "ar", 0.3, 0.1)], [(40, "bs", 0.35, 0.2)]),
+    "number, kind, least, most", some_rows([(40, "bs", 0.35, 0.2), (150, "bs", 0.35, 0.2), (150, "ar", 0.3, 0.1)], [])
 )
 def test_equal_systems_are_called_different_by_segments_and_not_by_documents(monkeypatch, number, kind, least, most):
     assert rejections(monkeypatch, number, kind, None) > least

@@ -194,6 +194,7 @@ def test_what_is_written_gives_the_probabilities_that_the_training_saw(tmp_path,
         assert (out / "tokenizer.json").exists() and str(tiny_bert.parent) not in (out / "config.json").read_text()
 
 
+@pytest.mark.full
 def test_it_learns_what_can_be_learned(tiny_bert):
     words = ["cat", "rain", "city", "dog", "river", "bird"]
     pairs = [(f"the {words[k % 6]} {words[k // 6 % 6]}", "a tree") for k in range(72)]
