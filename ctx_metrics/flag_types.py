@@ -25,6 +25,7 @@ def _number(name: str, kind: type, good: Callable[[float], bool], what: str) -> 
 
 positive = _number("positive", int, lambda value: value >= 1, "not at least 1")
 decimals = _number("decimals", int, lambda value: value >= 0, "less than 0")
+finite = _number("finite", float, lambda value: value > -math.inf, "not a finite number")
 above_0 = _number("above_0", float, lambda value: value > 0, "not above 0")
 at_least_0 = _number("at_least_0", float, lambda value: value >= 0, "not at least 0")
 share = _number("share", float, lambda value: 0 <= value < 1, "not from 0 to below 1")
@@ -115,7 +116,7 @@ Decimals = Annotated[int, decimals, "N"]
 Seed = Annotated[int, seed, "N"]
 Patience = Annotated[int | None, patience, "N"]
 Rank = Annotated[int, rank, "N"]
-Number = Annotated[float, "X"]
+Number = Annotated[float, finite, "X"]
 Whole = Annotated[int, "N"]
 Above0 = Annotated[float, above_0, "X"]
 AtLeast0 = Annotated[float, at_least_0, "X"]

@@ -72,13 +72,20 @@ def primary(language: str | None) -> str:
     return TWO_LETTERS.get(first, first)
 
 
-def guard_multilingual(metric: str, language: str | None) -> None:
-    """Say that the multilingual encoder is about to read a language that it was not trained on."""
+def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None) -> None:
+    """Stop, or warn where the user named the model, when the multilingual encoder is about to read a language that it was
+    not trained on."""
     if language and primary(language) not in READ_BY_MULTILINGUAL:
+        if not asked:
+            raise InputError(_unread(metric, flag, language))
         notice(
             f"{metric}: the multilingual encoder was not trained on the language {language!r}; the scores may be "
             "unreliable"
         )
+
+
+def _unread(metric: str, flag: str, language: str) -> str:
+    return f"{metric}: no embedded model reads the language {language!r}; name another with {flag}"
 
 
 def guard_english(
@@ -102,10 +109,12 @@ def guard_english(
     if known == "en":
         return
     if known:
+        assert language is not None
+        if multilingual and not asked and known not in READ_BY_MULTILINGUAL:
+            raise InputError(_unread(metric, flag, language))
         message = f"{metric}: the model reads only English, but the language is {language!r}"
         if not asked:
-            reads = multilingual and known in READ_BY_MULTILINGUAL
-            install = f", or install the one for this language with: {EXTRA}" if reads else ""
+            install = f", or install the one for this language with: {EXTRA}" if multilingual else ""
             raise InputError(f"{message}; name another with {flag}{install}")
         notice(f"{message}; it is scored because {flag} asks for it")
     elif not looks_english(texts):

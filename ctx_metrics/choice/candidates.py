@@ -59,9 +59,14 @@ def read_items(
             raise InputError(
                 f"{what} has candidates of {found}, but {sources} has {counted(len(lines), 'line', 'lines')}"
             )
+        for place, (item, line) in enumerate(zip(items, lines, strict=True), 1):
+            if item.source not in (None, line):
+                raise InputError(f"{what}, line {place}: its src is not line {place} of {sources}; leave -s out")
         items = [item._replace(source=line) for item, line in zip(items, lines, strict=True)]
     if references is not None:
-        others = _read([references], None, None, items, encoding)
+        if any(item.references is not None for item in items):
+            raise InputError(f"{what} has references of its own; leave --references out")
+        others = _read([references], None, None, items, encoding, "pseudo-references")
         if len(others) != len(items):
             found = counted(len(others), "source", "sources")
             raise InputError(f"{references} has pseudo-references of {found}, but {what} candidates of {len(items):,}")
@@ -70,15 +75,20 @@ def read_items(
 
 
 def _read(
-    paths: Sequence[str], form: str | None, number: int | None, known: Sequence[Any] | None, encoding: str
+    paths: Sequence[str],
+    form: str | None,
+    number: int | None,
+    known: Sequence[Any] | None,
+    encoding: str,
+    holds: str = "candidates",
 ) -> list[Item]:
-    """The items of files; `known` has as many entries as there are sources."""
+    """The items of files; `known` has as many entries as there are sources, `holds` says what is in the files."""
     if len(paths) > 1:
         return _of_files(paths, form, number, encoding)
     [path] = paths
     lines = read_lines(path, encoding)
     if not lines:
-        raise InputError(f"{path} is empty; it must hold candidates")
+        raise InputError(f"{path} is empty; it must hold {holds}")
     form = form or _form_of(path, lines[0])
     if number is not None and form != "lines":
         raise InputError(f"{path}: -n is for files with N lines per source, but this file is {form}; leave -n out")
@@ -107,6 +117,11 @@ def _of_files(paths: Sequence[str], form: str | None, number: int | None, encodi
     for path, stream in zip(paths, streams, strict=True):
         if not stream:
             raise InputError(f"{path} is empty; it must hold candidates")
+        if form is None and (own := _form_of(path, stream[0])) != "lines":
+            raise InputError(
+                f"{path} is a file of the format {own}, but several files have one candidate per line; give one file, or "
+                f"--input-format lines"
+            )
         if len(stream) != len(streams[0]):
             found = counted(len(stream), "line", "lines")
             raise InputError(f"{path} has {found}, but {paths[0]} has {len(streams[0])}")

@@ -32,9 +32,9 @@ class Method:
     """How expected utilities are found."""
 
     method: str = setting(
-        "exact scores all pairs. The other methods score fewer: aggregate uses one mean reference (comet, chrf, "
-        "bleu); prune drops candidates that are unlikely to win; low-rank fills in the matrix of pairs; centroids "
-        "uses a few mean references (comet).",
+        "exact scores all pairs. The other methods score fewer: aggregate uses one mean reference (chrf, bleu, COMET "
+        "checkpoints of the class RegressionMetric); prune drops candidates that are unlikely to win; low-rank fills in "
+        "the matrix of pairs; centroids uses a few mean references (RegressionMetric).",
         "exact",
         choices=METHODS,
     )

@@ -33,11 +33,12 @@ def utility(name: str, settings: Mapping[str, Any], context: Context, first: Seq
     can = capabilities(cls)
     if "doc_ids" in can.reads:
         raise InputError(
-            f"{name}: the metric reads documents, but candidates are single segments; choose another metric"
+            f"{name}: the metric reads documents, but candidates are single segments; choose another metric, such as comet"
         )
     if can.reads & OF_OTHERS or can.compares_systems or not can.references:
         raise InputError(
-            f"{name}: the metric cannot compare a candidate with one other candidate; choose another metric"
+            f"{name}: the metric cannot compare a candidate with one other candidate; choose another metric, such as chrf, "
+            "bertr or comet"
         )
     texts = replace(
         context,

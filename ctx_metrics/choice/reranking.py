@@ -1,5 +1,6 @@
 """Reranking: candidates by what reference-free metrics say of them, with the decoder's own scores mixed in."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -41,7 +42,9 @@ class Reranking:
                     f"{name}: the metric reads documents, but candidates are single segments; give --docids FILE"
                 )
             if can.reads & OF_OTHERS or can.compares_systems:
-                raise InputError(f"{name}: the metric cannot score a candidate by itself; choose another metric")
+                raise InputError(
+                    f"{name}: the metric cannot score a candidate by itself; choose another metric, such as comet"
+                )
             if not issubclass(cls, ContextMetric) or (can.references and not can.estimator):
                 raise InputError(f"{name}: needs a reference, but candidates have none; use ctx-metrics mbr with it")
             texts = replace(
@@ -81,19 +84,25 @@ class Reranking:
         )
 
 
-def mixed(items: Sequence[Item], scores: Sequence[Sequence[float]], weight: float) -> list[list[float]]:
-    """The scores with `weight` times the decoder's added.
-
-    Raises InputError where the decoder's scores are not known.
-    """
-    if weight == 0:
-        return [list(own) for own in scores]
+def check_decoder_scores(items: Sequence[Item], flag: str) -> None:
+    """Raise InputError, naming the flag that needs them, where decoder scores are not known or not finite."""
     for number, item in enumerate(items, 1):
         if item.scores is None:
             raise InputError(
-                f"source {number}: its candidates have no decoder scores for --mix; give an n-best list or JSON lines "
-                f"with scores"
+                f"source {number}, counted from 1: its candidates have no decoder scores, which {flag} needs; give an "
+                f"n-best list or JSON lines with scores"
             )
+        if bad := [score for score in item.scores if not math.isfinite(score)]:
+            raise InputError(
+                f"source {number}, counted from 1: a decoder score is {bad[0]}, but {flag} needs finite numbers; remove "
+                f"the candidate"
+            )
+
+
+def mixed(items: Sequence[Item], scores: Sequence[Sequence[float]], weight: float) -> list[list[float]]:
+    """The scores with `weight` times the decoder's added."""
+    if weight == 0:
+        return [list(own) for own in scores]
     return [
         [each + weight * given for each, given in zip(own, item.scores or (), strict=True)]
         for item, own in zip(items, scores, strict=True)

@@ -1,6 +1,7 @@
 """The weight of the decoder's scores beside a metric's, from candidates whose references are known."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from ..run.registry import metric_table
 from ..scoring.comparison import scorer
 from ..scoring.scores import scores as scores_of
 from .candidates import Item
-from .reranking import mixed
+from .of_metric import OF_OTHERS
 
 
 class Tuned(NamedTuple):
@@ -31,19 +32,27 @@ class Tuned(NamedTuple):
     decoder: float
 
 
-def tuned(items: Sequence[Item], scores: Sequence[Sequence[float]], references: Sequence[str], judge: str) -> Tuned:
+def check_judge(name: str) -> None:
+    """Raise InputError for a metric that cannot judge one output beside one reference."""
+    can = capabilities(metric_table()[name.upper()])
+    if can.reads & OF_OTHERS or can.compares_systems or not can.references:
+        raise InputError(
+            f"--tune-by {name}: the metric cannot judge single outputs; choose another one, such as chrf or comet"
+        )
+
+
+def tuned(
+    items: Sequence[Item], scores: Sequence[Sequence[float]], references: Sequence[str], judge: str, context: Context
+) -> Tuned:
     """The weight w >= 0 of the decoder's scores at which the best candidates by (score + w * decoder's) are best together,
     as the metric `judge` scores a corpus. Exact: as w grows a source's choice changes where two lines cross, and all such
     places are tried (Och 2003).
 
-    Raises InputError where the decoder's scores are not known, and what the metric raises.
+    context    languages and engine of the judge
+
+    Raises what the metric raises.
     """
-    mixed(items, scores, 1.0)
-    if len(references) != len(items):
-        raise InputError(
-            f"--tune: {len(references):,} references for the candidates of {len(items):,} sources; give one per source"
-        )
-    metric, rows = _judged(items, references, judge)
+    metric, rows = _judged(items, references, judge, context)
     sign = 1 if capabilities(metric).higher_is_better else -1
     changes: list[tuple[float, np.ndarray]] = []
     total, last = np.zeros(rows[0].shape[1]), np.zeros(rows[0].shape[1])
@@ -82,12 +91,15 @@ def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[flo
         path.append((at, now))
 
 
-def _judged(items: Sequence[Item], references: Sequence[str], judge: str) -> tuple[Metric, list[np.ndarray]]:
+def _judged(
+    items: Sequence[Item], references: Sequence[str], judge: str, context: Context
+) -> tuple[Metric, list[np.ndarray]]:
     """The judging metric, and its statistics of each item's candidates."""
     texts = [text for item in items for text in item.candidates]
     beside = [reference for item, reference in zip(items, references, strict=True) for _ in item.candidates]
     sources = None if items[0].source is None else [item.source or "" for item in items for _ in item.candidates]
-    metric = build(metric_table()[judge.upper()], Context(references=[beside], systems=[texts], sources=sources))
+    of_run = replace(context, references=[beside], systems=[texts], sources=sources)
+    metric = build(metric_table()[judge.upper()], of_run)
     rows = np.array(scores_of(metric, texts).rows, np.float64)
     ends = np.cumsum([len(item.candidates) for item in items])
     return metric, np.split(rows, ends[:-1])

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 
+from ..errors import InputError
 from ..notices import counted, notice
 from .candidates import Item
 
@@ -43,6 +44,17 @@ def render(items: Sequence[Item], scores: Sequence[Sequence[float]], form: str, 
     if broken:
         notice(f"{counted(broken, 'candidate holds', 'candidates hold')} line ends, which were replaced by spaces")
     return "".join(f"{line}\n" for line in lines)
+
+
+def check_form(items: Sequence[Item], form: str) -> None:
+    """Raise InputError for candidates that the format cannot hold."""
+    if form == "nbest":
+        for number, item in enumerate(items, 1):
+            if any("|||" in text for text in item.candidates):
+                raise InputError(
+                    f"source {number}, counted from 1: a candidate holds |||, which separates the columns of n-best lists; "
+                    f"write --format jsonl"
+                )
 
 
 def _first(item: Item, places: Sequence[int]) -> list[int]:

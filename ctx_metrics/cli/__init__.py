@@ -81,7 +81,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parser.error(f"no subcommand is named; did you mean: ctx-metrics score {shlex.join(argv)}")
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        hint = hints(unknown, argv[0]) if argv[0] in ("score", "mbr", "rerank") else ""
+        hint = hints(unknown, argv[0]) if argv[0] in ("score", "compare", "mbr", "rerank") else ""
         args.outer.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     args.argv = list(argv[1:])
     return args

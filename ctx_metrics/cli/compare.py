@@ -59,7 +59,7 @@ class Written:
     output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
     plot: File | None = setting("Draw the matrix of the first metric to a .png, .pdf or .svg file.")
     width: Decimals | None = setting(
-        "Number of decimals. (Default: 1 in tables, 4 in TSV; JSON has all)", flag="-w --width"
+        "Number of decimals of scores. (Default: 1 in tables, 4 in TSV; JSON has all)", flag="-w --width"
     )
 
 
@@ -92,7 +92,7 @@ def run(args: Namespace) -> int:
         scoring.say_unread(metrics, read, args)
         scores = all_scores(metrics.values(), read.context.systems)
     compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
-    if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them
+    if args.format in ("tsv", "latex", "markdown") and not args.quiet:  # the others have the signatures in them
         for column in compared.columns:
             notice(f"{column.title}|{column.signature}")
     output.write(comparisons.render(compared, args.format, args.width), args.output)

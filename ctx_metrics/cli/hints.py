@@ -17,11 +17,22 @@ COMET_MBR = {
     "--num_samples": "--num_samples N: -n N",
     "--rerank_top_k": "--rerank_top_k K: first ctx-metrics rerank FILE -s SRC --top K -o top.nbest, then mbr top.nbest",
     "--qe_model": "--qe_model MODEL: the --model of ctx-metrics rerank, whose --top K best mbr reads",
-    "-t": "-t FILE: candidates have no flag here: ctx-metrics mbr FILE",
-    "--translations": "-t FILE: candidates have no flag here: ctx-metrics mbr FILE",
+    "-t": "-t FILE: candidates have no flag here: ctx-metrics {} FILE",
+    "--translations": "-t FILE: candidates have no flag here: ctx-metrics {} FILE",
     "--sources": "--sources FILE: -s FILE",
 }
 OF_BOTH = {"--ctx-names": "--names", "--ctx-no-text-checks": "--no-text-checks"}
+COMET_COMPARE = {
+    "--num_splits": "--num_splits N: --samples N",
+    "--sample_ratio": "--sample_ratio: none; each resample has as many segments as the data",
+    "--t_test_alternative": "--t_test_alternative: none; the tests are two-sided",
+    "--to_json": "--to_json FILE: -o FILE.json",
+    "--only_system": "--only_system: not needed; compare prints system scores only",
+    "--ctx-resample": "--ctx-resample document: --resample document",
+    "--paired-ar": "--paired-ar: --test randomization, the default",
+    "--paired-bs": "--paired-bs: --test bootstrap",
+}
+COMPARE = ("--alpha", "--plot", "--resample", "--samples", "--seed", "--test", "--no-holm")
 SACREBLEU = (  # how they begin
     *("--paired-", "--confidence", "--ctx-seg-scores", "--slide-output", "--ctx-resample"),
     *("--bleu-", "--chrf-", "--ter-", "--sentence-level", "--score-only", "--test-set"),
@@ -39,10 +50,14 @@ def hints(words: Sequence[str], subcommand: str = "score") -> str:
     """
     lines = [""]
     for flag in dict.fromkeys(word.partition("=")[0] for word in words):
-        if flag in COMET_SCORE:
+        if subcommand == "compare" and flag in COMET_COMPARE:
+            lines.append(f"  {COMET_COMPARE[flag]}")
+        elif flag in COMET_SCORE:
             lines.append(f"  {COMET_SCORE[flag]}")
-        elif subcommand != "score":
-            lines += [f"  {COMET_MBR[flag]}"] if flag in COMET_MBR else []
+        elif subcommand in ("mbr", "rerank"):
+            lines += [f"  {COMET_MBR[flag].format(subcommand)}"] if flag in COMET_MBR else []
+        elif flag in COMPARE and subcommand == "score":
+            lines.append(f"  {flag}: a flag of ctx-metrics compare")
         elif flag in OF_BOTH:
             lines.append(f"  {flag}: {OF_BOTH[flag]} here")
         elif flag.startswith(SACREBLEU):

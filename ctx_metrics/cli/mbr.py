@@ -51,6 +51,10 @@ def run(args: Namespace) -> int:
     choices.check(args)
     method = from_flags(Method, args)
     method.check_numbers()
+    if args.references and method.exclude_self:
+        args.parser.error(
+            "--exclude-self is for candidates as their own pseudo-references; leave it or --references out"
+        )
     items = read_items(
         args.candidates,
         args.input_format,

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..corpus import read_lines
 from ..errors import InputError
-from ..flag_types import File, Positive
+from ..flag_types import File, Number, Positive
+from ..notices import counted
 from ..settings import setting
 from .common import choices
-from .common.metrics import named_metric
+from .common.metrics import metric_names, named_metric
 
 if TYPE_CHECKING:
     from ..choice.candidates import Item
 
+BEAM = 8
 USAGE = "%(prog)s CANDIDATES [CANDIDATES ...] -s FILE [-n N] [-m NAME [NAME ...]] [--top K] [-o FILE] [flags]"
 EPILOG = """\
 examples:
-  # the best of 8 candidates per source, by the installed multilingual model
-  ctx-metrics rerank candidates.txt -n 8 -s src.txt -l en-de -o best.txt
+  # the best of 8 candidates per source, by a model that reads no references (the installed one is hardly better than chance)
+  ctx-metrics rerank candidates.txt -n 8 -s src.txt --model Unbabel/wmt22-cometkiwi-da -o best.txt
 
   # the 16 best of an n-best list, for mbr
   ctx-metrics rerank list.nbest -s src.txt --model Unbabel/wmt22-cometkiwi-da --top 16 -o top.nbest
@@ -40,14 +42,17 @@ Name a metric to see its flags: ctx-metrics rerank -m comet --help
 class Mixing:
     """How the decoder's scores enter."""
 
-    mix: float | None = setting(
+    mix: Number | None = setting(
         "Add X times the decoder's score (from n-best lists or JSON lines) to the metrics' score. (Default: 0)",
         metavar="X",
     )
     tune: File | None = setting(
         "References of the sources, one per line: find the best X for --mix, and print it instead of the choices."
     )
-    tune_by: Annotated[str, named_metric, "NAME"] = setting("The metric with which --tune judges the choices.", "chrf")
+    tune_by: Annotated[str, named_metric, "NAME"] | None = setting(
+        "The metric with which --tune judges the choices, with its default settings. (Default: chrf)",
+        choices=metric_names,
+    )
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,9 @@ class Documents:
         "one candidate for each segment so that slide's windows score best.",
         "best",
     )
-    beam: Positive = setting("With path: the beam size, which is the number of partial documents to keep.", 8)
+    beam: Positive | None = setting(
+        f"With path: the beam size, which is the number of partial documents to keep. (Default: {BEAM})"
+    )
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -71,7 +78,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     from ..choice.candidates import read_items
-    from ..choice.reranking import Reranking, mixed
+    from ..choice.reranking import Reranking, check_decoder_scores, mixed
     from ..choice.written import render
     from .common import output
 
@@ -84,17 +91,21 @@ def run(args: Namespace) -> int:
     if args.docids:
         output.write(render(items, _of_documents(items, args), args.format, args.top), args.output)
         return 0
-    references = None if args.tune is None else read_lines(args.tune, args.encoding)
-    # raises before anything is scored
-    mixed(items, [[0.0] * len(item.candidates) for item in items], 1.0 if args.tune else args.mix or 0.0)
+    references = None if args.tune is None else _references(args, len(items))
+    if args.tune or args.mix:
+        check_decoder_scores(items, "--tune" if args.tune else "--mix")
     chooser = Reranking(choices.chosen_metrics(args), args.weights, choices.context_of(args))
     found = choices.scored(items, chooser, args)
     if references is not None:
         from ..choice.tuning import tuned
 
-        best = tuned(items, found.scores, references, args.tune_by)
-        rows = [["0", best.without], [f"{best.weight:.6g}", best.best], ["decoder alone", best.decoder]]
-        output.write(output.tsv(["--mix", best.title], rows, 2), args.output)
+        best = tuned(items, found.scores, references, args.tune_by, choices.context_of(args))
+        rows = [
+            ["metric alone", "0", best.without],
+            ["best", f"{best.weight:.6g}", best.best],
+            ["decoder alone", "", best.decoder],
+        ]
+        output.write(output.tsv(["chosen by", "--mix", best.title], rows, 2), args.output)
         return 0
     output.write(render(items, mixed(items, found.scores, args.mix or 0.0), args.format, args.top), args.output)
     return 0
@@ -106,12 +117,33 @@ def _check(args: Namespace) -> None:
     choices.check(args)
     if args.tune and args.mix is not None:
         error("--tune finds the value of --mix; leave one out")
+    if args.tune and args.top:
+        error("--tune prints the value of --mix and no candidates; leave --top out")
+    if args.tune_by is not None and args.tune is None:
+        error("--tune-by works only with --tune FILE; give both, or leave it out")
+    if args.beam is not None and args.documents != "path":
+        error("--beam works only with --documents path; give both, or leave it out")
     if args.docids is None and args.documents != "best":
         error("--documents needs the documents: give --docids FILE")
     if args.docids and (args.tune or args.mix or args.on or args.ctx_cache):
         error(
             "--docids chooses whole documents and does not work with --mix, --tune, --on and --ctx-cache; leave those out"
         )
+
+
+def _references(args: Namespace, sources: int) -> list[str]:
+    """The lines of --tune; raises InputError where they, or the judging metric, cannot be used."""
+    from ..choice.tuning import check_judge
+
+    args.tune_by = args.tune_by or "chrf"
+    check_judge(args.tune_by)
+    lines = read_lines(args.tune, args.encoding)
+    if len(lines) != sources:
+        raise InputError(
+            f"{args.tune} has {counted(len(lines), 'line', 'lines')}, but there are candidates for {sources:,} sources; "
+            "give one reference per source"
+        )
+    return lines
 
 
 def _of_documents(items: "list[Item]", args: Namespace) -> list[list[float]]:
@@ -121,7 +153,7 @@ def _of_documents(items: "list[Item]", args: Namespace) -> list[list[float]]:
     doc_ids, context = read_lines(args.docids, args.encoding), choices.context_of(args)
     chosen = choices.chosen_metrics(args)
     if args.documents == "path":
-        found = best_paths(chosen, context, items, doc_ids, args.beam)
+        found = best_paths(chosen, context, items, doc_ids, args.beam or BEAM)
     else:
         found = best_documents(chosen, args.weights, context, items, doc_ids)
     choices.say_signatures(found.signatures, args)

@@ -86,7 +86,7 @@ class COMET(EstimatorMetric):
                 "it with: "
                 f"{EXTRA}, or name another model with {self.flag}-model"
             )
-        guard_multilingual(self.NAME.lower(), self._context.target_lang)
+        guard_multilingual(self.NAME.lower(), f"{self.flag}-model", self.asked, self._context.target_lang)
         return str(EMBEDDED_UNIFIED), inputs or "mt+src"
 
     @property

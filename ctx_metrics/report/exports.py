@@ -101,7 +101,7 @@ def _pairs(column: Column, systems: Sequence[str], kind: str, decimals: int) -> 
         for other in order:
             difference = scores[s] - scores[other]
             sure = comparison is not None and comparison.differ(s, other)
-            shown = f"{difference:+.{decimals}f}" + "*" * sure
+            shown = f"{round(difference, decimals) + 0.0:+.{decimals}f}" + "*" * sure
             row.append("" if s == other else "-" if math.isnan(difference) else shown)
         rows.append(row)
     return rows, [_escaped(column.title, kind), "score", "rank", *names]

@@ -9,7 +9,7 @@ QUESTIONS = [
     (
         "Do you have a reference translation?",
         "no",
-        ["comet without references: CometKiwi, or the", "embedded multilingual model"],
+        ["ctx-metrics score -m comet: CometKiwi (gated),", "or the embedded multilingual model"],
     ),
     ("Can you load a COMET checkpoint?", "yes", ["comet --source src.txt", "--comet-model Unbabel/wmt22-comet-da"]),
     (

@@ -118,3 +118,32 @@ def test_windows_without_documents_are_said(ctx):
 def test_wrong_usage(ctx, words, code, said):
     done = ctx("compare", *words, "-r", REF, "-m", "chrf", "-s", SOURCE)
     assert (done.code, done.out) == (code, "") and said in done.err
+
+
+def test_few_documents_cannot_show_a_difference(ctx, tmp_path):
+    """With 5 documents there are 32 ways to swap, and two of them are the systems themselves."""
+    ids = tmp_path / "ids"
+    ids.write_text("".join(f"{k * 5 // 59}\n" for k in range(59)))
+    done = ctx(*THREE, "--docids", ids)
+    said = (
+        "with 5 documents no p-value can be below 0.062 (0.19 with Holm's correction for 3 pairs), so no difference can"
+    )
+    assert said in done.err and "*" not in done.out.split("Each cell")[0]
+    assert "no p-value" not in ctx(*THREE).err
+
+
+def test_decimals_are_for_scores(ctx):
+    [pair, *_] = json.loads(ctx(*THREE, "--format", "json", "-w", "1").out)
+    assert 0 < pair["p"] < 0.001 and pair["difference"] == round(pair["difference"], 1)
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown"])
+def test_tables_for_papers_have_their_signatures_on_stderr(ctx, form):
+    done = ctx(*THREE, "--format", form)
+    assert "chrF2|nrefs:1" in done.err and "Intervals" not in done.out
+
+
+def test_flags_of_comet_compare_are_known(ctx):
+    done = ctx(*THREE, "--num_splits", "300", "--ctx-resample", "document", "--gpus", "1")
+    assert done.code == 2 and "--num_splits N: --samples N" in done.err and "--resample document" in done.err
+    assert "a flag of ctx-metrics compare" in ctx("score", *THREE[1:], "--compare", "--alpha", "0.1").err

@@ -13,6 +13,7 @@ from test_cli_docs import DOCS, flags_of
 
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.tuning import envelope, tuned
+from ctx_metrics.run.context import Context
 
 THREE = [A, B, C]
 OUTPUTS = list(zip(*map(lines_of, THREE), strict=True))
@@ -128,7 +129,7 @@ def test_tuning_tries_every_place_where_a_choice_changes():
         texts = [" ".join(w if rng.random() < 0.7 else "x" for w in reference.split()) for _ in range(6)]
         items.append(Item(tuple(texts), tuple(rng.normal(size=6))))
         scores.append(rng.normal(size=6).tolist())
-    best = tuned(items, scores, references, "chrf")
+    best = tuned(items, scores, references, "chrf", Context())
 
     def judged(weight: float) -> float:
         chosen = [
@@ -218,14 +219,63 @@ def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
             "chrf: needs a reference, but candidates have none; use ctx-metrics mbr",
         ),
         (["rerank", *THREE, "-s", SOURCE, "-m", "bertr"], 1, "bertr: needs a reference, but candidates have none"),
-        (["rerank", *THREE, "-s", SOURCE, "--mix", "1"], 1, "source 1: its candidates have no decoder scores"),
+        (
+            ["rerank", *THREE, "-s", SOURCE, "--mix", "1"],
+            1,
+            "source 1, counted from 1: its candidates have no decoder scores, which --mix needs",
+        ),
         (["rerank", *THREE, "-s", SOURCE, "--mix", "1", "--tune", REF], 2, "--tune finds the value of --mix"),
         (["rerank", *THREE, "-l", "de-en"], 1, "rerank needs the source of each candidate: give -s FILE"),
+        (["rerank", *THREE, "-s", SOURCE, "--tune", REF, "--top", "2"], 2, "--tune prints the value of --mix and no"),
+        (["rerank", *THREE, "-s", SOURCE, "--tune", REF, "--tune-by", "foo"], 2, "argument --tune-by"),
+        (["rerank", *THREE, "-s", SOURCE, "--tune-by", "chrf"], 2, "--tune-by works only with --tune FILE"),
+        (
+            ["rerank", *THREE, "-s", SOURCE, "--tune", REF, "--tune-by", "slide"],
+            1,
+            "--tune-by slide: the metric cannot",
+        ),
+        (["rerank", *THREE, "-s", SOURCE, "--beam", "4"], 2, "--beam works only with --documents path"),
+        (["rerank", *THREE, "-s", SOURCE, "--mix", "nan"], 2, "--mix: nan is not a finite number"),
+        (["rerank", *THREE, "-s", SOURCE, "--gpus", "1", "-t", A], 2, "ctx-metrics rerank FILE"),
+        (["mbr", *THREE, "-m", "chrf", "--weights", "inf"], 2, "--weights: inf is not a finite number"),
+        (["mbr", *THREE, "-m", "chrf", "--exclude-self", "--references", REF], 2, "leave it or --references out"),
+        (["mbr", *THREE, "-m", "chrf", "-o", "x.tsv"], 2, "-o x.tsv: there is no format tsv here"),
     ],
 )
 def test_what_cannot_be_done(ctx, words, code, said):
     done = ctx(*words)
     assert (done.code, done.out) == (code, "") and said in done.err, done.err
+
+
+def test_a_decoder_score_that_is_no_number(ctx, tmp_path):
+    (tmp_path / "list").write_text("0 ||| a b ||| -1\n0 ||| a c ||| nan\n")
+    (tmp_path / "src").write_text("x\n")
+    done = ctx("rerank", tmp_path / "list", "-s", tmp_path / "src", "--mix", "1")
+    assert done.code == 1 and "a decoder score is nan, but --mix needs finite numbers" in done.err
+
+
+def test_too_few_references_are_found_before_anything_is_scored(ctx, tmp_path):
+    (tmp_path / "list").write_text("0 ||| a b ||| -1\n1 ||| a c ||| -2\n")
+    (tmp_path / "src").write_text("x\ny\n")
+    (tmp_path / "one").write_text("x\n")
+    done = ctx("rerank", tmp_path / "list", "-s", tmp_path / "src", "--tune", tmp_path / "one")
+    said = f"{tmp_path / 'one'} has 1 line, but there are candidates for 2 sources"
+    assert done.code == 1 and said in done.err and "inputs:mt+src" not in done.err
+
+
+def test_several_lists_are_not_read_as_lines(ctx, tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text("0 ||| a b ||| -1\n0 ||| a c ||| -2\n")
+    done = ctx("mbr", tmp_path / "a", tmp_path / "b", "-m", "chrf")
+    assert done.code == 1 and "is a file of the format nbest, but several files have one candidate per line" in done.err
+    assert ctx("mbr", tmp_path / "a", tmp_path / "b", "-m", "chrf", "--input-format", "lines").code == 0
+
+
+def test_bars_in_a_text_do_not_go_into_a_list(ctx, tmp_path):
+    (tmp_path / "c.tsv").write_text("a ||| b\ta c\n")
+    done = ctx("mbr", tmp_path / "c.tsv", "-m", "chrf", "--top", "2")
+    assert done.code == 1 and "a candidate holds |||" in done.err
+    assert ctx("mbr", tmp_path / "c.tsv", "-m", "chrf", "--format", "jsonl").code == 0
 
 
 def test_the_flags_of_the_pages_are_there():

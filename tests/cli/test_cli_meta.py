@@ -238,7 +238,7 @@ def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_
     for pair in ("cs-en", "en-sah"):
         write_tree(tmp_path / "wmt", pair)
     monkeypatch.setattr("ctx_metrics.cli.meta.data.score_set", lambda *_: pytest.fail("cs-en must not be scored"))
-    said = "bertr: the model reads only English, but the language is 'sah'; name another with --bertr-model"
+    said = "bertr: no embedded model reads the language 'sah'; name another with --bertr-model"
     assert error(ctx("meta", tmp_path / "wmt", "-m", "bertr")) == f"wmt.en-sah: {said}"
     assert error(ctx("meta", tmp_path / "wmt", "-l", "en-sah", "-m", "bertr")) == said
 

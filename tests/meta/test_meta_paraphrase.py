@@ -407,7 +407,7 @@ def test_what_is_left_out_is_said(ctx, files):
 
 
 def test_the_language_reaches_the_metrics(ctx, files):
-    said = "bertr: the model reads only English, but the language is 'sah'; name another with --bertr-model"
+    said = "bertr: no embedded model reads the language 'sah'; name another with --bertr-model"
     assert error(ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "sah")) == said
     assert ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "en", *QUICK).code == 0
 

@@ -301,7 +301,7 @@ def test_the_papers_model_wants_a_language(english):
 
 
 def test_another_language_is_refused_unasked(english):
-    with pytest.raises(InputError, match="the language is 'sah'; name another with --bertr-model$"):
+    with pytest.raises(InputError, match="the language 'sah'; name another with --bertr-model$"):
         BERTR(target_lang="sah", layers="mean")
 
 

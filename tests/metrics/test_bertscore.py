@@ -249,7 +249,7 @@ def test_the_papers_models():
         ({"layers": "9"}, "bertscore: layers 9 are not all in 0..3, which this encoder has"),
         ({"max_length": 0}, "bertscore: a maximum length of 0 tokens leaves nothing to compare"),
         ({"model": "paper"}, "bertscore: --bertscore-model paper depends on the target language"),
-        ({"target_lang": "sah"}, "bertscore: .* the language is 'sah'; name another with --bertscore-model$"),
+        ({"target_lang": "sah"}, "bertscore: .* the language 'sah'; name another with --bertscore-model$"),
     ],
 )
 def test_settings_that_cannot_be(resolved, settings, message):
@@ -295,7 +295,7 @@ def test_flags():
 def test_messages_of_the_round_trip_metric_name_its_flags(resolved):
     with pytest.raises(InputError, match="rttbertscore: --rtt-bertscore-model paper depends on the target language"):
         RTTBERTScore(sources=["a"], roundtrips=[["a"]], model="paper")
-    with pytest.raises(InputError, match="the language is 'sah'; name another with --rtt-bertscore-model$"):
+    with pytest.raises(InputError, match="the language 'sah'; name another with --rtt-bertscore-model$"):
         RTTBERTScore(sources=["a"], roundtrips=[["a"]], source_lang="sah")
 
 

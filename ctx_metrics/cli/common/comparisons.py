@@ -97,6 +97,7 @@ def compared(
     for name, metric in metrics.items():
         if unit == "segment" and units > 1 and capabilities(metric).dependent_rows:
             notice(f"{name}: segments share scores, so p-values of single segments are too small; give --docids FILE")
+    _say_undecidable(testing, unit, units, len(context.systems))
     if units < 2:
         notice("there is only one segment, so there are no intervals and no p-values")
     columns = [
@@ -117,6 +118,22 @@ def compared(
     return Compared(names, columns, testing, unit, units)
 
 
+def _say_undecidable(testing: Testing, unit: str, units: int, systems: int) -> None:
+    """Say it where not even the smallest p-value there can be is significant: few units have few outcomes."""
+    pairs = 1 if testing.no_holm else systems * (systems - 1) // 2
+    smallest = 1 / (1 + (testing.samples or TRIALS))
+    if testing.test == RANDOMIZATION:
+        smallest = max(smallest, 2.0 ** (1 - units))  # the systems themselves, and all units swapped
+    if units > 1 and smallest * pairs >= testing.alpha:
+        more = "more documents, or --resample segment" if unit == "document" else "more segments"
+        notice(
+            f"with {counted(units, unit, f'{unit}s')} no p-value can be below {smallest:.2g}"
+            + (f" ({min(smallest * pairs, 1):.2g} with Holm's correction for {pairs} pairs)" if pairs > 1 else "")
+            + f", so no difference can be significant; use {more}"
+            + (", or more --samples" if testing.samples else "")
+        )
+
+
 def render(found: Compared, form: str, decimals: int | None) -> str:
     """The text of a comparison in a format: table, latex, markdown, tsv, jsonl or json."""
     if form == "table":
@@ -126,13 +143,17 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
         from ...report.exports import pairs_tables
 
         decimals = output.decimals_of("table", decimals)
-        return pairs_tables(found.columns, found.names, form, " ".join(_notes(found)), decimals)
+        notes = [note for note in _notes(found) if not note.startswith("Intervals")]  # these tables have none
+        return pairs_tables(found.columns, found.names, form, " ".join(notes), decimals)
     objects = [each for column in found.columns for each in _objects(found, column)]
     if form == "tsv":
         rows = [[each[name] for name in COLUMNS] for each in objects]
         rows = [[*row[:-1], str(row[-1]).lower()] for row in rows]
         return output.tsv(COLUMNS, rows, output.decimals_of("tsv", decimals))
-    return output.as_json(objects, form, decimals)
+    if decimals is not None:
+        scores = COLUMNS[3:8]
+        objects = [{**each, **{name: round(each[name], decimals) for name in scores}} for each in objects]
+    return output.as_json(objects, form, None)
 
 
 def tables(found: Compared, decimals: int | None) -> str:

@@ -40,8 +40,7 @@ class Kept:
     """What is kept between runs."""
 
     ctx_cache: Directory | None = setting(
-        "Keep the results of neural metrics in DIR, block by block. The next run continues a killed one, and scores "
-        "only new systems and metrics.",
+        "Keep results in DIR, block by block. The next run continues a killed one, and scores only what is new.",
         flag="--ctx-cache --resume",
     )
 

@@ -88,7 +88,9 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
 def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, args: Namespace) -> None:
     """Name the inputs that none of the metrics reads."""
     context, read = inputs.context, [capabilities(metric) for metric in metrics.values()]
-    doc_ids = context.doc_ids if args.docids and args.levels == ["system"] else None
+    doc_ids = (
+        context.doc_ids if args.docids and args.levels == ["system"] and not getattr(args, "compare", False) else None
+    )
     for key, given, words in (
         ("sources", None if args.dataset else context.sources, "the source is given, but none of the metrics reads it"),
         ("doc_ids", doc_ids, "document ids are given, but none of the metrics reads them"),
