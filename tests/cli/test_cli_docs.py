@@ -45,7 +45,7 @@ NUMBER = re.compile(r"-?\d*\.\d+")
 
 
 def test_the_page_has_its_examples():
-    assert len(BLOCKS) == 11 and len(RUN) == 8 + len(blocks(META)) and len(blocks(META)) == 3
+    assert len(BLOCKS) == 10 and len(RUN) == 7 + len(blocks(META)) and len(blocks(META)) == 3
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-COSTLY = (4, 5, 8, 9)  # 9 reads the scores that 8 saves; the tests of grids and of meta see what they print
+COSTLY = (4, 7, 8)  # 8 reads the scores that 7 saves; the tests of grids and of meta see what they print
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,16 @@ def test_examples_print_what_the_page_shows(ctx, folder, monkeypatch, command, p
     stdin = "".join("\t".join(row) + "\n" for row in zip(*columns)).encode()
     done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu", stdin=stdin)
     text = VERSIONS.sub(r"\1", PROGRESS.sub("", done.err) + done.out).rstrip("\n")
-    pattern = "\n".join(".*" if line == "..." else re.escape(line) for line in unwrapped(printed).split("\n"))
-    assert re.fullmatch(pattern, text, re.DOTALL), done.err + done.out
+    # the last digit is rounded another way where a machine's sums differ
+    parts = [re.split(r"(-?\d*\.\d+)", line) for line in unwrapped(printed).split("\n")]
+    pattern = "\n".join(
+        "(?:.*)" if line == ["..."] else re.escape("#".join(line[::2])).replace(r"\#", r"(-?\d*\.\d+)")
+        for line in parts
+    )
+    found = re.fullmatch(pattern, text, re.DOTALL)
+    assert found, done.err + done.out
+    for mine, shown in zip(found.groups(), [number for line in parts for number in line[1::2]], strict=True):
+        assert len(mine) == len(shown) and abs(float(mine) - float(shown)) < 1.5 * 10.0 ** -len(shown.split(".")[1])
 
 
 def unwrapped(printed: list[str]) -> str:
