@@ -92,13 +92,14 @@ def best_paths(
             hypothesis = " ".join(item.candidates[k] for item, k in zip(own, choices, strict=True))
             source = " ".join(item.source or "" for item in own) if "src" in metric.estimator.inputs else None
             examples.append(Example(hypothesis, None, source))
-        return [each.value for each in metric.estimator.estimate(examples, "slide", "window")]
+        found = np.array([each.value for each in metric.estimator.estimate(examples, "slide", "window")])
+        return (found if metric.penalty is None else -metric.penalty.penalties(found)).tolist()
 
     numbers = [[len(item.candidates) for item in items[start:end]] for start, end in ranges]
     scores = [[np.nan] * len(item.candidates) for item in items]
     for (start, _), (choices, score) in zip(ranges, search(numbers, windows, values, beam), strict=True):
         for place, k in enumerate(choices, start):
-            scores[place][k] = 100 * score
+            scores[place][k] = 100 * float(metric._of_mean(score))
     return OfDocuments(scores, {name: str(metric.get_signature().format())})
 
 

@@ -33,6 +33,11 @@ class COMETSettings(EstimatorSettings):
         "multilingual: all of these that are given)",
         choices=["mt+src", "mt+ref", "mt+src+ref"],
     )
+    average: str | None = setting(
+        "How segments are averaged: mean; or penalty, which gives bad segments more weight than differences among good "
+        "ones. (Default: penalty for the multilingual model, and others of its kind, without references; else mean)",
+        choices=["mean", "penalty"],
+    )
     spans: bool = setting(
         "Mark error spans too with a word-level model, for files and JSON. (XCOMET always marks them)", False
     )

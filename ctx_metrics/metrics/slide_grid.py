@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..notices import counted, notice
 from ..scoring.base import best_reference
 from ..scoring.windowed import estimate_windows
@@ -42,7 +44,15 @@ def slide_grid(
         }
         for of_system in estimates_of
     ]
-    return {setting: [_mean(windows[setting], of_system) for of_system in values] for setting in settings}
+    if (penalty := metric.penalty) is not None:
+        values = [
+            {each: None if value is None else float(-penalty.penalties(np.array(value))) for each, value in own.items()}
+            for own in values
+        ]
+    means = {setting: [_mean(windows[setting], of_system) for of_system in values] for setting in settings}
+    return {
+        setting: [100 * float(metric._of_mean(mean)) for mean in of_setting] for setting, of_setting in means.items()
+    }
 
 
 def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, partial: str) -> list[Window]:
@@ -56,4 +66,4 @@ def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, par
 def _mean(windows: Sequence[Window], values: dict[tuple[int, int], float | None]) -> float:
     scored = [(weight, value) for start, end, weight in windows if (value := values[start, end]) is not None]
     total = math.fsum(weight for weight, _ in scored)
-    return 100 * math.fsum(weight * value for weight, value in scored) / total if total else math.nan
+    return math.fsum(weight * value for weight, value in scored) / total if total else math.nan

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from .hub import ResolvedModel
 
 if TYPE_CHECKING:
@@ -65,6 +67,34 @@ class Estimate(NamedTuple):
     spans: list[ErrorSpan] | None = None
 
 
+class Penalty(NamedTuple):
+    """How values are averaged where differences among good ones say little: the mean of penalties, as a value again.
+
+        penalty(v) = width * log(1 + exp((turn - v) / width))
+
+    falls with slope 1 where v is well below `turn` and is nearly 0 above it, like the errors that MQM counts. The average
+    is the value whose penalty is the mean penalty (a quasi-arithmetic mean, Kolmogorov 1930): on the values' scale, at most
+    their mean, and the value itself where there is one.
+
+    >>> average = Penalty(0.4, 0.05)
+    >>> penalties = average.penalties(np.array([0.2, 0.5, 0.6]))
+    >>> penalties.round(3).tolist(), round(float(average.value(penalties.mean())), 3)
+    ([0.201, 0.006, 0.001], 0.345)
+    """
+
+    turn: float
+    width: float
+
+    def penalties(self, values: np.ndarray) -> np.ndarray:
+        """The penalty of each value, float64 of any shape, above 0."""
+        return self.width * np.logaddexp(0.0, (self.turn - values) / self.width)
+
+    def value(self, penalties: np.ndarray) -> np.ndarray:
+        """The value of each penalty: the inverse of `penalties`."""
+        x = penalties / self.width
+        return self.turn - self.width * (x + np.log(-np.expm1(-x)))
+
+
 class Estimator(ABC):
     """A learned model of translation quality.
 
@@ -77,6 +107,7 @@ class Estimator(ABC):
     max_length, limit    most tokens that it reads, as a number for the signature and in words
     dtype                number format of its encoder, as in the signature
     shares_texts         whether a text is read by itself, so that systems have what was read of a reference in common
+    penalty              how its values are averaged by default; None: by their mean
     """
 
     inputs: str
@@ -89,6 +120,7 @@ class Estimator(ABC):
     limit: str
     dtype: str
     shares_texts: bool = True
+    penalty: Penalty | None = None
 
     @abstractmethod
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:

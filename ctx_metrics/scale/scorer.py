@@ -164,7 +164,7 @@ def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
     """Each row's own score."""
     if type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats:  # 100 * sum / weight
         sums, weights = np.array(rows, np.float64).reshape(-1, 2).T
-        return np.divide(100 * sums, weights, out=np.full(len(rows), np.nan), where=weights > 0)
+        return 100 * metric._of_mean(np.divide(sums, weights, out=np.full(len(rows), np.nan), where=weights > 0))
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
 

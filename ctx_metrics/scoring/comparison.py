@@ -123,7 +123,7 @@ def compare(
 def scorer(metric: Metric) -> Scorer:
     """A metric's scores of sums of its rows: float64 [n, statistics] to [n]."""
     if getattr(type(metric), "_compute_score_from_stats", None) is ContextMetric._compute_score_from_stats:
-        return weighted_mean
+        return lambda rows: 100 * metric._of_mean(weighted_mean(rows) / 100)
     return lambda rows: np.array([metric._compute_score_from_stats(row).score for row in rows])
 
 

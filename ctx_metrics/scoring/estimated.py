@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..corpus import Corpus
+from ..errors import InputError
 from ..run.context import Capabilities
 from ..settings import setting
 from ..windows import Window
@@ -13,7 +14,7 @@ from .base import ContextMetric, SystemResult, multiref_setting
 from .windowed import ExamplesOf, check_sources, system_results, window_examples
 
 if TYPE_CHECKING:
-    from ..models.estimator import Estimator
+    from ..models.estimator import Estimator, Penalty
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class EstimatorSettings:
 
 
 class EstimatorMetric(ContextMetric):
-    """Mean over segments of what an estimator says of them. Subclasses set Settings and say by _load_estimator which one."""
+    """Average over segments of what an estimator says of them. Subclasses set Settings, and say by _load_estimator which."""
 
     Settings: type = EstimatorSettings
     capabilities = Capabilities(reads=frozenset({"systems", "sources", "target_lang", "engine"}), estimator=True)
@@ -51,6 +52,22 @@ class EstimatorMetric(ContextMetric):
         self.settings = {**self.estimator.signature(), "long": self.options.on_long}
         if self.capabilities.references:
             self.settings["multiref"] = self.options.multiref
+        self.penalty = self._average()
+        if self.penalty is not None:
+            self.settings["average"] = "penalty"
+
+    def _average(self) -> "Penalty | None":
+        """How values are averaged; raises InputError where the model's scale has no penalties."""
+        asked, own = getattr(self.options, "average", None), self.estimator.penalty
+        if asked == "penalty" and own is None:
+            raise InputError(
+                f"{self.NAME.lower()}: {self.flag}-average penalty is only for the multilingual model, and others that "
+                f"`ctx-metrics train comet --inputs` wrote, without references; leave it out"
+            )
+        return None if asked == "mean" else own
+
+    def _of_mean(self, mean: Any) -> Any:
+        return mean if self.penalty is None else self.penalty.value(-mean)
 
     def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
         streams = super()._cache_references(references)
@@ -79,7 +96,8 @@ class EstimatorMetric(ContextMetric):
     @property
     def _reading(self) -> dict[str, Any]:
         """How windows are read: what system_results takes beside them."""
-        return {"on_long": self.options.on_long, "multiref": self.options.multiref, "examples_of": self._examples}
+        how = {"on_long": self.options.on_long, "multiref": self.options.multiref}
+        return {**how, "penalty": self.penalty, "examples_of": self._examples}
 
     # what the model reads of a window, an example for each reference that it has whole
     _examples: ExamplesOf = staticmethod(window_examples)

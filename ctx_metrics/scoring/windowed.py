@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, islice
 from typing import Any
 
+import numpy as np
+
 from ..corpus import Corpus
 from ..errors import InputError
-from ..models.estimator import Estimate, Estimator, Example
+from ..models.estimator import Estimate, Estimator, Example, Penalty
 from ..notices import counted, told
 from ..run.context import Stream
 from ..windows import Window, credit
@@ -140,13 +142,14 @@ def system_results(
     windows: Sequence[Sequence[Window]],
     *,
     multiref: str,
+    penalty: Penalty | None = None,
     **reading: Any,
 ) -> list[SystemResult]:
     """All systems' results by their windows, `reading` as estimate_windows takes it; against several references a window
-    takes the best value, or their mean."""
+    takes the best value, or their mean. With `penalty`, rows hold penalties (negated) in the values' place."""
     estimates_of = estimate_windows(metric, estimator, corpora, windows, **reading)
     return [
-        system_result(estimator, len(corpus), of_system, estimates, multiref)
+        system_result(estimator, len(corpus), of_system, estimates, multiref, penalty)
         for corpus, of_system, estimates in zip(corpora, windows, estimates_of, strict=True)
     ]
 
@@ -157,11 +160,15 @@ def system_result(
     windows: Sequence[Window],
     estimates_of: Sequence[Sequence[Estimate]],
     multiref: str,
+    penalty: Penalty | None = None,
 ) -> SystemResult:
     """Rows, counts and notices of one system from the estimates of its windows, [windows][references]."""
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in estimates_of]
     rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
-    rows = credit([window for window, _ in rated], [value for _, value in rated], length)
+    credited = [value for _, value in rated]
+    if penalty is not None:
+        credited = (-penalty.penalties(np.array(credited))).tolist()
+    rows = credit([window for window, _ in rated], credited, length)
     unit = unit_of([windows])
     scored = "[is scored as it is|are scored as they are]"
     if estimator.empty_value is not None:

@@ -1,12 +1,17 @@
 """Which embedded model scores, and what it reads: by the target language and by what is given."""
 
+import math
+
+import numpy as np
 import pytest
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.comet import COMET
 from ctx_metrics.metrics.slide import SLIDE
+from ctx_metrics.metrics.slide_grid import slide_grid
 from ctx_metrics.models.estimator import EMBEDDED_UNIFIED
+from ctx_metrics.scoring.comparison import scorer
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 OUTPUTS = ["Die Katze sitzt auf der Matte.", "Es regnet."]
@@ -109,6 +114,43 @@ def test_the_english_one_by_name_for_another_language(caplog):
     metric = COMET(target_lang="de", model="embedded", engine=QUIET)
     assert metric.settings["model"] == "embedded-alignment-regressor" and metric.title == "COMET-embedded"
     assert "comet: the model reads only English, but the language is 'de'; it is scored" in caplog.text
+
+
+def test_without_references_the_mean_is_of_penalties(multilingual):
+    """By hand: p = w log(1 + exp((t - v) / w)) of each segment, their mean, and the value that has it."""
+    given = {"target_lang": "de", "sources": SOURCES, "references": [], "engine": QUIET}
+    system = ["Die Katze sitzt auf der Matte.", "Ein Haus."]
+    metric, plain = COMET(**given), COMET(**given, average="mean")
+    values = [score.score / 100 for score in plain.segment_scores(system)]
+    assert [score.score / 100 for score in metric.segment_scores(system)] == pytest.approx(values, abs=1e-9)
+    assert plain.corpus_score(system, None).score == pytest.approx(100 * sum(values) / 2)
+    penalties = [0.04 * math.log(1 + math.exp((0.42 - value) / 0.04)) for value in values]
+    expected = 0.42 - 0.04 * math.log(math.exp(sum(penalties) / 2 / 0.04) - 1)
+    assert metric.corpus_score(system, None).score == pytest.approx(100 * expected)
+    assert min(values) < expected < sum(values) / 2
+    assert "average:penalty" in metric.get_signature().format() and "average" not in plain.get_signature().format()
+
+
+def test_with_references_the_mean_is_of_values(multilingual):
+    given = {"target_lang": "de", "sources": SOURCES, "engine": QUIET}
+    metric = COMET(**given, references=REFERENCES)
+    segments = [score.score for score in metric.segment_scores(OUTPUTS)]
+    assert metric.corpus_score(OUTPUTS, None).score == pytest.approx(sum(segments) / 2)
+    for more in ({"references": REFERENCES}, {"references": REFERENCES, "model": "embedded"}):
+        with pytest.raises(InputError, match="comet: --comet-average penalty is only for the multilingual model"):
+            COMET(**given, **more, average="penalty")
+
+
+def test_a_grid_and_the_intervals_have_the_mean_of_penalties(multilingual):
+    given = {"target_lang": "de", "sources": SOURCES * 3, "references": [], "doc_ids": ["a"] * 6, "engine": QUIET}
+    systems = [[*OUTPUTS, "Ein Haus.", "Es regnet.", "Die Katze.", "Es regnet nicht."], OUTPUTS * 3]
+    grid = slide_grid(SLIDE(**given), systems, [], 2)
+    for window, stride in grid:
+        metric = SLIDE(**given, window=window, stride=stride, systems=systems)
+        scores = [metric.corpus_score(system, None).score for system in systems]
+        assert grid[window, stride] == pytest.approx(scores)
+        rows = np.array([metric._extract_corpus_statistics(system, None) for system in systems])
+        assert scorer(metric)(rows.sum(1)) == pytest.approx(scores)
 
 
 @pytest.mark.parametrize("references", [[], [["Das Haus ist alt.", "Es regnet heute."]]])

@@ -29,7 +29,7 @@ from ...engine.readout import PooledMix, TokenLabels
 from ...engine.store import States
 from ...engine.tokenizer import TokenIds
 from ...errors import ModelError
-from ..estimator import ErrorSpan, Estimate, Estimator, Example
+from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
 from .adapted import AdaptedCheckpoint, is_adapted
 from .checkpoint import CometCheckpoint, open_comet, place_of
 from .hyperparameters import SEPARATORS, Hyperparameters, activation
@@ -45,6 +45,8 @@ Sequences = list[list[TokenIds]]
 Read = list[list[States]]
 Checkpoint = CometCheckpoint | AdaptedCheckpoint
 PARTS = dict(zip(INPUTS, ("src", "ref", "unified"), strict=True))
+# Without a reference, our models tell bad from fair, and hardly fair from good. Chosen on WMT21 en-de (docs/reproduce.md).
+WITHOUT_REFERENCE = Penalty(turn=0.42, width=0.04)
 
 
 class CometEstimator(Estimator):
@@ -204,6 +206,7 @@ class UnifiedEstimator(CometEstimator):
         shares: Sequence[float] = [1.0] * len(PARTS)
         if isinstance(checkpoint, AdaptedCheckpoint):
             self.features, shares = checkpoint.matching, checkpoint.shares
+            self.penalty = WITHOUT_REFERENCE if self.inputs == "mt+src" else None
             self.empty_value = 0.0  # nobody judged an empty output, and the network likes it better than a bad one
         # each way of reading that counts, and its share in the score
         self.combinations = {self.inputs: 1.0}
