@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..corpus import read_lines
 from ..errors import InputError
-from ..flag_types import File, Number, Positive
+from ..flag_types import File, Finite, Positive
 from ..notices import counted
 from ..settings import setting
 from .common import choices
@@ -42,7 +42,7 @@ Name a metric to see its flags: ctx-metrics rerank -m comet --help
 class Mixing:
     """How the decoder's scores enter."""
 
-    mix: Number | None = setting(
+    mix: Finite | None = setting(
         "Add X times the decoder's score (from n-best lists or JSON lines) to the metrics' score. (Default: 0)",
         metavar="X",
     )

@@ -50,9 +50,7 @@ def slide_grid(
             for own in values
         ]
     means = {setting: [_mean(windows[setting], of_system) for of_system in values] for setting in settings}
-    return {
-        setting: [100 * float(metric._of_mean(mean)) for mean in of_setting] for setting, of_setting in means.items()
-    }
+    return {setting: [float(metric._of_mean(mean)) for mean in of_setting] for setting, of_setting in means.items()}
 
 
 def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, partial: str) -> list[Window]:
@@ -66,4 +64,4 @@ def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, par
 def _mean(windows: Sequence[Window], values: dict[tuple[int, int], float | None]) -> float:
     scored = [(weight, value) for start, end, weight in windows if (value := values[start, end]) is not None]
     total = math.fsum(weight for weight, _ in scored)
-    return math.fsum(weight * value for weight, value in scored) / total if total else math.nan
+    return 100 * math.fsum(weight * value for weight, value in scored) / total if total else math.nan

@@ -115,7 +115,10 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
         name: [each["metrics"][name]["sums"] for each in records if each["metrics"][name]["sums"]]
         for name in run.metrics
     }
-    [wholes] = place.map(run.scorer.whole, [{name: own for name, own in sums.items() if own}])
+    signatures = {name: records[0]["metrics"][name]["signature"] for name in run.metrics}
+    [wholes] = place.map(
+        partial(run.scorer.whole, signatures=signatures), [{name: own for name, own in sums.items() if own}]
+    )
     found = {
         "rows": sum(record["rows"] for record in records),
         "written": written,

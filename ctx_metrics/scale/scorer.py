@@ -80,16 +80,21 @@ class Scorer:
             }
         return Scored(found, said)
 
-    def whole(self, sums: Mapping[str, Sequence[Row]]) -> dict[str, float]:
-        """The scores of a whole corpus by the sums of its parts; none of metrics whose statistics may be no sums."""
+    def whole(self, sums: Mapping[str, Sequence[Row]], signatures: Mapping[str, str]) -> dict[str, float]:
+        """The scores of a whole corpus by the sums of its parts; none of metrics whose statistics may be no sums, or are
+        averaged otherwise than the parts' signatures say (where the texts of all parts chose another model)."""
         with noted():
-            made = self._built({role: [[""]] * len(names) for role, names in self.columns.items()})
+            made = self._built({role: [[role]] * len(names) for role, names in self.columns.items()})
         return {
             name: float(
                 metric._aggregate_and_compute([[math.fsum(each) for each in zip(*sums[name], strict=True)]]).score
             )
             for name, metric in made.items()
-            if isinstance(metric, ContextMetric) or type(metric).__module__.startswith("sacrebleu.")
+            if type(metric).__module__.startswith("sacrebleu.")
+            or (
+                isinstance(metric, ContextMetric)
+                and _of_penalties(metric.get_signature()) == _of_penalties(signatures[name])
+            )
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
@@ -145,6 +150,11 @@ class Scorer:
         return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, odd)
 
 
+def _of_penalties(signature: Any) -> bool:
+    """Whether a signature says that penalties are averaged."""
+    return "average:penalty" in str(signature)
+
+
 def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:
     """The statistics of segments by another package's metric; [] of those without any reference."""
     left_out = set(missing)
@@ -162,9 +172,10 @@ def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequ
 
 def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
     """Each row's own score."""
-    if type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats:  # 100 * sum / weight
+    mean = ContextMetric._compute_score_from_stats  # 100 * sum / weight
+    if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
         sums, weights = np.array(rows, np.float64).reshape(-1, 2).T
-        return 100 * metric._of_mean(np.divide(sums, weights, out=np.full(len(rows), np.nan), where=weights > 0))
+        return metric._of_mean(np.divide(100 * sums, weights, out=np.full(len(rows), np.nan), where=weights > 0))
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
 

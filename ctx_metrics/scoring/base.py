@@ -94,8 +94,8 @@ def multiref_setting() -> Any:
 
 
 class ContextMetric(Metric):
-    """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments, or 100 times what
-    _of_mean makes of that mean.
+    """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments, or what
+    _of_mean makes of that.
 
     Subclasses set NAME and, if they have settings, Settings. They implement _prepare and _score. All systems of a run are
     scored in one pass, at the first request for a score. sacrebleu's statistics then work on the rows.
@@ -332,10 +332,10 @@ class ContextMetric(Metric):
 
     def _compute_score_from_stats(self, stats: Row) -> Score:
         total, weight = float(stats[0]), float(stats[1])
-        return ContextScore(self.title, 100 * float(self._of_mean(total / weight)) if weight > 0 else math.nan)
+        return ContextScore(self.title, float(self._of_mean(100 * total / weight)) if weight > 0 else math.nan)
 
     def _of_mean(self, mean: Any) -> Any:
-        """The value that a mean of the rows' values stands for; of a number, or of an array."""
+        """The score that 100 times a mean of the rows' values stands for; of a number, or of an array."""
         return mean
 
     # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment

@@ -122,8 +122,9 @@ def compare(
 
 def scorer(metric: Metric) -> Scorer:
     """A metric's scores of sums of its rows: float64 [n, statistics] to [n]."""
-    if getattr(type(metric), "_compute_score_from_stats", None) is ContextMetric._compute_score_from_stats:
-        return lambda rows: 100 * metric._of_mean(weighted_mean(rows) / 100)
+    mean = ContextMetric._compute_score_from_stats
+    if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
+        return lambda rows: metric._of_mean(weighted_mean(rows))
     return lambda rows: np.array([metric._compute_score_from_stats(row).score for row in rows])
 
 

@@ -67,7 +67,7 @@ class EstimatorMetric(ContextMetric):
         return None if asked == "mean" else own
 
     def _of_mean(self, mean: Any) -> Any:
-        return mean if self.penalty is None else self.penalty.value(-mean)
+        return mean if self.penalty is None else 100 * self.penalty.value(-mean / 100)
 
     def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
         streams = super()._cache_references(references)
