@@ -35,7 +35,8 @@ class COMETSettings(EstimatorSettings):
     )
     average: str | None = setting(
         "How segments are averaged: mean; or penalty, which gives bad segments more weight than differences among good "
-        "ones. (Default: penalty for the multilingual model, and others of its kind, without references; else mean)",
+        "ones. (Default: penalty for single segments that the multilingual model, or one of its kind, scores without "
+        "references; else mean)",
         choices=["mean", "penalty"],
     )
     spans: bool = setting(

@@ -16,7 +16,7 @@ from ..windows import PARTIAL, Window, sentence_windows, token_windows
 from .comet import COMET, COMETSettings
 
 if TYPE_CHECKING:
-    from ..models.estimator import Estimator
+    from ..models.estimator import Estimator, Penalty
 
 WINDOW = 6
 PARTIAL_DEFAULT = "weight"
@@ -86,6 +86,15 @@ class SLIDE(COMET):
         except InputError as error:
             raise InputError(f"slide: {error}") from error
         self.settings.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
+
+    def _average(self) -> "Penalty | None":
+        options = self.options
+        return self.average_of(None if options.tokens is not None else options.window or WINDOW)
+
+    def average_of(self, window: int | None) -> "Penalty | None":
+        """How windows of so many sentences (None: of tokens) are averaged, where the user does not say it: by penalties for
+        one, as in comet, and by the mean for several. A longer window is itself a kind of average."""
+        return None if self.options.average is None and window != 1 else super()._average()
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         self._say_without_references()

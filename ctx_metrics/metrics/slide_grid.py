@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..models.estimator import Penalty
 from ..notices import counted, notice
 from ..scoring.base import best_reference
 from ..scoring.windowed import estimate_windows
@@ -44,13 +45,9 @@ def slide_grid(
         }
         for of_system in estimates_of
     ]
-    if (penalty := metric.penalty) is not None:
-        values = [
-            {each: None if value is None else float(-penalty.penalties(np.array(value))) for each, value in own.items()}
-            for own in values
-        ]
-    means = {setting: [_mean(windows[setting], of_system) for of_system in values] for setting in settings}
-    return {setting: [float(metric._of_mean(mean)) for mean in of_setting] for setting, of_setting in means.items()}
+    return {
+        (w, s): [_score(windows[w, s], of_system, metric.average_of(w)) for of_system in values] for w, s in settings
+    }
 
 
 def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, partial: str) -> list[Window]:
@@ -61,7 +58,12 @@ def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, par
     ]
 
 
-def _mean(windows: Sequence[Window], values: dict[tuple[int, int], float | None]) -> float:
+def _score(windows: Sequence[Window], values: dict[tuple[int, int], float | None], penalty: Penalty | None) -> float:
     scored = [(weight, value) for start, end, weight in windows if (value := values[start, end]) is not None]
-    total = math.fsum(weight for weight, _ in scored)
-    return 100 * math.fsum(weight * value for weight, value in scored) / total if total else math.nan
+    weights = [weight for weight, _ in scored]
+    if not scored:
+        return math.nan
+    if penalty is None:
+        return 100 * math.fsum(weight * value for weight, value in scored) / math.fsum(weights)
+    penalties = penalty.penalties(np.array([value for _, value in scored]))
+    return 100 * float(penalty.value(np.average(penalties, weights=weights)))

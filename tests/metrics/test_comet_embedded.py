@@ -131,6 +131,16 @@ def test_without_references_the_mean_is_of_penalties(multilingual):
     assert "average:penalty" in metric.get_signature().format() and "average" not in plain.get_signature().format()
 
 
+def test_windows_of_several_sentences_have_the_mean(multilingual):
+    given = {"target_lang": "de", "sources": SOURCES, "references": [], "doc_ids": ["a", "a"], "engine": QUIET}
+    [plain, mean, penalty, single] = (
+        SLIDE(**given, **own) for own in ({}, {"average": "mean"}, {"average": "penalty"}, {"window": 1})
+    )
+    assert plain.get_signature().format() == mean.get_signature().format()
+    assert all("average:penalty" in each.get_signature().format() for each in (penalty, single))
+    assert plain.corpus_score(OUTPUTS, None).score == mean.corpus_score(OUTPUTS, None).score
+
+
 def test_with_references_the_mean_is_of_values(multilingual):
     given = {"target_lang": "de", "sources": SOURCES, "engine": QUIET}
     metric = COMET(**given, references=REFERENCES)
