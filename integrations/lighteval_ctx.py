@@ -19,9 +19,8 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.run.context import Context, build
 from ctx_metrics.run.registry import metric_table
 
-OF_SEGMENTS = (
-    "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE".split()
-)  # corpus scores are means over segments
+# means over samples: corpus scores, but for slide's weights, and for comet without references (--comet-average)
+OF_SEGMENTS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE".split()
 OF_CORPORA = "NIST METEOR".split()
 
 
