@@ -73,8 +73,14 @@ def primary(language: str | None) -> str:
 
 
 def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None) -> None:
-    """Stop, or warn where the user named the model, when the multilingual encoder is about to read a language that it was
-    not trained on."""
+    """Stop, or warn where the user named the model (`asked`), when the multilingual encoder is about to read a language
+    that it was not trained on.
+
+    flag        the flag that names another model
+    language    code of the texts that the model reads, None where unknown
+
+    Raises InputError, naming the flag.
+    """
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         if not asked:
             raise InputError(_unread(metric, flag, language))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
-from ..run.context import Context, build, capabilities
+from ..run.context import Capabilities, Context, build, capabilities
 from ..run.registry import metric_table
 from ..scale.scorer import Scorer
 from ..scoring.estimated import EstimatorMetric
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from ..models.comet.pairs import PairHead
 
 OF_OTHERS = {"doc_ids", "roundtrips", "pseudo_references", "info_references"}  # what candidates do not have
+
+
+def compares_two_texts(can: Capabilities) -> bool:
+    """Whether a metric scores one output beside one reference, and reads nothing that candidates do not have."""
+    return can.references and not can.compares_systems and not can.reads & OF_OTHERS
 
 
 def utility(name: str, settings: Mapping[str, Any], context: Context, first: Sequence[Distinct]) -> Utility:
@@ -35,7 +40,7 @@ def utility(name: str, settings: Mapping[str, Any], context: Context, first: Seq
         raise InputError(
             f"{name}: the metric reads documents, but candidates are single segments; choose another metric, such as comet"
         )
-    if can.reads & OF_OTHERS or can.compares_systems or not can.references:
+    if not compares_two_texts(can):
         raise InputError(
             f"{name}: the metric cannot compare a candidate with one other candidate; choose another metric, such as chrf, "
             "bertr or comet"

@@ -14,7 +14,7 @@ from ..run.registry import metric_table
 from ..scoring.comparison import scorer
 from ..scoring.scores import scores as scores_of
 from .candidates import Item
-from .of_metric import OF_OTHERS
+from .of_metric import compares_two_texts
 
 
 class Tuned(NamedTuple):
@@ -34,8 +34,7 @@ class Tuned(NamedTuple):
 
 def check_judge(name: str) -> None:
     """Raise InputError for a metric that cannot judge one output beside one reference."""
-    can = capabilities(metric_table()[name.upper()])
-    if can.reads & OF_OTHERS or can.compares_systems or not can.references:
+    if not compares_two_texts(capabilities(metric_table()[name.upper()])):
         raise InputError(
             f"--tune-by {name}: the metric cannot judge single outputs; choose another one, such as chrf or comet"
         )

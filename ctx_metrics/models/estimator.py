@@ -86,11 +86,13 @@ class Penalty(NamedTuple):
     width: float
 
     def penalties(self, values: np.ndarray) -> np.ndarray:
-        """The penalty of each value, float64 of any shape, above 0."""
-        return self.width * np.logaddexp(0.0, (self.turn - values) / self.width)
+        """The penalty of each value, float64 of any shape, above 0; NaN for values that are not finite."""
+        finite = np.where(np.isfinite(values), values, 0.0)
+        penalties = self.width * np.logaddexp(0.0, (self.turn - finite) / self.width)
+        return np.where(np.isfinite(values), penalties, np.nan)
 
     def value(self, penalties: np.ndarray) -> np.ndarray:
-        """The value of each penalty: the inverse of `penalties`."""
+        """The value of each penalty, float64 of any shape: the inverse of `penalties`."""
         x = penalties / self.width
         return self.turn - self.width * (x + np.log(-np.expm1(-x)))
 

@@ -130,6 +130,10 @@ def test_few_documents_cannot_show_a_difference(ctx, tmp_path):
     )
     assert said in done.err and "*" not in done.out.split("Each cell")[0]
     assert "no p-value" not in ctx(*THREE).err
+    for test in ("randomization", "bootstrap"):
+        few = ctx(*THREE, "--test", test, "--samples", "9").err
+        assert "with 9 trials no p-value can be below 0.1 (0.3 with Holm's correction for 3 pairs)" in few
+        assert few.count("no p-value") == 1 and "use more --samples" in few
 
 
 def test_decimals_are_for_scores(ctx):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import InputError
+from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.metrics.comet import COMET
 from ctx_metrics.metrics.slide import SLIDE
 from ctx_metrics.metrics.slide_grid import slide_grid
-from ctx_metrics.models.estimator import EMBEDDED_UNIFIED
+from ctx_metrics.models.estimator import EMBEDDED_UNIFIED, Estimate
 from ctx_metrics.scoring.comparison import scorer
 
 QUIET = EngineOptions(device="cpu", quiet=True)
@@ -129,6 +129,16 @@ def test_without_references_the_mean_is_of_penalties(multilingual):
     assert metric.corpus_score(system, None).score == pytest.approx(100 * expected)
     assert min(values) < expected < sum(values) / 2
     assert "average:penalty" in metric.get_signature().format() and "average" not in plain.get_signature().format()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_no_number_is_refused(multilingual, monkeypatch, value):
+    metric = COMET(target_lang="de", sources=SOURCES, references=[], engine=QUIET)
+    monkeypatch.setattr(
+        metric.estimator, "estimate", lambda examples, *_: [Estimate(value, False, False)] * len(examples)
+    )
+    with pytest.raises(ModelError, match="comet: segment 1 got"):
+        metric.corpus_score(OUTPUTS, None)
 
 
 def test_windows_of_several_sentences_have_the_mean(multilingual):

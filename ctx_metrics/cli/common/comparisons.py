@@ -21,19 +21,8 @@ from . import output
 if TYPE_CHECKING:
     from ...report.content import Column
 
-COLUMNS = (
-    "metric",
-    "system",
-    "other",
-    "score",
-    "other_score",
-    "difference",
-    "low",
-    "high",
-    "p",
-    "p_holm",
-    "significant",
-)
+SCORES = ("score", "other_score", "difference", "low", "high")
+COLUMNS = ("metric", "system", "other", *SCORES, "p", "p_holm", "significant")
 
 
 @dataclass(frozen=True)
@@ -56,6 +45,11 @@ class Testing:
     seed: Seed = setting("Seed of the trials.", SEED)
     alpha: Probability = setting("Level of significance.", ALPHA)
     no_holm: bool = setting("Do not correct p-values for the number of pairs.", False)
+
+    @property
+    def trials(self) -> int:
+        """How many trials the test has."""
+        return self.samples or (RESAMPLES if self.test == BOOTSTRAP else TRIALS)
 
 
 class Compared(NamedTuple):
@@ -121,16 +115,15 @@ def compared(
 def _say_undecidable(testing: Testing, unit: str, units: int, systems: int) -> None:
     """Say it where not even the smallest p-value there can be is significant: few units have few outcomes."""
     pairs = 1 if testing.no_holm else systems * (systems - 1) // 2
-    smallest = 1 / (1 + (testing.samples or TRIALS))
-    if testing.test == RANDOMIZATION:
-        smallest = max(smallest, 2.0 ** (1 - units))  # the systems themselves, and all units swapped
-    if units > 1 and smallest * pairs >= testing.alpha:
+    smallest, few, more = 1 / (1 + testing.trials), counted(testing.trials, "trial", "trials"), "more --samples"
+    swaps = 2.0 ** (1 - units)  # the share of the systems themselves, and of all units swapped
+    if testing.test == RANDOMIZATION and swaps > smallest:
+        smallest, few = swaps, counted(units, unit, f"{unit}s")
         more = "more documents, or --resample segment" if unit == "document" else "more segments"
+    if units > 1 and smallest * pairs >= testing.alpha:
+        corrected = f" ({min(smallest * pairs, 1):.2g} with Holm's correction for {pairs} pairs)" if pairs > 1 else ""
         notice(
-            f"with {counted(units, unit, f'{unit}s')} no p-value can be below {smallest:.2g}"
-            + (f" ({min(smallest * pairs, 1):.2g} with Holm's correction for {pairs} pairs)" if pairs > 1 else "")
-            + f", so no difference can be significant; use {more}"
-            + (", or more --samples" if testing.samples else "")
+            f"with {few} no p-value can be below {smallest:.2g}{corrected}, so no difference can be significant; use {more}"
         )
 
 
@@ -143,16 +136,14 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
         from ...report.exports import pairs_tables
 
         decimals = output.decimals_of("table", decimals)
-        notes = [note for note in _notes(found) if not note.startswith("Intervals")]  # these tables have none
-        return pairs_tables(found.columns, found.names, form, " ".join(notes), decimals)
+        return pairs_tables(found.columns, found.names, form, " ".join(_notes(found, intervals=False)), decimals)
     objects = [each for column in found.columns for each in _objects(found, column)]
     if form == "tsv":
         rows = [[each[name] for name in COLUMNS] for each in objects]
         rows = [[*row[:-1], str(row[-1]).lower()] for row in rows]
         return output.tsv(COLUMNS, rows, output.decimals_of("tsv", decimals))
     if decimals is not None:
-        scores = COLUMNS[3:8]
-        objects = [{**each, **{name: round(each[name], decimals) for name in scores}} for each in objects]
+        objects = [{**each, **{name: round(each[name], decimals) for name in SCORES}} for each in objects]
     return output.as_json(objects, form, None)
 
 
@@ -212,20 +203,21 @@ def _ends(comparison: Comparison | None, system: int, decimals: int) -> str:
     return f"[{mean - margin:.{decimals}f}, {mean + margin:.{decimals}f}]"
 
 
-def _notes(found: Compared) -> list[str]:
-    """What the tables mean, in sentences."""
+def _notes(found: Compared, intervals: bool = True) -> list[str]:
+    """What the tables mean, in sentences; `intervals` says whether they show any."""
     testing, pairs = found.testing, len(found.names) * (len(found.names) - 1) // 2
     first = "Each cell is the row's score minus the column's."
     if found.units < 2:
         return [first]
     bootstrap = testing.test == BOOTSTRAP
-    trials = testing.samples or (RESAMPLES if bootstrap else TRIALS)
     name = "paired bootstrap" if bootstrap else "approximate randomization"
     corrected = "not corrected" if testing.no_holm or pairs < 2 else f"Holm's correction for {pairs} pairs"
     units = counted(found.units, found.unit, f"{found.unit}s")
+    resamples = testing.trials if bootstrap else RESAMPLES
     return [
-        f"{first} * marks p < {testing.alpha:g} ({name}, {trials:,} trials, {units}, seed {testing.seed}, {corrected}).",
-        f"Intervals: bootstrap, {testing.samples if bootstrap and testing.samples else RESAMPLES:,} resamples.",
+        f"{first} * marks p < {testing.alpha:g} ({name}, {testing.trials:,} trials, {units}, seed {testing.seed}, "
+        f"{corrected}).",
+        *[f"Intervals: bootstrap, {resamples:,} resamples."] * intervals,
         "Systems of one rank are in one significance cluster.",
     ]
 
