@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 PROBE = bytes(4096)  # enough to find a full disk
+LINK = "it is a link, and nothing is written through a link; name the file itself"
 STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to what is open, also where that is a file
 
 
@@ -41,8 +42,9 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
             if not os.access(path, os.W_OK):
                 raise InputError(f"{why}: {os.strerror(errno.EACCES)}")
             return
-        file = os.path.realpath(path) if os.path.islink(path) else path
-        above = path if folder else os.path.dirname(file) or os.curdir
+        if not folder and os.path.islink(path):
+            raise InputError(f"{what}: {LINK}")
+        above = path if folder else os.path.dirname(path) or os.curdir
         while not os.path.lexists(above):
             above = os.path.dirname(above) or os.curdir
         if not os.path.isdir(above):
@@ -75,22 +77,24 @@ def replacing(path: str, mend: str = "") -> Iterator[str]:
     """The name of a file or folder to make, which takes the place of `path` when the block ends well, and goes if it fails.
 
     It lies beside `path` in a folder of a random name, which only this user can enter, so nobody can foresee the name or
-    plant a link there. The folders above `path` are made. A link stays a link; a file that is replaced hands on its
-    permissions, a new one has those of the umask. A device or a pipe is written as it is.
+    plant a link there. The folders above `path` are made. A file that is replaced hands on its permissions, a new one has
+    those of the umask. A device or a pipe is written as it is.
 
     mend    the end of the message
 
-    Raises InputError where the operating system refuses, as for a full disk, and what else the block raises.
+    Raises InputError where the operating system refuses, as for a full disk, or where `path` is a link, and what else the
+    block raises.
     """
     path = os.fspath(path)
     with os_errors(f"cannot write {path}", mend):
         if is_stream(path):
             yield path
             return
-        before, target = _status(path), os.path.realpath(path)
-        folder, name = os.path.split(target)
+        if os.path.islink(path):
+            raise InputError(f"cannot write {path}: {LINK}")
+        before, (folder, name) = _status(path), os.path.split(os.path.abspath(path))
         os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryDirectory(".tmp", ".", folder, ignore_cleanup_errors=True) as own:
+        with _folder_in_use(folder) as own:
             beside = os.path.join(own, name)
             with open(beside, "xb") as file:
                 mode = os.fstat(file.fileno()).st_mode  # the umask's; some libraries give their files others
@@ -100,7 +104,7 @@ def replacing(path: str, mend: str = "") -> Iterator[str]:
                 os.chmod(entry, mode & 0o777)
             if before or os.path.isfile(beside):
                 os.chmod(beside, (before.st_mode if before else mode) & 0o777)
-            os.replace(beside, target)
+            os.replace(beside, path)
 
 
 def write_whole(
@@ -144,9 +148,48 @@ def leftovers(folder: Path) -> list[Path]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes have left in a folder to which no other process writes."""
+    """Remove what killed processes have left in a folder; what other processes are writing there stays."""
     for path in leftovers(folder):
-        shutil.rmtree(path, ignore_errors=True)
+        with _locked(str(path), wait=False) as free:
+            if free:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _folder_in_use(above: str) -> Iterator[str]:
+    """A new folder for what is being written, which `remove_leftovers` of other processes leaves alone."""
+    while True:
+        with tempfile.TemporaryDirectory(".tmp", ".", above, ignore_cleanup_errors=True) as own, _locked(own):
+            if os.path.isdir(own):  # or another process removed it before it was locked
+                yield own
+                return
+
+
+@contextmanager
+def _locked(folder: str, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock of a folder, which goes with the process; whether it is held. Some file systems have no locks: there
+    every process holds it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, which removes no file that is open
+        yield True
+        return
+    try:
+        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:  # it is gone
+        yield False
+        return
+    try:
+        held = True
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            held = False
+        except OSError:
+            pass  # a file system without locks
+        yield held
+    finally:
+        os.close(number)
 
 
 def make_folder(path: str) -> None:

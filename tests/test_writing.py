@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from ctx_metrics.models.comet.convert import convert
 from ctx_metrics.models.folder import write_model
 from ctx_metrics.training.quality.teacher import _write as write_scores
 from ctx_metrics.training.state import TrainingState, write_state
-from ctx_metrics.writing import check_writable, is_stream, replacing, write_tensors, write_whole
+from ctx_metrics.writing import LINK, check_writable, is_stream, replacing, write_tensors, write_whole
 
 
 def mode(path) -> int:
@@ -34,8 +36,10 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     target.write_text("old")
     link.symlink_to(target)
     folder.mkdir()
-    write_whole(str(link), "new\n")
-    assert target.read_bytes() == b"new\n" and link.is_symlink()
+    with pytest.raises(InputError, match="cannot write .*link: it is a link, and nothing is written through a link"):
+        write_whole(str(link), "new\n")
+    assert target.read_bytes() == b"old" and link.is_symlink()
+    write_whole(str(target), "new\n")
     with pytest.raises(InputError, match="cannot write .*folder: Is a directory; the scores above are complete"):
         write_whole(str(folder), "new\n", "; the scores above are complete")
     with pytest.raises(UnicodeEncodeError):
@@ -144,6 +148,20 @@ def test_a_conversion_to_a_full_disk_leaves_nothing(tmp_path):
         assert os.listdir(tmp_path) == ["old"]
 
 
+def test_what_another_process_is_writing_is_no_leftover(tmp_path):
+    target = tmp_path / "scores"
+    with replacing(str(target)) as beside:
+        dead = tmp_path / ".dead.tmp"
+        dead.mkdir()
+        subprocess.run(
+            [sys.executable, "-c", f"from ctx_metrics.writing import *; remove_leftovers(Path({str(tmp_path)!r}))"],
+            check=True,
+        )
+        assert not dead.exists()
+        Path(beside).write_text("new")
+    assert target.read_text() == "new" and os.listdir(tmp_path) == ["scores"]
+
+
 @pytest.mark.parametrize(
     "path, options, says",
     [
@@ -155,7 +173,7 @@ def test_a_conversion_to_a_full_disk_leaves_nothing(tmp_path):
         ("/dev/null", {}, None),
         ("folder", {}, "cannot write folder: it is a folder"),
         ("file/scores", {}, "cannot write file/scores: file is a file, but a folder is needed there"),
-        ("link", {}, None),
+        ("link", {}, f"cannot write link: {LINK}"),
         ("", {}, "cannot write : it is a folder"),
         ("link", {"folder": True}, "cannot write into link: link is not a folder, but one is needed there"),
         ("file", {"folder": True}, "cannot write into file: file is a file, but a folder is needed there"),

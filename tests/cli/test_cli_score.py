@@ -336,8 +336,10 @@ def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):
     argv = ["score", "-t", A, "-r", REF, "-m", "chrf", "--format", "tsv", "-q"]
     text = ctx(*argv).out
     link.symlink_to(path)
-    assert ctx(*argv, "-o", link) == (0, "", "")
-    assert path.read_text() == text and link.is_symlink() and len(list(tmp_path.iterdir())) == 2
+    done = ctx(*argv, "-o", link)
+    assert (done.code, done.out) == (1, "") and "it is a link, and nothing is written through a link" in done.err
+    assert ctx(*argv, "-o", path) == (0, "", "")
+    assert path.read_text() == text and len(list(tmp_path.iterdir())) == 2
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
     path.write_text("before")
     monkeypatch.setattr(os, "replace", _failing)
