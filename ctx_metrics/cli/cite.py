@@ -75,7 +75,7 @@ class Asked(NamedTuple):
 def asked(text: str) -> Asked:
     """What a word of the command line asks for: a metric's name, or a signature after its metric's name.
 
-    >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:5306d79273db")
+    >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:14fc17326625")
     (Asked(metric='slide', model=None), Asked(metric='comet', model='embedded-alignment-regressor'))
     """
     name, *settings = text.split("|")

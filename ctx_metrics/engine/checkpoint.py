@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import ModelError
 from .lazy import LazyMapping
-from .opening import file_hashes, opening, read_json, same_hashes, shown
+from .opening import file_hashes, file_sha256, opening, read_json, same_hashes, shown
 from .quantised import FILE as QUANTISED_FILE
 from .quantised import WORDS, PackedRows, is_quantised, read_quantised
 
@@ -210,8 +210,9 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def folder_hashes(folder: Path) -> dict[str, str]:
-    """The sha256 of a checkpoint's weights and of its side files that are there."""
-    return file_hashes([*weight_files(folder), *(folder / name for name in SIDE_FILES)])
+    """The sha256 of a checkpoint's weights and of its side files that are there; raises ModelError where weights are not."""
+    weights = {str(path): file_sha256(path) for path in weight_files(folder)}
+    return weights | file_hashes(folder / name for name in SIDE_FILES)
 
 
 def _refuse_comet(folder: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -113,6 +113,15 @@ def _sha256(target: str, identity: tuple[int, ...]) -> str:
 def file_hashes(paths: Iterable[Path]) -> dict[str, str]:
     """The sha256 of each of these files that is there: equal for equal content in the same places."""
     return {str(path): file_sha256(path) for path in paths if path.is_file()}
+
+
+def identity(hashes: Mapping[str, str], folder: Path) -> str:
+    """What a model is known by, from the sha256 of all files that its scores depend on, as file_hashes gives them.
+
+    Returns the first 12 hex digits of the sha256 of the lines `HASH  NAME`, which sha256sum prints in `folder`, sorted.
+    """
+    lines = (f"{sha256}  {Path(os.path.relpath(path, folder)).as_posix()}\n" for path, sha256 in hashes.items())
+    return hashlib.sha256("".join(sorted(lines)).encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
 def same_hashes(before: dict[str, str], now: Callable[[], dict[str, str]]) -> bool:

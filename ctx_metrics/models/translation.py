@@ -1,6 +1,5 @@
 """Translation checkpoints of transformers: MarianMT, NLLB, M2M-100, mBART, and others that translate by generate()."""
 
-import hashlib
 import re
 import warnings
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ import torch
 
 from ..engine.checkpoint import weight_files
 from ..engine.device import resolve_device, resolve_dtype
-from ..engine.opening import file_hashes, opening, shown
+from ..engine.opening import file_hashes, identity, opening, shown
 from ..engine.options import EngineOptions
 from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
@@ -34,7 +33,7 @@ class Generated(NamedTuple):
 
 def resolve_translation(name: str) -> ResolvedModel:
     """Resolve a local folder or a hub name with optional @revision; raises ModelError as hub.resolve does."""
-    return located(name, TRANSLATION)
+    return located(name, TRANSLATION, lambda folder: identity(file_hashes(_files(folder)), folder))
 
 
 class TranslationModel:
@@ -58,7 +57,7 @@ class TranslationModel:
     ):
         self.model = model
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
-        self._hashes = file_hashes(self._files())
+        self._hashes = file_hashes(_files(model.folder))
         self.config, self.tokenizer, generation = _read(model.folder)
         positions = getattr(self.config, "max_position_embeddings", None)
         with opening(model.folder, _UNREADABLE):
@@ -165,27 +164,18 @@ class TranslationModel:
                     f"{folder}: its weights lack {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}; fetch them "
                     "again"
                 )
-            if file_hashes(self._files()) != self._hashes:
+            if file_hashes(_files(folder)) != self._hashes:
                 raise ModelError(f"{folder} has changed since it was opened; open it again")
             self._network = network.to(self.device, self.dtype).eval()
             # given to generate(), its values that are defaults, such as one beam, would yield to the model's own
             self._network.generation_config = self._generation
         return self._network
 
-    def files_digest(self) -> str:
-        """12 hex digits for what besides the weights decides a translation: configuration and tokenizer files."""
-        digest = hashlib.sha256()
-        for path in self._side_files():
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-        return digest.hexdigest()[:12]
 
-    def _side_files(self) -> list[Path]:
-        suffixes, index = (".json", ".spm", ".model", ".txt"), ".index.json"
-        paths = sorted(self.model.folder.iterdir())
-        return [path for path in paths if path.suffix in suffixes and not path.name.endswith(index)]
-
-    def _files(self) -> list[Path]:
-        return [*weight_files(self.model.folder), *self._side_files()]
+def _files(folder: Path) -> list[Path]:
+    """The files that decide a translation: weights, configuration and tokenizer."""
+    sides = [path for path in folder.iterdir() if path.suffix in (".json", ".spm", ".model", ".txt")]
+    return [*weight_files(folder), *(path for path in sides if not path.name.endswith(".index.json"))]
 
 
 def _read(folder: Path) -> tuple[Any, Any, Any]:

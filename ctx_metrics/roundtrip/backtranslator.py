@@ -20,12 +20,10 @@ class Translation(NamedTuple):
 class BackTranslator(ABC):
     """Translates outputs into the source language.
 
-    name         its identity for signatures, the same for the same translations; holds nothing secret
-    cache_key    what tells its kept translations from others'
+    name    its identity for signatures and kept translations, the same for the same translations; holds nothing secret
     """
 
     name: str
-    cache_key: str
 
     @abstractmethod
     def chunks(self, lines: Sequence[str]) -> list[list[str]]:

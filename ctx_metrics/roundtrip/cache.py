@@ -28,7 +28,7 @@ class TranslationCache:
     A translation that the disk has changed since, as its checksum tells, is forgotten.
 
     folder    made if it is not there; None keeps all in memory
-    key       the back-translator's cache_key
+    key       the back-translator's name
 
     Several processes may use one at a time. All methods raise InputError for a file that cannot be used.
     """

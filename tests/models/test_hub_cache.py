@@ -1,13 +1,13 @@
 """Models from a hub that is a small server of ours: what is fetched, what is cached, what is said."""
 
-import hashlib
 import json
 import socket
 import threading
 from http.server import ThreadingHTTPServer
 
 import pytest
-from hub_server import Handler
+from hub_server import REPOS, Handler
+from identities import identity_of
 from plugin_conftest import run_forked
 
 from ctx_metrics.errors import ModelError
@@ -103,7 +103,7 @@ def outcomes(tmp_path_factory) -> dict[str, dict]:
 def test_a_model_is_fetched_once_and_pinned(outcomes):
     first = outcomes["first"]
     assert (first["name"], first["revision"]) == ("own/both", "1" * 12)
-    assert first["ckpt"] == hashlib.sha256(b"safe weights").hexdigest()[:12]
+    assert first["ckpt"] == identity_of({name: REPOS["own/both"][name] for name in first["files"]})
     assert first["files"] == ["config.json", "model.safetensors", "tokenizer.json"]  # no .bin, no .h5, no README
     assert first["asked"] and first["stdout"].count("\n") == 1
 
@@ -121,16 +121,16 @@ def test_what_is_cached_makes_no_request(outcomes, name):
 @pytest.mark.full
 def test_a_revision(outcomes):
     assert outcomes["revision"]["revision"] == "2" * 12
-    assert (
-        outcomes["revision"]["ckpt"] == hashlib.sha256(b"safe weights 2").hexdigest()[:12] != outcomes["first"]["ckpt"]
-    )
+    files = {name: REPOS["own/both"][name] for name in outcomes["revision"]["files"]}
+    expected = identity_of({**files, "model.safetensors": b"safe weights 2"})
+    assert outcomes["revision"]["ckpt"] == expected != outcomes["first"]["ckpt"]
     assert outcomes["commit"]["folder"] == outcomes["revision"]["folder"] and outcomes["commit"]["asked"] == []
 
 
 @pytest.mark.full
 def test_other_kinds_of_weights(outcomes):
     assert outcomes["bin"]["files"] == ["config.json", "pytorch_model.bin", "vocab.txt"]
-    assert outcomes["bin"]["ckpt"] == hashlib.sha256(b"bin weights").hexdigest()[:12]
+    assert outcomes["bin"]["ckpt"] == identity_of(REPOS["own/bin"])
     assert outcomes["shards"]["files"] == [
         "config.json",
         "model-00001-of-00002.safetensors",

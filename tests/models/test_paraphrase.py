@@ -9,6 +9,7 @@ import shutil
 import pytest
 import torch
 from classifiers import PAIRS, logits_alone, write_classifier
+from identities import identity_of_folder
 from safetensors.torch import load_file, save_file
 from selection import some_rows
 
@@ -288,7 +289,7 @@ def test_an_adapted_folder_is_its_encoder_with_the_changes_added(adapted, tiny_b
             wanted.append(float(plain.eval()(**tokenizer(*pair, return_tensors="pt")).logits[0].softmax(-1)[1]))
     classifier = ParaphraseClassifier(str(adapted), QUIET)
     assert classifier.probabilities(PAIRS) == pytest.approx(wanted, abs=1e-5) and len(set(wanted)) == len(PAIRS)
-    assert classifier.signature()["ckpt"] == file_sha256(adapted / "model.safetensors")[:12]
+    assert classifier.signature()["ckpt"] == identity_of_folder(adapted, "config.json", "model.safetensors")
     assert {tensor.dtype for tensor in tensors.values() if tensor.dim() > 1} == {torch.float16}
 
 
@@ -349,7 +350,11 @@ def test_the_embedded_folder_is_small_and_says_what_it_is():
     assert config["model_type"] == adapted_classifier.KIND and config["encoder"] == "embedded"
     assert config["weights_sha256"] == file_sha256(EMBEDDED_FOLDER / "model.safetensors")
     signature = ParaphraseClassifier("embedded", QUIET).signature()
-    assert signature == {"model": "embedded-paraphrase", "rev": None, "ckpt": config["weights_sha256"][:12]}
+    assert signature == {
+        "model": "embedded-paraphrase",
+        "rev": None,
+        "ckpt": identity_of_folder(EMBEDDED_FOLDER, "config.json", "model.safetensors"),
+    }
     assert ParaphraseClassifier(None, QUIET).signature() == signature
     model, encoder = load_adapted(EMBEDDED_FOLDER)
     assert not model.training and encoder == resolve("embedded").folder

@@ -9,6 +9,7 @@ import stat
 
 import pytest
 import torch
+from identities import identity_of_folder
 from learned_folders import TINY, change, random_network, read, rehash, write_learned
 from pairwise_folders import write_pairwise
 from safetensors.torch import load_file, save_file
@@ -462,7 +463,7 @@ def test_a_model_of_the_hub(folder, monkeypatch, tmp_path):
         lambda name, kind: asked.append(name) or ("owner/name", snapshot),
     )
     estimator = load_learned("esim", "owner/name@v1", QUIET)
-    ckpt = file_sha256(snapshot / "model.safetensors")[:12]
+    ckpt = identity_of_folder(snapshot, "config.json", "model.safetensors")
     assert asked == ["owner/name@v1"]
     assert estimator.model.signature() == {"model": "owner/name", "rev": "0123456789ab", "ckpt": ckpt}
     assert math.isfinite(estimator.estimate([EXAMPLE], "test")[0].value)

@@ -14,7 +14,7 @@ import torch
 
 from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_file, tensor_shapes
 from ...engine.lazy import LazyMapping
-from ...engine.opening import file_hashes, same_hashes
+from ...engine.opening import file_hashes, identity, same_hashes
 from ...errors import ModelError
 from ..estimator import EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config, write_model
@@ -57,12 +57,12 @@ class AdaptedCheckpoint:
         self.root, self.file = folder, folder / WEIGHTS
         self.languages: list[str] | None = config["languages"]
         encoder = encoder_of(folder, config)
-        self._sha256 = checked_weights(folder, config)
+        checked_weights(folder, config)
         self._hashes = file_hashes([self.file, folder / CONFIG])
         self._encoder = EncoderFolder(encoder.folder)
         self.folder, self.config = encoder.folder, self._encoder.config
         name = "embedded-unified" if folder == EMBEDDED_UNIFIED else folder.resolve().name
-        self.model = ResolvedModel(name, folder, None, self._sha256[:12])
+        self.model = ResolvedModel(name, folder, None, identity(self._hashes, folder))
         self.hyperparameters = Hyperparameters(
             class_identifier="unified_metric",
             encoder_model=config["encoder_model"],

@@ -1,5 +1,6 @@
 """COMET checkpoints on disk: unbabel-comet's own (.ckpt with hparams.yaml) and ours (safetensors with config.json)."""
 
+import hashlib
 import json
 import os
 import re
@@ -8,6 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -22,7 +24,7 @@ from ...engine.checkpoint import (
     read_config,
     tensor_shapes,
 )
-from ...engine.opening import file_hashes, opening, read_json, same_hashes, shown
+from ...engine.opening import file_hashes, identity, opening, read_json, same_hashes, shown
 from ...errors import ModelError
 from ..hub import COMET, TOKENIZER, ResolvedModel, file_sha256, hub_folder
 from .hyperparameters import HPARAMS_FILE, Hyperparameters, checked_hyperparameters, lightning_hyperparameters
@@ -77,6 +79,7 @@ class CometCheckpoint:
                 self.folder = hub_folder("xlm-roberta-base", TOKENIZER)[1]  # whose tokenizer MiniLM shares
             tensors = loaded["state_dict"]
         self._side_hashes = self._hash_side_files()
+        self._own_side_hashes = side_hashes(self.root, self.folder)
         self._tensors: Mapping[str, torch.Tensor] | None = tensors
         _check_config(self.hyperparameters, self.config, self.folder)
         check_size(self.config, self.folder, [file])
@@ -85,11 +88,15 @@ class CometCheckpoint:
         self.head = {name: checked_tensor(tensors[name], name, path=file).float() for name in head}
 
     def resolved(self) -> ResolvedModel:
-        """The model with its hash, for the signature: of the file as unbabel-comet knows it, also when converted."""
-        ckpt = self._hashing.result()[:12]
+        """The model with its identity, for the signature; a converted one keeps that of the checkpoint it was made from.
+
+        The file's own name does not count.
+        """
+        hashes = {"weights": self._hashing.result(), **self._own_side_hashes}
+        ckpt = comet_identity(hashes, asdict(self.hyperparameters), self.config)
         if self._converted:
-            if ckpt != self._converted["weights"]:
-                raise ModelError(f"{self.file} is not the file that was converted: its hash is {ckpt}; convert again")
+            if ckpt != self._converted["files"]:
+                raise ModelError(f"{self.root} does not hold what was converted; convert the checkpoint again")
             ckpt = self._converted["ckpt"]
         return ResolvedModel(self.model.name, self.model.folder, self.model.revision, ckpt)
 
@@ -125,6 +132,22 @@ class CometCheckpoint:
     def all_tensors(self) -> dict[str, torch.Tensor]:
         """Every tensor of the checkpoint, in the shape and dtype that it has there."""
         return dict(self._read())
+
+
+def side_hashes(root: Path, encoder: Path) -> dict[str, str]:
+    """The sha256 of hparams.yaml and of the tokenizer's files, by their names."""
+    own = [root / HPARAMS_FILE, *(encoder / name for name in SIDE_FILES if name != CONFIG_FILE)]
+    return {Path(path).name: sha256 for path, sha256 in file_hashes(own).items()}
+
+
+def comet_identity(hashes: Mapping[str, str], hyperparameters: Mapping[str, Any], encoder: Mapping[str, Any]) -> str:
+    """What a checkpoint is known by: 12 hex digits.
+
+    hashes    sha256 of the weights, as "weights", and side_hashes
+    encoder   the encoder's configuration
+    """
+    described = json.dumps([hyperparameters, encoder], sort_keys=True)
+    return identity({**hashes, CONFIG_FILE: hashlib.sha256(described.encode()).hexdigest()}, Path())
 
 
 def _hashing(file: Path) -> "Future[str]":
@@ -230,20 +253,25 @@ def read_comet_config(root: Path) -> dict:
     path = root / CONFIG_FILE
     with opening(path, "is not what ctx-metrics convert writes ({why}); convert the checkpoint again"):
         config = read_json(path)
-        if config["model_type"] != CONFIG_KIND or not all(isinstance(config[key], str) for key in ("ckpt", "weights")):
+        if config["model_type"] != CONFIG_KIND or not all(isinstance(config[key], str) for key in ("ckpt", "files")):
             raise ValueError("another kind")
-        return {key: config[key] for key in ("hyperparameters", "encoder", "ckpt", "weights")}
+        return {key: config[key] for key in ("hyperparameters", "encoder", "ckpt", "files")}
 
 
-def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, weights: str) -> str:
-    """The text of a converted checkpoint's config.json; `ckpt` and `weights` are 12 digits of both files' sha256."""
+def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, hashes: Mapping[str, str]) -> str:
+    """The text of a converted checkpoint's config.json.
+
+    ckpt      identity of the checkpoint that was converted
+    hashes    sha256 of the converted weights, as "weights", and of the side files
+    """
+    hyperparameters = asdict(checkpoint.hyperparameters)
     config = {
         "model_type": CONFIG_KIND,
         "name": checkpoint.model.name,
-        "hyperparameters": asdict(checkpoint.hyperparameters),
+        "hyperparameters": hyperparameters,
         "encoder": checkpoint.config,
         "ckpt": ckpt,
-        "weights": weights,
+        "files": comet_identity(hashes, hyperparameters, checkpoint.config),
     }
     return json.dumps(config, indent=1, ensure_ascii=False) + "\n"
 

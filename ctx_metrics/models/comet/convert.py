@@ -10,15 +10,15 @@ from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError, ModelError
 from ...writing import check_writable, replacing
 from ..hub import EMBEDDED, file_sha256
-from .checkpoint import CONFIG_FILE, WEIGHTS_FILE, open_comet, write_comet_config
+from .checkpoint import CONFIG_FILE, WEIGHTS_FILE, open_comet, side_hashes, write_comet_config
 
 
 def convert(source: str, target: Path) -> None:
     """Write the COMET checkpoint `source` (folder, .ckpt file or hub name) into the new folder `target`.
 
     The folder holds model.safetensors (every tensor, bit for bit), config.json (hyper-parameters, the encoder's
-    configuration, hashes of the old and the new file) and tokenizer.json, and needs nothing else. The signature keeps the
-    hash of the old file. Raises InputError if `target` exists and is not empty, ModelError as loading does.
+    configuration, hashes of the old and the new files) and tokenizer.json, and needs nothing else. The signature keeps the
+    hash of the old files. Raises InputError if `target` exists and is not empty, ModelError as loading does.
     """
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -38,6 +38,6 @@ def convert(source: str, target: Path) -> None:
             shutil.copyfile(side, work / side.name)
         tensors = {name: tensor.contiguous() for name, tensor in checkpoint.all_tensors().items()}
         save_file(tensors, work / WEIGHTS_FILE)
-        weights = file_sha256(work / WEIGHTS_FILE)[:12]
-        config = write_comet_config(checkpoint, ckpt, weights)
+        hashes = {"weights": file_sha256(work / WEIGHTS_FILE), **side_hashes(work, work)}
+        config = write_comet_config(checkpoint, ckpt, hashes)
         (work / CONFIG_FILE).write_text(config, encoding="utf-8", errors="backslashreplace")

@@ -37,11 +37,11 @@ def kind_of(config: dict) -> str | None:
 class BiLSTMStates(PooledMix):
     """A learned network's BiLSTM states of a text's tokens, the specials left out: [tokens, 2 * hidden] of each text.
 
-    sha256    of the network's weights: readouts of the same weights are one, in whichever metric
+    ckpt      identity of the network: readouts of the same network are one, in whichever metric
     """
 
     network: LearnedNetwork = field(kw_only=True, compare=False)
-    sha256: str = field(kw_only=True)
+    ckpt: str = field(kw_only=True)
 
     @property
     def unit(self) -> str | None:
@@ -93,11 +93,11 @@ class LearnedEstimator(Estimator):
             )
         check_fields(folder, config, {**FIELDS, **OWN_FIELDS})
         check_values(folder, config)
-        network, sha256 = load_network(folder, config, lambda: NETWORKS[str(self.kind)](Shape(**config["network"])))
+        network, ckpt = load_network(folder, config, lambda: NETWORKS[str(self.kind)](Shape(**config["network"])))
         encoder = encoder_of(folder, config)
         embedded = folder.parent == EMBEDDED_FOLDER.parent
         shown = f"embedded-{self.kind}" if embedded else name or folder.resolve().name
-        self.model = ResolvedModel(shown, folder, folder.name[:12] if name else None, sha256[:12])
+        self.model = ResolvedModel(shown, folder, folder.name[:12] if name else None, ckpt)
         self.inputs, self.english_only = config["inputs"], config["languages"] == ["en"]
         self.empty_value = float(config["empty_value"])
         self.encoder = shared_encoder(encoder.folder, options)
@@ -105,7 +105,7 @@ class LearnedEstimator(Estimator):
         self.network = network.to(self.encoder.device)
         coefficients = dict(zip(config["layers"], network.mix.coefficients().tolist(), strict=True))
         mix = tuple(coefficients.get(layer, 0.0) for layer in range(max(config["layers"]) + 1))
-        self.readout = BiLSTMStates(mix, "avg", network=self.network, sha256=sha256)
+        self.readout = BiLSTMStates(mix, "avg", network=self.network, ckpt=ckpt)
         self.encoder.require([self.readout])
         self.max_length = min(config["max_length"], self.encoder.max_content)
         self.dtype, self.limit = options.dtype, f"{self.max_length} tokens a text"

@@ -200,11 +200,11 @@ class AlignmentRegressor(Estimator):
     def __init__(self, folder: Path, options: EngineOptions):
         config = read_config(folder)
         check_fields(folder, config, FIELDS)
-        self.network, sha256 = load_network(folder, config, lambda: RegressorNetwork(**config["network"]))
+        self.network, ckpt = load_network(folder, config, lambda: RegressorNetwork(**config["network"]))
         self.layers = tuple(config["layers"])
         encoder = encoder_of(folder, config)
         name = EMBEDDED_REGRESSOR if folder == EMBEDDED_FOLDER else folder.resolve().name
-        self.model = ResolvedModel(name, folder, None, sha256[:12])
+        self.model = ResolvedModel(name, folder, None, ckpt)
         self.english_only = config["languages"] == ["en"]
         self.encoder = shared_encoder(encoder.folder, options)
         check_layers(folder, config, self.encoder.layers, self.encoder.width)

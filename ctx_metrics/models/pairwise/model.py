@@ -143,7 +143,7 @@ class PairwiseModel:
         for field, kinds in (("features", FEATURE), ("vectors", VECTOR)):
             _check_entries(folder, field, config[field], kinds)
         try:
-            self.numbers, sha256 = load_network(folder, config, lambda: _numbers(folder, config))
+            self.numbers, ckpt = load_network(folder, config, lambda: _numbers(folder, config))
         except InputError as error:  # sizes that contradict each other
             raise ModelError(f"{folder / CONFIG}: {error}; copy the folder again") from error
         self.network = self.numbers.network.double()
@@ -153,7 +153,7 @@ class PairwiseModel:
         self.english_only = self.languages == ["en"]
         embedded = folder == EMBEDDED_FOLDER
         shown = "embedded-pairwise" if embedded else repository or folder.resolve().name
-        self.model = ResolvedModel(shown, folder, folder.name[:12] if repository else None, sha256[:12])
+        self.model = ResolvedModel(shown, folder, folder.name[:12] if repository else None, ckpt)
         self.sentence_vectors: SentenceVectors | None = None
         if config["vectors"]:
             if config["encoder"] is not None:

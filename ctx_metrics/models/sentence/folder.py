@@ -1,12 +1,11 @@
 """What a sentence-transformers folder is made of, and whether our engine computes just that."""
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...engine.checkpoint import read_config, weight_files
-from ...engine.opening import file_hashes, opening, read_json, shown
+from ...engine.opening import file_hashes, identity, opening, read_json, shown
 from ...engine.quantised import is_quantised
 from ...errors import ModelError
 from .. import hub
@@ -71,18 +70,16 @@ def resolve_sentence_model(name: str) -> hub.ResolvedModel:
         return hub.resolve(name)
     if "/" not in name.split("@")[0] and not os.path.isdir(os.path.expanduser(name)):
         name = f"sentence-transformers/{name}"
-    return hub.located(name, hub.SENTENCE, model_hash)
+    return hub.located(name, hub.SENTENCE, model_identity)
 
 
-def model_hash(folder: Path) -> str:
-    """First 12 hex digits of the sha256 of all weights: of the encoder alone as hub.checkpoint_hash has it, else together
-    with those of the other modules."""
-    modules = read_modules(folder)
-    hashes = [hub.checkpoint_hash(modules[0].folder)]
-    for module in modules[1:]:
-        if any((module.folder / name).exists() for name in hub.WEIGHTS):
-            hashes.append(hub.checkpoint_hash(module.folder))
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()[:12]
+def model_identity(folder: Path) -> str:
+    """What a sentence model is known by, from the files of all its modules: 12 hex digits.
+
+    Raises ModelError for one whose encoder has no weights.
+    """
+    weight_files(read_modules(folder)[0].folder)
+    return identity(module_hashes(folder), folder)
 
 
 def module_hashes(folder: Path) -> dict[str, str]:
