@@ -17,7 +17,7 @@ from ..scale.kept import KeptResults
 from ..scale.places import HERE, Place
 from ..scale.scorer import noted
 from .candidates import Item
-from .decisions import Method, expected
+from .decisions import Method, expected, is_exact
 from .of_metric import utility
 from .utilities import Distinct, WeightedSum, distinct
 
@@ -28,12 +28,13 @@ Metrics = Sequence[tuple[str, Mapping[str, Any]]]
 
 class Chosen(NamedTuple):
     """What was found for a block: of each item a score for each candidate (NaN where it was left out), the metrics'
-    signatures, what was counted, and what was said meanwhile."""
+    signatures, what was counted, what was said meanwhile, and of each item whether its scores are those of all pairs."""
 
     scores: list[list[float]]
     signatures: dict[str, str]
     counts: dict[str, dict[str, int]]
     said: list[str]
+    exact: list[bool]
 
 
 class Chooser(Protocol):
@@ -89,6 +90,7 @@ class MinimumRisk:
             {name: each.signature for name, each in named},
             {name: each.counts for name, each in named},
             said,
+            [is_exact(item, scores, self.method, self.nbest) for item, scores in zip(texts, found, strict=True)],
         )
 
 
@@ -101,12 +103,12 @@ def choose(
     """
     ranges = list(block_ranges(items))
     signatures = chooser.signatures(items) if kept is not None else {}
-    whole = Chosen([[]] * len(items), {}, {}, [])
+    whole = Chosen([[]] * len(items), {}, {}, [], [True] * len(items))
     asked: list[tuple[int, int, str]] = []
     found_before = 0
 
     def take(start: int, end: int, found: Chosen) -> None:
-        whole.scores[start:end] = found.scores
+        whole.scores[start:end], whole.exact[start:end] = found.scores, found.exact
         whole.signatures.update(found.signatures)
         for name, own in found.counts.items():
             sums = whole.counts.setdefault(name, {})
@@ -120,7 +122,7 @@ def choose(
             key = "" if kept is None else _key(chooser, signatures, items[start:end])
             if kept is not None and (plain := kept.get_plain(key)) is not None:
                 scores = [[np.nan if each is None else each for each in own] for own in plain["scores"]]
-                take(start, end, Chosen(scores, plain["signatures"], plain["counts"], plain["said"]))
+                take(start, end, Chosen(**{**plain, "scores": scores}))
                 found_before += end - start
                 bar.update(end - start)
                 continue

@@ -25,6 +25,7 @@ from .utilities import Distinct, Utility
 METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
 BOOTSTRAP = 500  # resamples of prune
 STEPS, REGULARISATION = 10, 1.0  # of the search for a matrix of low rank
+FIRST = 8  # references that prune begins with
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,22 @@ def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest:
     return _exact(utility, items, method.exclude_self)
 
 
+def is_exact(item: Distinct, found: np.ndarray, method: Method, nbest: int = 1) -> bool:
+    """Whether what `expected` found for an item is what exact finds: there were too few texts to leave anything out.
+
+    found    the item's expected utilities
+    nbest    as it was given to `expected`
+    """
+    texts, references = len(item.texts), len(item.references)
+    if method.method == "aggregate":
+        return references == 1 or (method.refine is not None and method.refine >= texts)
+    if method.method == "prune":
+        return bool(item.weights.sum() <= FIRST or (texts > nbest and not np.isnan(found).any()))
+    if method.method == "low-rank":
+        return _share(item, method) >= texts * references
+    return method.method == "exact" or references <= method.centroids
+
+
 def _exact(utility: Utility, items: Sequence[Distinct], exclude_self: bool = False) -> list[np.ndarray]:
     every = [(k, np.arange(len(item.texts)), np.arange(len(item.references))) for k, item in enumerate(items)]
     found = []
@@ -157,7 +174,7 @@ class _Pruning:
 
 
 def _pruned(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int) -> list[np.ndarray]:
-    runs, number = [_Pruning(item, method.seed) for item in items], 8
+    runs, number = [_Pruning(item, method.seed) for item in items], FIRST
     while going := [k for k, run in enumerate(runs) if _goes_on(run, nbest)]:
         wanted = [(k, runs[k].left, runs[k].missing(number)) for k in going]
         for (k, _, columns), values in zip(wanted, utility.grids(wanted), strict=True):
@@ -179,14 +196,19 @@ def _completed(utility: Utility, items: Sequence[Distinct], method: Method) -> l
     wanted = []
     for k, item in enumerate(items):
         height, width = len(item.texts), len(item.references)
-        number = max(2 * (height + width), int(np.ceil(method.share * height * width)))  # small ones are scored whole
-        chosen = np.sort(_generator(item, method.seed).permutation(height * width)[:number])
+        chosen = np.sort(_generator(item, method.seed).permutation(height * width)[: _share(item, method)])
         wanted.append((k, chosen // width, chosen % width))
     found = []
     for item, (_, rows, columns), values in zip(items, wanted, utility.entries(wanted), strict=True):
         whole = completed((len(item.texts), len(item.references)), rows, columns, values, method.rank, method.seed)
         found.append(whole @ item.weights / item.weights.sum())
     return found
+
+
+def _share(item: Distinct, method: Method) -> int:
+    """How many pairs of an item low-rank scores; of few texts, all."""
+    height, width = len(item.texts), len(item.references)
+    return max(2 * (height + width), int(np.ceil(method.share * height * width)))
 
 
 def completed(

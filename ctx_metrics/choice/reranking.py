@@ -81,6 +81,7 @@ class Reranking:
             signatures,
             {name: each.counts for name, each in scored.metrics.items()},
             scored.said,
+            [True] * len(items),
         )
 
 

@@ -22,16 +22,23 @@ def order(scores: Sequence[float]) -> list[int]:
     return sorted(known, key=lambda k: -scores[k]) or list(range(len(scores)))
 
 
-def render(items: Sequence[Item], scores: Sequence[Sequence[float]], form: str, top: int | None = None) -> str:
+def render(
+    items: Sequence[Item],
+    scores: Sequence[Sequence[float]],
+    form: str,
+    top: int | None = None,
+    approximate: Sequence[str] = (),
+) -> str:
     """The text of a choice.
 
     form    text (a line a source), nbest (`0 ||| text ||| score`, from the best) or jsonl (candidates with their scores)
     top     how many distinct candidates of each source are written; None: one as text, all in the other formats
+    approximate    of each source the method whose scores are only close to the exact ones, or ""; JSON lines name it
     """
     if form == "jsonl":
         return "".join(
-            json.dumps(_object(item, own, top), ensure_ascii=False, allow_nan=False) + "\n"
-            for item, own in zip(items, scores, strict=True)
+            json.dumps(_object(item, own, top, method), ensure_ascii=False, allow_nan=False) + "\n"
+            for item, own, method in zip(items, scores, approximate or [""] * len(items), strict=True)
         )
     lines, broken = [], 0
     for number, (item, own) in enumerate(zip(items, scores, strict=True)):
@@ -65,7 +72,7 @@ def _first(item: Item, places: Sequence[int]) -> list[int]:
     return list(first.values())
 
 
-def _object(item: Item, scores: Sequence[float], top: int | None) -> dict:
+def _object(item: Item, scores: Sequence[float], top: int | None, approximate: str) -> dict:
     """As read_items reads it: candidates in their order, or the best ones from the best."""
     best = order(scores)
     places = range(len(scores)) if top is None else _first(item, best)[:top]
@@ -74,4 +81,5 @@ def _object(item: Item, scores: Sequence[float], top: int | None) -> dict:
         "best": item.candidates[best[0]],
         "candidates": [item.candidates[k] for k in places],
         "scores": [None if math.isnan(scores[k]) else scores[k] for k in places],
+        **({"approximate": approximate} if approximate else {}),
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..choice.decisions import Method
 from ..flag_types import File
+from ..notices import counted, notice
 from ..settings import from_flags, setting
 from .common import choices
 
@@ -65,5 +66,12 @@ def run(args: Namespace) -> int:
     )
     chooser = MinimumRisk(choices.chosen_metrics(args), args.weights, choices.context_of(args), method, args.top or 1)
     found = choices.scored(items, chooser, args)
-    output.write(render(items, found.scores, args.format, args.top), args.output)
+    if number := found.exact.count(False):
+        of_all = f"{number:,} of {counted(len(items), 'source', 'sources')}"
+        notice(
+            f"mbr: --method {method.method} only approximates the scores of {of_all}, so other candidates may be chosen "
+            "than by --method exact, which scores all pairs"
+        )
+    approximate = ["" if exact else method.method for exact in found.exact]
+    output.write(render(items, found.scores, args.format, args.top, approximate), args.output)
     return 0

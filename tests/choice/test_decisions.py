@@ -6,7 +6,7 @@ import pytest
 from ctx_metrics import InputError
 from ctx_metrics.choice.blocks import MinimumRisk, block_ranges, choose
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.decisions import Method, completed, expected
+from ctx_metrics.choice.decisions import Method, completed, expected, is_exact
 from ctx_metrics.choice.of_metric import utility
 from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
 from ctx_metrics.run.context import Context, build
@@ -111,6 +111,37 @@ def test_pruning_leaves_out_nothing_where_all_are_wanted():
     assert (~np.isnan(found)).all() and len(found) == len(exact)
 
 
+@pytest.mark.parametrize(
+    ("method", "candidates", "exact"),
+    [
+        (Method(), 30, True),
+        (Method("aggregate"), 1, True),
+        (Method("aggregate"), 5, False),
+        (Method("aggregate", refine=29), 30, False),
+        (Method("aggregate", refine=30), 30, True),
+        (Method("prune"), 8, True),
+        (Method("prune"), 30, False),
+        (Method("prune", confidence=1.0), 9, True),
+        (Method("low-rank"), 4, True),
+        (Method("low-rank"), 17, False),
+        (Method("low-rank", share=1.0), 17, True),
+    ],
+)
+def test_a_method_is_exact_where_it_scores_all_pairs(method, candidates, exact):
+    """Of chrF on random sentences, against the scores of all pairs."""
+    draw = np.random.default_rng(3)
+    item = distinct(Item(tuple(" ".join(draw.choice([*"abcdefgh"], 6)) for _ in range(candidates))))
+    chrf = utility("chrf", {}, Context(), [item])
+    [every], [found] = expected(chrf, [item], Method()), expected(chrf, [item], method)
+    assert is_exact(item, found, method) == exact
+    assert bool(np.allclose(found, every, rtol=0, atol=1e-9)) == exact  # NaN, of what was left out, is never close
+
+
+def test_centroids_are_exact_where_each_reference_is_one():
+    for number, exact in ((7, False), (8, True)):
+        assert is_exact(distinct(numbers(8)), np.zeros(8), Method("centroids", centroids=number)) == exact
+
+
 def test_a_matrix_of_low_rank_is_completed():
     rng = np.random.default_rng(2)
     full = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 40)) + 7
@@ -187,7 +218,7 @@ def test_what_was_kept_is_not_scored_again(tmp_path, monkeypatch, caplog):
     kept = KeptResults(str(tmp_path / "kept"))
     first = choose(ITEMS[:4], chooser(method="prune"), kept=kept, quiet=True)
     again = choose(ITEMS, chooser(method="prune"), kept=kept, quiet=True)
-    assert np.array_equal(again.scores[:4], first.scores, equal_nan=True)
+    assert np.array_equal(again.scores[:4], first.scores, equal_nan=True) and again.exact[:4] == first.exact
     assert "4 of 7 sources were kept by an earlier run (--ctx-cache)" in caplog.messages
     caplog.clear()
     choose(ITEMS, chooser(), kept=kept, quiet=True)  # of another method

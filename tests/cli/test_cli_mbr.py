@@ -85,6 +85,22 @@ def test_another_place_and_kept_results(ctx, tmp_path):
     assert "|version:" in first.err and "|version:" in again.err
 
 
+def test_an_approximate_choice_says_so(ctx, tmp_path):
+    """Once on stderr, also with -q, and in JSON lines; not where all pairs were scored."""
+    few, many = [f"it rains {n}" for n in "abc"], [f"it rains {n * 7} times since {n * 3}" for n in range(24)]
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps({"candidates": own}) + "\n" for own in (few, many)))
+    jsonl = [tmp_path / "all.jsonl", "-m", "chrf", "-q", "--format"]
+    for method in ("prune", "low-rank"):
+        done = ctx("mbr", *jsonl, "jsonl", "--method", method)
+        [line] = done.err.splitlines()
+        assert f"mbr: --method {method} only approximates the scores of 1 of 2 sources" in line
+        few, many = done.objects()
+        assert "approximate" not in few and many["approximate"] == method
+        text = ctx("mbr", *jsonl, "text", "--method", method)
+        assert text.out.splitlines() == [few["best"], many["best"]] and text.err == done.err
+    assert ctx("mbr", *jsonl, "jsonl", "--method", "low-rank", "--share", "1").err == ""
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> str:
     """A model that reads no reference."""
