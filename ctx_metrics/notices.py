@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 logger = logging.getLogger("ctx_metrics")
+progress_logger = logger.getChild("progress")  # has the handlers of the other, and none of its filters
 if os.environ.get("CTX_METRICS_DEBUG"):  # which linear layers and which attention run, for instance
     logger.setLevel(logging.DEBUG)
 
@@ -29,10 +30,18 @@ def notice(message: str) -> None:
     logger.warning(message)
 
 
+def shows_bars() -> bool:
+    """Whether stderr is a terminal, which shows progress bars."""
+    return bool(sys.stderr and sys.stderr.isatty())
+
+
 def progress(message: str, quiet: bool = False) -> None:
-    """Say how far a long run is, where stderr is no terminal and so shows no progress bar; nothing if `quiet`."""
-    if not quiet and not (sys.stderr and sys.stderr.isatty()):
-        logger.warning(message)
+    """Say how far a long run is, where stderr is no terminal and so shows no progress bar; nothing if `quiet`.
+
+    The line is no notice: filters and collectors of notices do not see it.
+    """
+    if not quiet and not shows_bars():
+        progress_logger.warning(message)
 
 
 def quiet_libraries() -> None:

@@ -154,9 +154,10 @@ def _paths(args: Namespace) -> list[tuple[str, str | None]]:
 
 @contextmanager
 def _heard() -> Iterator[list[str]]:
-    """What is said within the block, as lines, each once."""
+    """What is said within the block, as lines, each once; not how far it is."""
     lines: list[str] = []
     handler = logging.Handler()
+    handler.addFilter(lambda record: record.name == logger.name)
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
     logger.addHandler(handler)
     try:

@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from tqdm import tqdm
-
 from ..errors import ModelError
+from ..progress import Progress
 from .batching import token_batches
 from .checkpoint import EncoderFolder, Tensors, first_position
 from .device import TokenBudget, check_arithmetic, resolve_device, resolve_dtype
@@ -54,7 +53,7 @@ class TextEncoder:
         self._readouts: dict[ReadoutKey, None] = {}  # a set that keeps its order
         self._tokenizer: TextTokenizer | None = None
         self._network: PackedEncoder | None = None
-        self._bar: tqdm | None = None
+        self._bar: Progress | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then
@@ -160,8 +159,8 @@ class TextEncoder:
 
     @contextmanager
     def progress(self, label: str, texts: int) -> Iterator[None]:
-        """Show a progress bar on stderr over `texts` texts to encode within the block."""
-        with tqdm(total=texts, desc=label, unit="text", disable=True if self.quiet else None, leave=False) as self._bar:
+        """Show on stderr how many of `texts` texts are encoded within the block."""
+        with Progress(label, "text", texts, quiet=self.quiet) as self._bar:
             try:
                 yield
             finally:
