@@ -133,7 +133,8 @@ class Blocks:
     """How the tables are divided."""
 
     block: Positive = setting(
-        "Maximum number of rows in a block and in a part; a killed run loses at most one block. Documents are not split.",
+        "Maximum number of rows in a block and in a part; a killed run loses at most one block. The first blocks are "
+        "smaller. Documents are not split.",
         10_000,
         group="work",
     )

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from ..errors import CtxMetricsError, InputError
 from ..notices import counted, notice
+from ..progress import Progress
 from . import summary
 from .blocks import ROWS, blocks
 from .parts import Parts, known_again
@@ -89,14 +89,8 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     if records:
         there = f"{sum(record['rows'] for record in records):,} rows in {counted(len(records), 'part', 'parts')}"
         notice(f"{folder} already holds {there}; the run continues after them")
-    with tqdm(
-        initial=sum(record["rows"] for record in records),
-        desc="annotate",
-        unit="row",
-        unit_scale=True,
-        disable=True if quiet else None,
-        leave=False,
-    ) as bar:
+    done = sum(record["rows"] for record in records)
+    with Progress("annotate", "row", None if quiet else _rows(run), done=done, quiet=quiet) as bar:
         try:
             for record in _scored(run, parts, place, records):
                 records.append(record)
@@ -131,6 +125,14 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     return found
 
 
+def _rows(run: Annotation) -> int | None:
+    """How many rows the tables have; None where one is not on this machine, whose bytes would be fetched twice."""
+    if any("://" in table.path for table in run.tables):
+        return None
+    columns = [name for names in run.scorer.columns.values() for name in names]
+    return sum(reader_of(table, columns, run.names).count() for table in run.tables)
+
+
 def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """The columns of each role: those given as (role, column), and for other roles columns of their names, if there are.
 
@@ -151,15 +153,17 @@ def planned(run: Annotation, records: Sequence[Mapping[str, Any]] = ()) -> Itera
     """The blocks of all tables, without those of these records, which must be the first ones."""
     wanted = list(dict.fromkeys(name for names in run.scorer.columns.values() for name in names))
     [document] = run.scorer.columns.get("doc", [None])
+    before = len(records)
     for number, table in enumerate(run.tables):
         own = [record for record in records if record["table"] == number]
         if own and own[-1]["last"]:
             continue
         done = sum(record["rows"] for record in own)
         reader = reader_of(table, wanted, list(run.names))
-        for rows, last in blocks(reader.rows(done), run.size, document):
+        for rows, last in blocks(reader.rows(done), run.size, document, before):
             yield Planned(number, done, rows, last)
             done += len(rows)
+            before += 1
 
 
 def _scored(

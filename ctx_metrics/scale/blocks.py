@@ -6,20 +6,25 @@ from collections.abc import Iterable, Iterator
 from .rows import Rows
 
 ROWS = 10_000
+FIRST = 100  # most rows of a run's first block; each block may have twice as many as the one before
 
 
-def blocks(rows: Iterable[Rows], size: int, document: str | None) -> Iterator[tuple[Rows, bool]]:
+def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 0) -> Iterator[tuple[Rows, bool]]:
     """The rows of one table in blocks of whole documents, and whether a block is the table's last.
+
+    The first blocks of a run are small, so that it soon says what it has to say, and soon has something to keep.
 
     size        most rows of a block; a document that is longer makes a block of its own
     document    the column of document ids, a document being a run of equal ones; None: any row may begin a block
+    number      how many blocks of the run come before these
     """
+    most = min(size, FIRST << min(number, 32))
     held: Rows | None = None
     for more in rows:
         held = more if held is None else held.with_more(more)
-        while end := _end(held, size, document):
+        while end := _end(held, most, document):
             yield held.part(0, end), False
-            held = held.part(end, len(held))
+            held, most = held.part(end, len(held)), min(size, 2 * most)
     if held is not None:
         yield held, True
 

@@ -192,6 +192,18 @@ class TextReader:
         if lines:
             yield TextRows(self, lines, cells)
 
+    def count(self) -> int:
+        """How many rows there are."""
+        with readable(self.table.path), opened(self.table) as file:
+            if self.table.form == "csv":  # a row may have several lines
+                rows = sum(1 for _ in self._split(self._lines(file)))
+            else:
+                rows, last = 0, b"\n"
+                while piece := file.read(1 << 20):
+                    rows, last = rows + piece.count(b"\n"), piece[-1:]
+                rows += last != b"\n"
+        return max(0, rows - (self.table.form != "jsonl" and not self.numbered))
+
     def _lines(self, file: Any) -> Iterator[str]:
         for number, bytes_ in enumerate(file, 1):
             try:
@@ -314,6 +326,13 @@ class ParquetReader:
 
         with readable(self.table.path), opened(self.table) as bytes_:
             return list(parquet.read_schema(bytes_).names)
+
+    def count(self) -> int:
+        """How many rows there are."""
+        from pyarrow import parquet
+
+        with readable(self.table.path), opened(self.table) as bytes_:
+            return int(parquet.read_metadata(bytes_).num_rows)
 
     def rows(self, skipped: int = 0) -> Iterator[ArrowRows]:
         """All rows behind the first ones, AT_ONCE together."""

@@ -17,6 +17,8 @@ from disk_faults import at_most
 from plugin_conftest import DOCIDS, REF, SOURCE, A, environment, lines_of
 
 from ctx_metrics.scale.parts import Parts
+from ctx_metrics.scale.rows import reader_of
+from ctx_metrics.scale.tables import find_tables
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 COLUMNS = {"src": SOURCE, "mt": A, "ref": REF, "doc": DOCIDS}
@@ -197,6 +199,59 @@ def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
         f"ctx-metrics: stopped; {rows_there} rows are kept in {tmp_path}/out; run the same command again to continue\n"
     )
     assert done.code == 130 and done.err == kept
+
+
+def test_small_first_blocks_and_how_far_a_run_is(ctx, tmp_path, monkeypatch):
+    """The blocks are the same in a run that goes on, over several tables, and each line counts all rows of the tables."""
+    monkeypatch.setattr("ctx_metrics.scale.blocks.FIRST", 4)
+    monkeypatch.setattr("ctx_metrics.progress.EVERY", 0)
+    own = rows()
+    write_tsv(tmp_path / "a.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in own[:20]])
+    write_tsv(tmp_path / "b.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in own[20:]])
+    command = ["annotate", tmp_path / "a.tsv", tmp_path / "b.tsv", "-m", "chrf", "--block", "20", "-o"]
+    done = ctx(*command, tmp_path / "whole")
+    numbers = [len(content.splitlines()) - 1 for content in parts(tmp_path / "whole").values()]
+    assert numbers == [4, 8, 8, 20, 19]
+    lines = [line for line in done.err.splitlines() if line.startswith("ctx-metrics: annotate: ")]
+    assert [line.partition(" in ")[0].split(": ")[-1] for line in lines] == [f"{n} of 59 rows" for n in (4, 12, 20, 40)]
+    write = Parts.write_record
+
+    def interrupted(self, number, record):
+        write(self, number, record)
+        if number == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "write_record", interrupted)
+    assert ctx(*command, tmp_path / "out").code == 130
+    monkeypatch.setattr(Parts, "write_record", write)
+    done = ctx(*command, tmp_path / "out", "-q")
+    assert done.code == 0 and "annotate: " not in done.err
+    assert everything(tmp_path / "out") == everything(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("form", ["tsv", "tsv.gz", "csv", "jsonl.xz", "parquet"])
+def test_rows_are_counted(tmp_path, form):
+    """As many as are read, whether or not the last line ends, and where a cell has two lines."""
+    pandas = pytest.importorskip("pandas")
+    path, frame = tmp_path / f"table.{form}", pandas.DataFrame(rows())
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    elif form.startswith("jsonl"):
+        frame.to_json(path, orient="records", lines=True)
+    elif form == "csv":
+        frame["mt"] = "one\ntwo"
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t", quoting=3)
+    [table] = find_tables([str(path)])
+    reader = reader_of(table, ["mt"], [])
+    assert reader.count() == sum(map(len, reader.rows())) == 59
+    if form == "tsv":
+        path.write_bytes(path.read_bytes().rstrip(b"\n"))
+        assert reader.count() == 59 and reader_of(table, ["2"], []).count() == 60
+        path.write_bytes(b"")
+        assert reader.count() == 0
 
 
 def test_a_header_among_rows_is_said(ctx, table, tmp_path):

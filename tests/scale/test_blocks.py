@@ -19,15 +19,24 @@ class Ids(list):
         return Ids([*self, *other])
 
 
-def planned(ids, size, document="doc", chunk=3):
+def planned(ids, size, document="doc", chunk=3, number=0):
     chunks = [Ids(ids[i : i + chunk]) for i in range(0, len(ids), chunk)]
-    return list(blocks(chunks, size, document))
+    return list(blocks(chunks, size, document, number))
 
 
 def test_rows_without_documents():
     assert planned("abcdefg", 3, None) == [(["a", "b", "c"], False), (["d", "e", "f"], False), (["g"], True)]
     assert planned("abc", 3, None) == [(["a", "b", "c"], True)]
     assert planned("", 3) == []
+
+
+def test_the_first_blocks_of_a_run_are_small():
+    """Each may have twice as many rows as the one before, whichever block of the run a table begins with."""
+    rows = range(2000)
+    assert [len(own) for own, _ in planned(rows, 500, None)] == [100, 200, 400, 500, 500, 300]
+    assert [len(own) for own, _ in planned(rows[300:], 500, None, number=2)] == [400, 500, 500, 300]
+    assert [len(own) for own, _ in planned(rows, 500, None, number=10**6)] == [500] * 4
+    assert [len(own) for own, _ in planned(["a"] * 70 + ["b"] * 40 + ["c"] * 170, 500)] == [70, 40, 170]
 
 
 def test_a_long_document_is_a_block_of_its_own():
