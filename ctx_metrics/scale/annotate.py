@@ -12,7 +12,7 @@ from ..errors import CtxMetricsError, InputError
 from ..notices import counted, notice
 from ..progress import Progress
 from . import summary
-from .blocks import ROWS, blocks
+from .blocks import ROWS, blocks, one_block
 from .parts import Parts, known_again
 from .places import HERE, Place
 from .rows import Rows, reader_of
@@ -160,7 +160,12 @@ def planned(run: Annotation, records: Sequence[Mapping[str, Any]] = ()) -> Itera
             continue
         done = sum(record["rows"] for record in own)
         reader = reader_of(table, wanted, list(run.names))
-        for rows, last in blocks(reader.rows(done), run.size, document, before):
+        found = blocks(reader.rows(done), run.size, document, before)
+        if document is None and (name := run.scorer.reads_documents):
+            mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
+            why = f"{name} takes a table without document ids as one document, but it has more than {run.size:,} rows"
+            found = one_block(reader.rows(done), run.size, f"{table.path}: {why}; {mend}")
+        for rows, last in found:
             yield Planned(number, done, rows, last)
             done += len(rows)
             before += 1

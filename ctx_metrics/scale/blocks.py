@@ -3,6 +3,7 @@ beside whatever they are computed."""
 
 from collections.abc import Iterable, Iterator
 
+from ..errors import InputError
 from .rows import Rows
 
 ROWS = 10_000
@@ -25,6 +26,20 @@ def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 
         while end := _end(held, most, document):
             yield held.part(0, end), False
             held, most = held.part(end, len(held)), min(size, 2 * most)
+    if held is not None:
+        yield held, True
+
+
+def one_block(rows: Iterable[Rows], size: int, too_long: str) -> Iterator[tuple[Rows, bool]]:
+    """The rows of one table as one block, of a table that is one document.
+
+    too_long    the message of the InputError that is raised where there are more than `size` rows
+    """
+    held: Rows | None = None
+    for more in rows:
+        held = more if held is None else held.with_more(more)
+        if len(held) > size:
+            raise InputError(too_long)
     if held is not None:
         yield held, True
 

@@ -62,6 +62,13 @@ class Scorer:
     context: Context
     columns: Mapping[str, Sequence[str]]
 
+    @property
+    def reads_documents(self) -> str:
+        """The first of the metrics that read documents, or ""."""
+        table = metric_table()
+        reads = (name for name, _ in self.metrics if "doc_ids" in capabilities(table[name.upper()]).reads)
+        return next(reads, "")
+
     def __call__(self, block: tuple[Texts, bool]) -> Scored:
         """The scores of a block's texts; the flag is true for the first block, of which languages are looked at.
 

@@ -358,6 +358,22 @@ def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
 
 
 @pytest.mark.full
+def test_a_table_without_document_ids_is_one_document(ctx, tmp_path, monkeypatch):
+    """As for score: no block divides it, however small the first blocks are."""
+    monkeypatch.setattr("ctx_metrics.scale.blocks.FIRST", 4)
+    table = write_tsv(tmp_path / "table.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in rows()])
+    command = ["annotate", table, "-m", "slide", "-l", "de-en", "-o", tmp_path / "out"]
+    done = ctx(*command, "--block", "58")
+    why = "slide takes a table without document ids as one document, but it has more than 58 rows"
+    mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
+    assert done.code == 1 and done.err == f"ctx-metrics: error: {table}: {why}; {mend}\n"
+    assert not (tmp_path / "out").exists() and ctx(*command, "--block", "59").code == 0
+    words = ["-r", REF, "-l", "de-en", "-m", "slide", "--level", "segment", "--format", "tsv"]
+    assert [row["slide"] for row in annotated(tmp_path / "out")] == [
+        row["score"] for row in ctx("score", "-t", A, *words).rows()
+    ]
+
+
 def test_slide_needs_whole_documents(ctx, tmp_path):
     """Documents of 1 to 40 rows in blocks of 16 have slide's scores of one run."""
     lengths, texts = [1, 40, 3, 15, 2, 16, 7], lines_of(A)
