@@ -1,11 +1,11 @@
 """Choices for many sources: block by block, here or on Ray, without those that an earlier run kept."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 from tqdm import tqdm
 
@@ -13,7 +13,7 @@ from ..engine.loaded import forget_texts
 from ..errors import CtxMetricsError
 from ..notices import notice
 from ..run.context import Context
-from ..scale.kept import KeptResults
+from ..scale.kept import Line, ResultCache, key_of, plain_line
 from ..scale.places import HERE, Place
 from ..scale.scorer import noted
 from .candidates import Item
@@ -47,8 +47,48 @@ class Chooser(Protocol):
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
         """The metrics' signatures, without scoring."""
 
+    def identity(self) -> list:
+        """What the scores depend on besides the texts and the signatures; how they are computed is left out."""
+
     def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
         """The scores; the flag is true for the first block of a run."""
+
+
+class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of a block; a candidate that was left out has no score."""
+
+    scores: list[list[float | None]]
+    signatures: dict[Line, Line]
+    counts: dict[Line, dict[Line, int]]
+    said: list[Line]
+    exact: list[bool]
+
+    @classmethod
+    def of(cls, found: Chosen) -> "KeptChosen":
+        """What is kept of what was found."""
+        scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
+        return cls(scores, found.signatures, found.counts, list(map(plain_line, found.said)), found.exact)
+
+    def chosen(self) -> Chosen:
+        """What was found."""
+        scores = [[np.nan if each is None else each for each in own] for own in self.scores]
+        return Chosen(scores, self.signatures, self.counts, self.said, self.exact)
+
+    def fits(self, items: Sequence[Item], signatures: Mapping[str, str]) -> bool:
+        """Whether it can be of these items, by metrics of these signatures."""
+        return (
+            [len(own) for own in self.scores] == [len(item.candidates) for item in items]
+            and len(self.exact) == len(items)
+            and self.signatures == dict(signatures)
+            and self.counts.keys() == self.signatures.keys()
+            and all(any(each is not None for each in own) for own in self.scores)
+        )
+
+
+def identity_of(metrics: Metrics, weights: Sequence[float], context: Context) -> list:
+    """What weighted metrics' scores depend on besides the texts and the signatures."""
+    settings = [[name, repr(sorted(own.items()))] for name, own in metrics]
+    return [settings, list(weights), context.source_lang, context.target_lang]
 
 
 @dataclass(frozen=True)
@@ -74,6 +114,10 @@ class MinimumRisk:
         with noted():
             return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
 
+    def identity(self) -> list:
+        """What the scores depend on besides the texts and the signatures."""
+        return ["mbr", identity_of(self.metrics, self.weights, self.context), repr(self.method), self.nbest]
+
     def _utilities(self, items: Sequence[Distinct]) -> list:
         return [(name, utility(name, settings, self.context, items)) for name, settings in self.metrics]
 
@@ -95,7 +139,7 @@ class MinimumRisk:
 
 
 def choose(
-    items: Sequence[Item], chooser: Chooser, place: Place = HERE, kept: KeptResults | None = None, quiet: bool = False
+    items: Sequence[Item], chooser: Chooser, place: Place = HERE, kept: ResultCache | None = None, quiet: bool = False
 ) -> Chosen:
     """The scores of all items' candidates.
 
@@ -119,10 +163,14 @@ def choose(
     def blocks() -> Iterator[tuple[Sequence[Item], bool]]:
         nonlocal found_before
         for start, end in ranges:
-            key = "" if kept is None else _key(chooser, signatures, items[start:end])
-            if kept is not None and (plain := kept.get_plain(key)) is not None:
-                scores = [[np.nan if each is None else each for each in own] for own in plain["scores"]]
-                take(start, end, Chosen(**{**plain, "scores": scores}))
+            key = (
+                ""
+                if kept is None
+                else key_of(chooser.identity(), signatures, [list(item) for item in items[start:end]])
+            )
+            fits = partial(KeptChosen.fits, items=items[start:end], signatures=signatures)
+            if kept is not None and (found := kept.get(key, KeptChosen, fits)) is not None:
+                take(start, end, found.chosen())
                 found_before += end - start
                 bar.update(end - start)
                 continue
@@ -136,8 +184,7 @@ def choose(
                 raise found
             take(start, end, found)
             if kept is not None:
-                scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
-                kept.put_plain(key, {**found._asdict(), "scores": scores})
+                kept.put(key, KeptChosen.of(found))
             bar.update(end - start)
     if kept is not None:
         kept.trim()
@@ -174,9 +221,3 @@ def block_ranges(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
         held += texts
     if items:
         yield start, len(items)
-
-
-def _key(chooser: Chooser, signatures: Mapping[str, str], items: Sequence[Item]) -> str:
-    """A hash of all that a block's scores depend on."""
-    what = [repr(chooser), dict(signatures), [list(item) for item in items]]
-    return hashlib.sha256(json.dumps(what).encode()).hexdigest()

@@ -12,7 +12,7 @@ from ..run.context import Context, build, capabilities
 from ..run.registry import metric_table
 from ..scale.scorer import Scorer, noted
 from ..scoring.base import ContextMetric
-from .blocks import Chosen, Metrics
+from .blocks import Chosen, Metrics, identity_of
 from .candidates import Item
 from .of_metric import OF_OTHERS
 
@@ -56,6 +56,10 @@ class Reranking:
             with noted():
                 found[name] = str(build(cls, texts, settings).get_signature().format())
         return found
+
+    def identity(self) -> list:
+        """What the scores depend on besides the texts and the signatures."""
+        return ["rerank", identity_of(self.metrics, self.weights, self.context)]
 
     def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
         """The scores of a block's candidates; each text is scored once beside its source."""

@@ -258,9 +258,9 @@ class Run:
         if self.args.ctx_cache is None:
             return None
         from ..scale.corpora import InBlocks
-        from ..scale.kept import KeptResults
+        from ..scale.kept import ResultCache
 
-        return InBlocks(kept=KeptResults(self.args.ctx_cache))
+        return InBlocks(kept=ResultCache(self.args.ctx_cache))
 
     def _round_trips(self, context: Context) -> tuple[Sequence[Sequence[str]] | None, str | None]:
         """The systems' round trips, from the files of --roundtrip or made by --rtt-bt, and what made them; None without."""

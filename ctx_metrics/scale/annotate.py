@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,11 @@ from ..notices import counted, notice
 from ..progress import Progress
 from . import summary
 from .blocks import ROWS, blocks, one_block
-from .parts import Parts, known_again
+from .kept import key_of
+from .parts import Parts, Record, known_again
 from .places import HERE, Place
 from .rows import Rows, reader_of
-from .scorer import ROLES, Scored, Scorer, Texts, located
+from .scorer import ROLES, OfMetric, Scored, Scorer, Texts, located
 from .selection import Limit, Top, best, passing
 from .tables import Table
 
@@ -50,8 +52,11 @@ class Annotation:
 
     def identity(self) -> dict[str, Any]:
         """What makes the run this one."""
+        return {"tables": known_again(self.tables), **self.settings()}
+
+    def settings(self) -> dict[str, Any]:
+        """What a block's scores and its part depend on besides its texts and the signatures."""
         return {
-            "tables": known_again(self.tables),
             "columns": dict(self.scorer.columns),
             "metrics": [[name, repr(sorted(settings.items()))] for name, settings in self.scorer.metrics],
             "context": repr(
@@ -66,12 +71,19 @@ class Annotation:
 
 
 class Planned(NamedTuple):
-    """A block of the input: the table, its first row (from 0) there, the rows, and whether it is the table's last."""
+    """A block of the input.
 
+    number    of the block, from 0
+    table     its table's number
+    first     its first row there, from 0
+    before    how many rows of all tables come before it
+    """
+
+    number: int
     table: int
     first: int
+    before: int
     rows: Rows
-    last: bool
 
 
 def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
@@ -82,47 +94,53 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     Raises InputError for tables, texts or a folder that cannot be used, and what the metrics raise.
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
-    if (known := parts.summary()) is not None:
-        notice(f"{folder}: all parts already exist, so nothing was scored")
-        return known
-    records = parts.records()
+    records = _finished(run, parts, place)
     if records:
-        there = f"{sum(record['rows'] for record in records):,} rows in {counted(len(records), 'part', 'parts')}"
+        there = f"{_rows_of(records):,} rows in {counted(len(records), 'part', 'parts')}"
         notice(f"{folder} already holds {there}; the run continues after them")
-    done = sum(record["rows"] for record in records)
-    with Progress("annotate", "row", None if quiet else _rows(run), done=done, quiet=quiet) as bar:
+    nothing_new = True
+    with Progress("annotate", "row", None if quiet else _rows(run), done=_rows_of(records), quiet=quiet) as bar:
         try:
-            for record in _scored(run, parts, place, records):
-                records.append(record)
-                bar.update(record["rows"])
+            for number, record in _scored(run, parts, place, records):
+                nothing_new, records[number] = False, record
+                bar.update(record.rows)
         except KeyboardInterrupt as error:
-            done = sum(record["rows"] for record in records)
             raise KeyboardInterrupt(
-                f"{done:,} rows are kept in {folder}; run the same command again to continue"
+                f"{_rows_of(records):,} rows are kept in {folder}; run the same command again to continue"
             ) from error
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
-    written, worst = sum(record["kept"] for record in records), None
+    ended = nothing_new and parts.has_summary()
+    if ended:
+        notice(f"{folder}: all parts already exist, so nothing was scored")
+    ordered = [records[number] for number in range(len(records))]
+    written, worst = sum(record.kept for record in ordered), None
     if run.top is not None:
-        written, worst = _write_best(run, parts, records)
-    sums = {
-        name: [each["metrics"][name]["sums"] for each in records if each["metrics"][name]["sums"]]
-        for name in run.metrics
-    }
-    signatures = {name: records[0]["metrics"][name]["signature"] for name in run.metrics}
+        written, worst = _write_best(run, parts, ordered)
+    sums = {name: [own for record in ordered if (own := record.metrics[name].sums)] for name in run.metrics}
+    signatures = {name: ordered[0].metrics[name].signature for name in run.metrics}
     [wholes] = place.map(
         partial(run.scorer.whole, signatures=signatures), [{name: own for name, own in sums.items() if own}]
     )
+    befores = [0, *accumulate(record.rows for record in ordered)]
     found = {
-        "rows": sum(record["rows"] for record in records),
+        "rows": befores[-1],
         "written": written,
         "worst_of_top": [run.by, -worst if run.lower else worst] if worst is not None and written else None,
         "tables": len(run.tables),
-        "parts": len(records),
-        "metrics": {name: summary.of_whole(records, name, wholes) for name in run.metrics},
+        "parts": len(ordered),
+        "metrics": {
+            name: summary.of_whole([record.metrics[name] for record in ordered], befores, wholes.get(name))
+            for name in run.metrics
+        },
     }
-    parts.write_summary(found)
+    if not ended:
+        parts.write_summary(found)
     return found
+
+
+def _rows_of(records: Mapping[int, Record]) -> int:
+    return sum(record.rows for record in records.values())
 
 
 def _rows(run: Annotation) -> int | None:
@@ -149,73 +167,109 @@ def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list
     return {role: columns[role] for role in ROLES if role in columns}
 
 
-def planned(run: Annotation, records: Sequence[Mapping[str, Any]] = ()) -> Iterator[Planned]:
-    """The blocks of all tables, without those of these records, which must be the first ones."""
+def planned(run: Annotation) -> Iterator[Planned]:
+    """The blocks of all tables."""
     wanted = list(dict.fromkeys(name for names in run.scorer.columns.values() for name in names))
     [document] = run.scorer.columns.get("doc", [None])
-    before = len(records)
-    for number, table in enumerate(run.tables):
-        own = [record for record in records if record["table"] == number]
-        if own and own[-1]["last"]:
-            continue
-        done = sum(record["rows"] for record in own)
+    block = before = 0
+    for table_number, table in enumerate(run.tables):
         reader = reader_of(table, wanted, list(run.names))
-        found = blocks(reader.rows(done), run.size, document, before)
+        found = blocks(reader.rows(), run.size, document, block)
         if document is None and (name := run.scorer.reads_documents):
             mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
             why = f"{name} takes a table without document ids as one document, but it has more than {run.size:,} rows"
-            found = one_block(reader.rows(done), run.size, f"{table.path}: {why}; {mend}")
-        for rows, last in found:
-            yield Planned(number, done, rows, last)
-            done += len(rows)
-            before += 1
+            found = one_block(reader.rows(), run.size, f"{table.path}: {why}; {mend}")
+        first = 0
+        for rows in found:
+            yield Planned(block, table_number, first, before, rows)
+            block, first, before = block + 1, first + len(rows), before + len(rows)
 
 
-def _scored(
-    run: Annotation, parts: Parts, place: Place, records: Sequence[Mapping[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    """Score the blocks that are not finished, write their parts, and give their records."""
-    pending: list[Planned] = []  # handed out, in order
+def _texts(run: Annotation, block: Planned) -> dict[str, list[list[str | None]]]:
+    """The texts of a block by their roles."""
+    return {role: [_filled(run, block, role, name) for name in names] for role, names in run.scorer.columns.items()}
+
+
+def _key(run: Annotation, texts: Texts) -> str:
+    return key_of(run.settings(), texts)
+
+
+def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
+    """The records of the blocks that an earlier run finished, by number.
+
+    The first block is scored again, to compare the metrics with those of the earlier run. Raises InputError where they are
+    others now.
+    """
+    if not parts.has_records():
+        return {}
+    found: dict[int, Record] = {}
+    measured: dict[str, OfMetric] | None = None
+    for block in planned(run):
+        texts = _texts(run, block)
+        if measured is None:
+            [scored] = place.map(partial(_scored_or_not, run.scorer), [(texts, True)])
+            if isinstance(scored, CtxMetricsError):
+                return {}  # which is raised, with its place, when the block is scored
+            measured = scored.metrics
+        fits = partial(_fits, key=_key(run, texts), rows=len(block.rows), metrics=measured, top=run.top is not None)
+        record = parts.record(block.number, fits)
+        if record is not None and run.top is not None:
+            kept = parts.scores(block.number, 1 + len(run.metrics), len(block.rows))
+            record = None if kept is None else record
+        if record is not None:
+            for name, own in record.metrics.items():
+                _check_signature(name, own.signature, measured[name].signature)
+            found[block.number] = record
+    return found
+
+
+def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
+    """Whether a record can be of a block of this key and so many rows.
+
+    metrics    what they gave for another block, whose sums have as many numbers
+    """
+    return (
+        (record.key, record.rows, record.part == "") == (key, rows, top)
+        and 0 <= record.kept <= rows
+        and record.metrics.keys() == metrics.keys()
+        and all(own.fits(rows, len(metrics[name].sums) or None) for name, own in record.metrics.items())
+    )
+
+
+def _scored(run: Annotation, parts: Parts, place: Place, done: Mapping[int, Record]) -> Iterator[tuple[int, Record]]:
+    """Score the blocks that are not done, write their parts, and give their numbers and records."""
+    pending: list[tuple[Planned, str]] = []  # handed out, in order, with their keys
+    before = done.get(0)
 
     def texts() -> Iterator[tuple[Texts, bool]]:
-        for number, block in enumerate(planned(run, records)):
-            pending.append(block)
-            columns = {
-                role: [_filled(run, block, role, name) for name in names] for role, names in run.scorer.columns.items()
-            }
-            yield columns, number == 0 and not records
+        for block in planned(run):
+            if block.number not in finished:
+                columns = _texts(run, block)
+                pending.append((block, _key(run, columns)))
+                yield columns, block.number == 0
 
-    before = sum(record["rows"] for record in records)
-    number = len(records)
+    finished = frozenset(done)
     for scored in place.map(partial(_scored_or_not, run.scorer), texts()):
-        block = pending.pop(0)
+        block, key = pending.pop(0)
         if isinstance(scored, CtxMetricsError):
             where = f"{run.tables[block.table].path}, rows from {block.first + 1:,} on"
             raise type(scored)(located(str(scored), where)) from scored
         for line in scored.said:
-            notice(located(line, f"rows from {before + 1:,} on"))
+            notice(located(line, f"rows from {block.before + 1:,} on"))
         scores = {name: each.scores for name, each in scored.metrics.items()}
-        kept = passing(run.limits, scores, len(block.rows))
+        kept, part = passing(run.limits, scores, len(block.rows)), ""
         if run.top is None:
-            parts.write_part(number, _content(run, block.rows, scores, kept))
+            part = parts.write_part(block.number, _content(run, block.rows, scores, kept))
         else:
             by = np.where(kept, -scores[run.by] if run.lower else scores[run.by], math.nan)
-            parts.write_scores(number, np.stack([by, *scores.values()]))
-        record = {
-            "table": block.table,
-            "first": block.first,
-            "before": before,
-            "rows": len(block.rows),
-            "kept": int(kept.sum()),
-            "last": block.last,
-            "metrics": {name: summary.of_block(each) for name, each in scored.metrics.items()},
-        }
-        if records:
-            _check_signatures(records[0], record)
-        parts.write_record(number, record)
-        yield record
-        before += len(block.rows)
-        number += 1
+            parts.write_scores(block.number, np.stack([by, *scores.values()]))
+        metrics = {name: summary.of_block(each) for name, each in scored.metrics.items()}
+        record = Record(key, len(block.rows), int(kept.sum()), part, metrics)
+        before = before or record
+        for name, own in metrics.items():
+            _check_signature(name, before.metrics[name].signature, own.signature)
+        parts.write_record(block.number, record)
+        yield block.number, record
 
 
 def _scored_or_not(scorer: Scorer, block: tuple[Texts, bool]) -> Scored | CtxMetricsError:
@@ -226,12 +280,10 @@ def _scored_or_not(scorer: Scorer, block: tuple[Texts, bool]) -> Scored | CtxMet
         return error
 
 
-def _check_signatures(before: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """Raise InputError where a metric is no longer what it was when the first blocks were scored."""
-    for name, own in record["metrics"].items():
-        old = before["metrics"][name]["signature"]
-        if own["signature"] != old:
-            raise InputError(f"{name}: its signature was {old}, and is {own['signature']} now; name a new folder")
+def _check_signature(name: str, before: str, now: str) -> None:
+    """Raise InputError where a metric is no longer what it was when other blocks were scored."""
+    if now != before:
+        raise InputError(f"{name}: its signature was {before}, and is {now} now; name a new folder")
 
 
 def _filled(run: Annotation, block: Planned, role: str, name: str) -> list[str | None]:
@@ -251,23 +303,33 @@ def _content(run: Annotation, rows: Rows, scores: Mapping[str, np.ndarray], kept
     return rows.content(columns, kept.tolist())
 
 
-def _write_best(run: Annotation, parts: Parts, records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
+def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tuple[int, float]:
     """Write the parts of the best rows, of which the whole input is read again.
 
-    Returns the number of rows written, and the value of the worst of them, higher being better.
+    Returns the number of rows written, and the value of the worst of them, higher being better. Raises InputError for a
+    table that has changed meanwhile.
     """
     assert run.top is not None
-    values = partial(_values, parts, len(records))
-    choose = best(values, run.top.of(sum(record["rows"] for record in records)))
+    values = partial(_values, run, parts, records)
+    choose = best(values, run.top.of(sum(record.rows for record in records)))
     written = 0
-    for number, block in enumerate(planned(run)):
-        by, *scores = parts.scores(number)
+    for block in planned(run):
+        if block.number >= len(records) or _key(run, _texts(run, block)) != records[block.number].key:
+            changed = f"{run.tables[block.table].path} has changed since its rows were scored"
+            raise InputError(f"{changed}; run the command again, with a new folder")
+        by, *scores = _kept_scores(run, parts, block.number, len(block.rows))
         kept = choose(by)
         written += int(kept.sum())
-        if not parts.has_part(number):
-            parts.write_part(number, _content(run, block.rows, dict(zip(run.metrics, scores, strict=True)), kept))
+        parts.write_part(block.number, _content(run, block.rows, dict(zip(run.metrics, scores, strict=True)), kept))
     return written, choose.threshold
 
 
-def _values(parts: Parts, number: int) -> Iterable[np.ndarray]:
-    return (parts.scores(each)[0] for each in range(number))
+def _values(run: Annotation, parts: Parts, records: Sequence[Record]) -> Iterable[np.ndarray]:
+    return (_kept_scores(run, parts, number, record.rows)[0] for number, record in enumerate(records))
+
+
+def _kept_scores(run: Annotation, parts: Parts, number: int, rows: int) -> np.ndarray:
+    scores = parts.scores(number, 1 + len(run.metrics), rows)
+    if scores is None:
+        raise InputError(f"{parts.address}: the scores of part {number} have gone; run the same command again")
+    return scores

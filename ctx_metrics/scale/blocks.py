@@ -10,8 +10,8 @@ ROWS = 10_000
 FIRST = 100  # most rows of a run's first block; each block may have twice as many as the one before
 
 
-def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 0) -> Iterator[tuple[Rows, bool]]:
-    """The rows of one table in blocks of whole documents, and whether a block is the table's last.
+def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 0) -> Iterator[Rows]:
+    """The rows of one table in blocks of whole documents.
 
     The first blocks of a run are small, so that it soon says what it has to say, and soon has something to keep.
 
@@ -24,13 +24,13 @@ def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 
     for more in rows:
         held = more if held is None else held.with_more(more)
         while end := _end(held, most, document):
-            yield held.part(0, end), False
+            yield held.part(0, end)
             held, most = held.part(end, len(held)), min(size, 2 * most)
     if held is not None:
-        yield held, True
+        yield held
 
 
-def one_block(rows: Iterable[Rows], size: int, too_long: str) -> Iterator[tuple[Rows, bool]]:
+def one_block(rows: Iterable[Rows], size: int, too_long: str) -> Iterator[Rows]:
     """The rows of one table as one block, of a table that is one document.
 
     too_long    the message of the InputError that is raised where there are more than `size` rows
@@ -41,7 +41,7 @@ def one_block(rows: Iterable[Rows], size: int, too_long: str) -> Iterator[tuple[
         if len(held) > size:
             raise InputError(too_long)
     if held is not None:
-        yield held, True
+        yield held
 
 
 def _end(held: Rows, size: int, document: str | None) -> int:

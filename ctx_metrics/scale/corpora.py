@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
 from tqdm import tqdm
 
 from ..corpus import Corpus
 from ..engine.loaded import forget_texts
 from ..errors import CtxMetricsError
-from ..notices import notice
+from ..models.estimator import Estimate
+from ..notices import Odd, notice
 from ..run.context import Stream
 from ..scoring.base import ContextMetric
-from ..scoring.results import SystemResult, together
-from .kept import KeptResults, key_of
+from ..scoring.results import ScoredWindow, SystemResult, together
+from ..windows import Window
+from .kept import KeptOdd, Line, ResultCache, key_of, of_metric, plain_line
 from .places import HERE, Place
 from .scorer import located, noted
 
@@ -21,6 +25,59 @@ SEGMENTS = (
     512  # most segments of a block; not of how many systems, so that with one more the others' blocks stay as they are
 )
 BY_SYSTEM = frozenset({"roundtrips", "pseudo_references", "info_references"})  # streams that blocks do not have
+
+
+class KeptWindow(NamedTuple):
+    """A ScoredWindow as it is kept."""
+
+    start: int
+    end: int
+    weight: float
+    value: float | None
+    estimate: Estimate | None
+
+
+class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A SystemResult as it is kept, without matches, and what was said when it was made."""
+
+    rows: list[list[float]]
+    counts: dict[Line, int | float | Line]
+    notices: list[Line | KeptOdd]
+    of_texts: list[Line | KeptOdd]
+    windows: list[KeptWindow]
+    said: list[Line]
+
+    @classmethod
+    def of(cls, result: SystemResult, said: Sequence[str]) -> "KeptSystem":
+        """What is kept of a result."""
+        windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
+        notices, of_texts = ([_kept_line(line) for line in lines] for lines in (result.notices, result.of_texts))
+        return cls(result.rows, result.counts, notices, of_texts, windows, list(map(plain_line, said)))
+
+    def result(self) -> SystemResult:
+        """The result that it was made of."""
+        windows = [
+            ScoredWindow(Window(each.start, each.end, each.weight), each.value, each.estimate) for each in self.windows
+        ]
+        notices, of_texts = (
+            [line.line() if isinstance(line, KeptOdd) else line for line in lines]
+            for lines in (self.notices, self.of_texts)
+        )
+        return SystemResult(self.rows, self.counts, notices, windows, of_texts)
+
+    def fits(self, segments: int, width: int | None) -> bool:
+        """Whether it can be of so many segments, with rows of so many numbers; None: of any number, the same in all."""
+        widths = {len(row) for row in self.rows}
+        return (
+            len(self.rows) == segments
+            and (widths == {width} if width else len(widths) == 1 and min(widths) > 0)
+            and all(0 <= each.start < each.end <= segments for each in self.windows)
+            and all(line.fits(segments) for line in (*self.notices, *self.of_texts) if isinstance(line, KeptOdd))
+        )
+
+
+def _kept_line(line: str) -> str | KeptOdd:
+    return KeptOdd.of(line) if isinstance(line, Odd) else plain_line(line)
 
 
 class Block(NamedTuple):
@@ -41,7 +98,7 @@ class InBlocks:
     """
 
     place: Place = HERE
-    kept: KeptResults | None = None
+    kept: ResultCache | None = None
 
     def can(self, metric: ContextMetric) -> bool:
         """Whether a metric's rows of blocks are those of the corpus; any other scores it whole, and here."""
@@ -57,17 +114,23 @@ class InBlocks:
         parts: list[list[SystemResult | None]] = [[None] * len(ranges) for _ in corpora]
         asked: list[tuple[int, list[int], list[str]]] = []  # the block, the systems to score, and their keys
         from_kept = 0
+        is_mean = type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats
+        width = 2 if is_mean else None  # numbers of a row
 
         def blocks() -> Iterator[Block]:
             nonlocal from_kept
             for number, (start, end) in enumerate(ranges):
                 given = {**metric.given, **_beside(corpora[0], start, end, metric.given)}
                 references: list[Stream] = [list(stream[start:end]) for stream in corpora[0].references]
-                keys = [key_of(metric, corpus.hypotheses[start:end], references, given) for corpus in corpora]
+                keys = [""] * len(corpora)
+                if self.kept is not None:
+                    beside = of_metric(metric, references, given.get("sources"), given.get("doc_ids"))
+                    keys = [key_of(beside, list(corpus.hypotheses[start:end])) for corpus in corpora]
+                    fits = partial(KeptSystem.fits, segments=end - start, width=width)
                 for system, key in enumerate(keys):
-                    if self.kept is not None and (found := self.kept.get(key)) is not None:
-                        parts[system][number], said = found
-                        _say(said)
+                    if self.kept is not None and (found := self.kept.get(key, KeptSystem, fits)) is not None:
+                        parts[system][number] = found.result()
+                        _say(found.said)
                         from_kept += 1
                 left = [system for system in range(len(corpora)) if parts[system][number] is None]
                 if left:
@@ -86,8 +149,8 @@ class InBlocks:
                 _say(said)
                 for system, key, result in zip(systems, keys, results, strict=True):
                     parts[system][number] = result
-                    if self.kept is not None:
-                        self.kept.put(key, result, said)
+                    if self.kept is not None and not result.matches:  # those of all tokens are too large
+                        self.kept.put(key, KeptSystem.of(result, said))
                 bar.update((end - start) * len(systems))
         if self.kept is not None:
             self.kept.trim()

@@ -1,79 +1,136 @@
-"""Results of blocks on disk, by all that they depend on: a run that is repeated, or has a system or a metric more, scores
-what is new."""
+"""Results that stay on disk between runs: of score, sacrebleu, mbr, rerank and annotate, in one layout, by all that they
+depend on."""
 
 import hashlib
 import json
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-from ..errors import InputError
-from ..models.estimator import ErrorSpan, Estimate
+import msgspec
+
 from ..notices import Odd, notice
 from ..run.context import Stream
 from ..scoring.base import ContextMetric
-from ..scoring.results import ScoredWindow, SystemResult
-from ..windows import Window
-from ..writing import check_writable, make_folder, write_bytes
+from .folders import LocalFolder, RemoteFolder, Unusable
 
-LIMIT = 2**30  # bytes that are kept
-_ENDING = ".json.z"
+LIMIT = 2**30  # bytes that are kept in a cache
+MOST = 2**24  # bytes of one result, unpacked
+ENDING = ".json.z"
+_HEAD = "ctx-metrics kept 1 "  # before the checksum; another number where the layout changes
+
+# a line for a terminal: nobody may make it do anything but print
+Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
+T = TypeVar("T")
+
+
+class KeptOdd(NamedTuple):
+    """An Odd line as it is kept."""
+
+    words: Line
+    number: int
+    first: list[int]
+    where: Line
+
+    @classmethod
+    def of(cls, line: Odd) -> "KeptOdd":
+        """What is kept of a line."""
+        return cls(line.words, line.number, list(line.first), line.where)
+
+    def line(self) -> Odd:
+        """The line that it was made of."""
+        return Odd(self.words, self.number, self.first, self.where)
+
+    def fits(self, segments: int) -> bool:
+        """Whether it can be about so many segments."""
+        return 0 < self.number <= segments and all(0 <= position < segments for position in self.first)
 
 
 class KeptResults:
-    """Results in a folder, a file each, at most LIMIT bytes together: what was not read for longest goes first.
+    """Results in a folder, a file each.
 
-    A file that is not what was written is left out, with a notice, and its result is computed again. Raises InputError where
-    the folder cannot be written.
+    A file that is damaged, a link, another user's, larger than a result may be, of another layout, or that holds something
+    else than it should counts as absent; the first one is reported.
+
+    folder    private, since what is in it is believed
+    flag      that names it, for messages
+    """
+
+    def __init__(self, folder: LocalFolder | RemoteFolder, flag: str):
+        self._folder, self._flag = folder, flag
+        self._reported = False
+
+    @property
+    def path(self) -> str:
+        """Where the results are."""
+        return self._folder.path
+
+    def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
+        """What `put` kept under a name; None where there is nothing, or nothing that can be used.
+
+        kind    its type; what has another one does not count
+        fits    whether it can be what was kept: right in number, shape and range
+        most    bytes that it may unpack to
+        """
+        try:
+            content = self._folder.read(_file(name), most)
+            if content is None:
+                return None
+            found = msgspec.json.decode(_unpacked(name, content, most), type=kind)
+            if not fits(found):
+                raise Unusable("its content is not what belongs there")
+        except (Unusable, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._report(name, str(error) if isinstance(error, Unusable) else "its content is not what belongs there")
+            return None
+        return found
+
+    def put(self, name: str, value: Any, most: int = MOST) -> None:
+        """Keep a value under a name, but for one of more than `most` bytes.
+
+        Raises InputError where it cannot be written.
+        """
+        plain = msgspec.json.encode(value)
+        if len(plain) <= most:
+            packed = zlib.compress(plain, 6)
+            self._folder.write(_file(name), _head(name, packed) + packed)
+
+    def _report(self, name: str, why: str) -> None:
+        if not self._reported:
+            notice(f"{self._flag} {self.path}: {_file(name)} is not used: {why}; such results are computed again")
+        self._reported = True
+
+
+class ResultCache(KeptResults):
+    """The results of many runs, in a folder on this machine, by keys; at most LIMIT bytes together.
+
+    Raises InputError where the folder cannot be written, or is not private.
     """
 
     def __init__(self, folder: str, limit: int = LIMIT):
-        check_writable(folder, folder=True, flag="--ctx-cache")
-        self._folder, self._limit = Path(folder), limit
-        self._broken = False
+        super().__init__(LocalFolder(folder, "--ctx-cache", private=True), "--ctx-cache")
+        self._limit = limit
 
-    def get(self, key: str) -> tuple[SystemResult, list[str]] | None:
-        """The result of a key, and what was said when it was computed; or None."""
-        plain = self.get_plain(key)
-        return None if plain is None else (_from_plain(plain), plain["said"])
-
-    def get_plain(self, key: str) -> dict[str, Any] | None:
-        """What put_plain kept under a key, or None."""
-        path = self._path(key)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise InputError(f"--ctx-cache: cannot read {path}: {error.strerror or error}") from error
-        head, _, packed = content.partition(b"\n")
-        if head.decode("ascii", "replace") != hashlib.sha256(packed).hexdigest():
-            if not self._broken:
-                notice(f"--ctx-cache: {path} is not what was written; scored again")
-            self._broken = True
-            return None
-        os.utime(path)
-        found: dict[str, Any] = json.loads(zlib.decompress(packed))
+    def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
+        """As of KeptResults; a result that is read is kept longer than others."""
+        found = super().get(name, kind, fits, most)
+        if found is not None:
+            with suppress(FileNotFoundError):  # another process has removed it meanwhile
+                os.utime(os.path.join(self.path, _file(name)), follow_symlinks=False)
         return found
 
-    def put(self, key: str, result: SystemResult, said: Sequence[str]) -> None:
-        """Keep a result; one that explains the matches of tokens is too large, and is not."""
-        if result.matches:
-            return
-        self.put_plain(key, {**_plain(result), "said": list(said)})
-
-    def put_plain(self, key: str, found: Mapping[str, Any]) -> None:
-        """Keep what JSON can hold under a key."""
-        packed = zlib.compress(json.dumps(found).encode(), 6)
-        path = self._path(key)
-        make_folder(str(path.parent))
-        write_bytes(str(path), hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed)
-
     def trim(self) -> None:
-        """Remove what exceeds the limit."""
-        files = [(path.stat(), path) for path in self._folder.glob(f"*/*{_ENDING}")]
+        """Remove what exceeds the limit: what was not read for longest goes first."""
+        files = []
+        for folder in Path(self.path).iterdir() if os.path.isdir(self.path) else ():
+            if folder.is_dir() and not folder.is_symlink():
+                for path in folder.glob(f"*{ENDING}"):
+                    try:
+                        files.append((path.lstat(), path))
+                    except FileNotFoundError:  # as above
+                        continue
         left = sum(status.st_size for status, _ in files)
         for status, path in sorted(files, key=lambda file: file[0].st_mtime_ns):
             if left <= self._limit:
@@ -81,62 +138,56 @@ class KeptResults:
             path.unlink(missing_ok=True)
             left -= status.st_size
 
-    def _path(self, key: str) -> Path:
-        return self._folder / key[:2] / f"{key[2:]}{_ENDING}"
+
+def key_of(*what: Any) -> str:
+    """The name of a result by all that it depends on, in lists, dicts, strings and numbers.
+
+    >>> key_of("a", ["b"]) == key_of("a", ["b"]), key_of("a", ["b"]) == key_of("a", "b")
+    (True, False)
+    """
+    found = hashlib.sha256(json.dumps(what, sort_keys=True, default=repr).encode()).hexdigest()
+    return f"{found[:2]}/{found[2:]}"
 
 
-def key_of(
-    metric: ContextMetric, hypotheses: Sequence[str], references: Sequence[Stream], given: Mapping[str, Any]
-) -> str:
-    """A hash of all that a result depends on: the metric's class, signature and settings, and the texts."""
-    context = {name: value for name, value in given.items() if name not in ("sources", "doc_ids", "engine")}
+def of_metric(metric: ContextMetric, references: Sequence[Stream], sources: Stream | None, ids: Stream | None) -> list:
+    """What the results of a metric depend on besides the hypotheses; how they are computed is left out: device, batches."""
     cls = type(metric)
-    what = [
-        [f"{cls.__module__}.{cls.__qualname__}", str(metric.get_signature().format()), repr(sorted(context.items()))],
-        [list(hypotheses), [list(stream) for stream in references]],
-        [given.get("sources"), _runs(given.get("doc_ids"))],
+    context = {name: value for name, value in metric.given.items() if name not in ("sources", "doc_ids", "engine")}
+    # of documents, results depend on where they begin alone
+    begins = None if ids is None else [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
+    made_by = [
+        f"{cls.__module__}.{cls.__qualname__}",
+        str(metric.get_signature().format()),
+        repr(sorted(context.items())),
     ]
-    return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+    return [made_by, [list(stream) for stream in references], sources, begins]
 
 
-def _runs(ids: Sequence[str] | None) -> list[int] | None:
-    """Where documents begin, which is all that their ids say."""
-    return None if ids is None else [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
+def _file(name: str) -> str:
+    return f"{name}{ENDING}"
 
 
-def _plain(result: SystemResult) -> dict[str, Any]:
-    return {
-        "rows": result.rows,
-        "counts": result.counts,
-        "notices": [_plain_line(line) for line in result.notices],
-        "of_texts": [_plain_line(line) for line in result.of_texts],
-        "windows": [
-            [*window.window, window.value, None if window.estimate is None else _plain_estimate(window.estimate)]
-            for window in result.windows
-        ],
-    }
+def _head(name: str, packed: bytes) -> bytes:
+    """The line before a result: its checksum together with its name, so that no other's can take its place."""
+    return f"{_HEAD}{hashlib.sha256(name.encode() + bytes(1) + packed).hexdigest()}\n".encode()
 
 
-def _plain_line(line: str) -> str | list:
-    return [line.words, line.number, line.first, line.where] if isinstance(line, Odd) else line
+def _unpacked(name: str, content: bytes, most: int) -> bytes:
+    head, end, packed = content.partition(b"\n")
+    if not head.startswith(_HEAD.encode()):
+        raise Unusable("it is damaged, or of another version")
+    if head + end != _head(name, packed):
+        raise Unusable("it is damaged")
+    unpacking = zlib.decompressobj()
+    try:
+        found = unpacking.decompress(packed, most)
+    except zlib.error as error:
+        raise Unusable("it is damaged") from error
+    if not unpacking.eof or unpacking.unused_data:
+        raise Unusable("it is too large, or not whole")
+    return found
 
 
-def _plain_estimate(estimate: Estimate) -> list:
-    value, cut, empty, parts, spans = estimate
-    return [value, cut, empty, dict(parts), None if spans is None else [list(span) for span in spans]]
-
-
-def _from_plain(plain: Mapping[str, Any]) -> SystemResult:
-    windows = [
-        ScoredWindow(Window(start, end, weight), value, None if estimate is None else _estimate(estimate))
-        for start, end, weight, value, estimate in plain["windows"]
-    ]
-    notices, of_texts = (
-        [Odd(*line) if isinstance(line, list) else line for line in plain[name]] for name in ("notices", "of_texts")
-    )
-    return SystemResult(plain["rows"], plain["counts"], notices, windows, of_texts)
-
-
-def _estimate(plain: Sequence[Any]) -> Estimate:
-    value, cut, empty, parts, spans = plain
-    return Estimate(value, cut, empty, parts, None if spans is None else [ErrorSpan(*span) for span in spans])
+def plain_line(line: str) -> str:
+    """A line as it can be kept: without halves of characters, which names of files may have."""
+    return line.encode("utf-8", "backslashreplace").decode()

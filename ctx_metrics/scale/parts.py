@@ -1,24 +1,26 @@
 """A folder of parts: what is written of each block, whole or not at all, and what is known of finished blocks."""
 
-import hashlib
-import io
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import fsspec
+import msgspec
 import numpy as np
 
 from ..errors import InputError
-from ..writing import check_writable, make_folder, remove_leftovers, write_bytes
+from ..writing import remove_leftovers
+from .folders import LocalFolder, folder_at, sha256_of
+from .kept import MOST, KeptResults
+from .summary import BlockOfMetric
 from .tables import Table, readable
 
 # what is known of the run and of its blocks; readers of folders pass over such names, and over _NAME
 KEPT = ".annotate"
 SUMMARY = "_summary.json"
-START = 1 << 16  # bytes of a table by which it is known again
+NUMBER = 30  # most bytes of a score that is kept
 
 # what a run's identity is made of, for people
 WORDS = {
@@ -34,6 +36,22 @@ WORDS = {
 }
 
 
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a finished block.
+
+    key        of its texts and of the run
+    rows       how many it has, of which `kept` are written
+    part       what its part is known again by; "" where parts are written when all blocks are scored
+    metrics    by their names
+    """
+
+    key: str
+    rows: int
+    kept: int
+    part: str
+    metrics: dict[str, BlockOfMetric]
+
+
 class Parts:
     """The parts of one run in a folder, local or at an address that fsspec knows. A part is finished once its record is
     written, which is after the part.
@@ -42,123 +60,97 @@ class Parts:
     ending      of the parts' names, such as .tsv.gz
     identity    what makes the run this one: of another, nothing may be kept
 
-    Raises InputError where the folder holds something else, or cannot be written.
+    Raises InputError where the folder holds something else, cannot be written, or others can write what is kept there.
     """
 
     def __init__(self, address: str, ending: str, identity: Mapping[str, Any]):
-        self.address, self._ending = address.rstrip("/") or "/", ending
-        self._local = "://" not in address
-        if self._local:
-            check_writable(address, folder=True, flag="-o")
-        with readable(address):
-            self._system, self._folder = fsspec.url_to_fs(self.address)
+        self.address, self._ending = address, ending
+        self._folder = folder_at(address, "-o")
+        self._state = KeptResults(self._folder.below(KEPT), "-o")
         given = json.loads(json.dumps(identity))
-        self._identity: bytes | None = None  # written with what comes first
-        if (before := self._read(f"{KEPT}/run.json")) is None:
-            if self._names():
+        self._identity: dict[str, Any] | None = None  # written with what comes first
+        before = self._state.get("run", dict[str, Any], lambda found: found.keys() == given.keys())
+        if before is None:
+            if [name for name in self._folder.names() if name != KEPT and not name.endswith(".tmp")]:
                 raise InputError(f"{address} is not empty, but holds no parts of annotate; name a new folder")
-            self._identity = _json(given)
-            return
-        if (other := json.loads(before)) != given:
-            [key, *_] = [key for key in {**other, **given} if other.get(key) != given.get(key)]
-            other_in = WORDS.get(key, key)
+            self._identity = given
+        elif before != given:
+            [key, *_] = [key for key in given if before[key] != given[key]]
             raise InputError(
-                f"{address} holds a run with other {other_in}; name a new folder, or run the earlier command again "
+                f"{address} holds a run with other {WORDS[key]}; name a new folder, or run the earlier command again "
                 "to continue it"
             )
-        if self._local:
-            for folder in (self._folder, f"{self._folder}/{KEPT}"):
+        if isinstance(self._folder, LocalFolder):
+            for folder in (self._folder.path, self._state.path):
                 remove_leftovers(Path(folder))
 
-    def records(self) -> list[dict[str, Any]]:
-        """The records of finished blocks, from the first one to the one before the first that is not finished."""
-        there = {name for name in self._names(KEPT) if name.endswith(".json")}
-        numbers: Iterator[int] = iter(range(len(there)))
-        found = []
-        for number in numbers:
-            content = self._read(_record(number)) if f"{number:06d}.json" in there else None
-            if content is None:
-                break
-            found.append(json.loads(content))
+    def record(self, number: int, fits: Callable[[Record], bool]) -> Record | None:
+        """The record of a block whose part, or whose scores, are there as they were written; None where it is not finished.
+
+        fits    whether a record can be of this block
+        """
+        found = self._state.get(f"{number:06d}", Record, fits)
+        if found is None or found.part != (self._folder.state(self._part(number)) if found.part else ""):
+            return None
         return found
 
-    def has_part(self, number: int) -> bool:
-        """Whether the part of a block is there."""
-        return bool(self._system.exists(f"{self._folder}/{self._part(number)}"))
+    def has_records(self) -> bool:
+        """Whether there may be finished blocks."""
+        return self._identity is None
 
-    def write_part(self, number: int, content: bytes) -> None:
-        """Write the part of a block."""
-        self._write(self._part(number), content)
+    def write_part(self, number: int, content: bytes) -> str:
+        """Write the part of a block; returns what it is known again by."""
+        self._write_identity()
+        self._folder.write(
+            self._part(number), content, "; make room and run the same command again: finished parts are kept"
+        )
+        return self._folder.state(self._part(number)) or ""
 
-    def write_record(self, number: int, record: Mapping[str, Any]) -> None:
+    def write_record(self, number: int, record: Record) -> None:
         """Write what is known of a finished block."""
-        self._write(_record(number), _json(record))
+        self._write_identity()
+        self._state.put(f"{number:06d}", record)
 
     def write_scores(self, number: int, scores: np.ndarray) -> None:
-        """Keep the scores of a block, by which its rows are chosen when all blocks are scored."""
-        file = io.BytesIO()
-        np.save(file, scores, allow_pickle=False)
-        self._write(f"{KEPT}/{number:06d}.npy", file.getvalue())
+        """Keep the scores of a block, float64 [columns, rows], by which its rows are chosen when all blocks are scored."""
+        self._write_identity()
+        plain = [[None if math.isnan(value) else value for value in column] for column in scores.tolist()]
+        self._state.put(f"{number:06d}-scores", plain, MOST + NUMBER * scores.size)
 
-    def scores(self, number: int) -> np.ndarray:
-        """The scores that were kept of a block."""
-        content = self._read(f"{KEPT}/{number:06d}.npy")
-        if content is None:
-            raise InputError(f"{self.address}: {KEPT}/{number:06d}.npy is missing; name a new folder")
-        found: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
-        return found
+    def scores(self, number: int, columns: int, rows: int) -> np.ndarray | None:
+        """The scores that were kept of a block, float64 [columns, rows]; None where they are not there."""
+        found = self._state.get(
+            f"{number:06d}-scores",
+            list[list[float | None]],
+            lambda found: [len(column) for column in found] == [rows] * columns,
+            MOST + NUMBER * columns * rows,
+        )
+        return None if found is None else np.array(found, np.float64).reshape(columns, rows)
 
-    def summary(self) -> dict[str, Any] | None:
-        """The summary of a run that has ended, or None."""
-        content = self._read(SUMMARY)
-        return None if content is None else json.loads(content)
+    def has_summary(self) -> bool:
+        """Whether a run has ended here."""
+        return SUMMARY in self._folder.names()
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write the summary, by which a run has ended."""
-        self._write(SUMMARY, _json(summary, indent=1))
+        text = json.dumps(summary, ensure_ascii=False, indent=1) + "\n"
+        self._folder.write(SUMMARY, text.encode("utf-8", "surrogateescape"))
 
     def _part(self, number: int) -> str:
         return f"part-{number:06d}{self._ending}"
 
-    def _names(self, inside: str = "") -> list[str]:
-        folder = f"{self._folder}/{inside}" if inside else self._folder
-        with readable(self.address):
-            if not self._system.isdir(folder):
-                return []
-            return [name.rstrip("/").rpartition("/")[2] for name in self._system.ls(folder, detail=False)]
-
-    def _read(self, name: str) -> bytes | None:
-        with readable(self.address):
-            path = f"{self._folder}/{name}"
-            return bytes(self._system.cat_file(path)) if self._system.exists(path) else None
-
-    def _write(self, name: str, content: bytes) -> None:
+    def _write_identity(self) -> None:
         if self._identity is not None:
-            identity, self._identity = self._identity, None
-            self._write(f"{KEPT}/run.json", identity)
-        if self._local:
-            path = f"{self._folder}/{name}"
-            make_folder(os.path.dirname(path))
-            write_bytes(path, content, "; make room and run the same command again: finished parts are kept")
-            return
-        with readable(self.address):
-            self._system.pipe_file(f"{self._folder}/{name}", content)  # stores of objects show it when it is whole
+            self._state.put("run", self._identity)
+            self._identity = None
 
 
-def _record(number: int) -> str:
-    return f"{KEPT}/{number:06d}.json"
-
-
-def _json(value: Mapping[str, Any], indent: int | None = None) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=indent) + "\n").encode("utf-8", "surrogateescape")
-
-
-def known_again(tables: Sequence[Table]) -> list[list[Any]]:
-    """What a table is known by: name, size, and a hash of its start."""
+def known_again(tables: Sequence[Table]) -> list[list[str]]:
+    """What tables are known by: their names, and hashes of their content, or what their store tells of its version."""
     found = []
     for table in tables:
         with readable(table.path):
             system, inside = fsspec.url_to_fs(table.path)
-            start = system.cat_file(inside, 0, START)
-            found.append([table.path, system.size(inside), hashlib.sha256(start).hexdigest()[:16]])
+            local = isinstance(system, fsspec.implementations.local.LocalFileSystem)
+            found.append([table.path, sha256_of(inside) if local else str(system.checksum(inside))])
     return found

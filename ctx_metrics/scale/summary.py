@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from tabulate import tabulate
 
 from ..notices import Odd, counted
+from .kept import KeptOdd, Line
 from .scorer import OfMetric
 
 BIN = 0.5  # points of a bin in which scores are counted
@@ -17,45 +19,83 @@ QUANTILES = (0.1, 0.5, 0.9)
 BAR = 40  # characters of the longest bar
 
 
-def of_block(scored: OfMetric) -> dict[str, Any]:
-    """What is kept of one metric's scores of a block: enough for the summary of the whole."""
+class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of one metric's scores of a block: enough for the summary of the whole.
+
+    signature    the metric's
+    scored       how many rows have a score;  total, least, most    of these scores, None where there are none
+    bins         how many scores are in each bin of width BIN, by the bin's number
+    sums         the columns' sums of the rows' statistics
+    counts       of what was cut, dropped, empty;  odd    the same in words
+    """
+
+    signature: Line
+    scored: int
+    total: float
+    least: float | None
+    most: float | None
+    bins: dict[int, int]
+    sums: list[float]
+    counts: dict[Line, int]
+    odd: list[KeptOdd]
+
+    def fits(self, rows: int, width: int | None) -> bool:
+        """Whether it can be of so many rows, with statistics of so many numbers; None: that is not known."""
+        return (
+            0 <= self.scored <= rows
+            and (self.scored > 0) == (self.least is not None) == (self.most is not None)
+            and (self.least is None or self.most is None or self.least <= self.most)
+            and all(count > 0 for count in self.bins.values())
+            and sum(self.bins.values()) == self.scored
+            and (width is None or not self.sums or len(self.sums) == width)
+            and all(line.fits(rows) for line in self.odd)
+        )
+
+
+def of_block(scored: OfMetric) -> BlockOfMetric:
+    """What is kept of one metric's scores of a block."""
     values = scored.scores[~np.isnan(scored.scores)]
     bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
-    return {
-        "signature": scored.signature,
-        "scored": len(values),
-        "total": math.fsum(values),
-        "least": float(values.min()) if len(values) else None,
-        "most": float(values.max()) if len(values) else None,
-        "bins": dict(zip(map(str, bins.tolist()), numbers.tolist(), strict=True)),
-        "sums": list(scored.sums),
-        "counts": scored.counts,
-        "odd": [[line.words, line.number, line.first, line.where] for line in scored.odd],
-    }
+    return BlockOfMetric(
+        scored.signature,
+        len(values),
+        math.fsum(values),
+        float(values.min()) if len(values) else None,
+        float(values.max()) if len(values) else None,
+        dict(zip(bins.tolist(), numbers.tolist(), strict=True)),
+        list(scored.sums),
+        scored.counts,
+        [KeptOdd.of(line) for line in scored.odd],
+    )
 
 
-def of_whole(records: Sequence[Mapping[str, Any]], name: str, wholes: Mapping[str, float]) -> dict[str, Any]:
-    """One metric's part of the summary, from the records of all blocks; `wholes` are scores of the whole corpus."""
-    own = [(record["metrics"][name], record["before"]) for record in records]
+def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: float | None) -> dict[str, Any]:
+    """One metric's part of the summary.
+
+    befores    how many rows come before each block
+    score      of the whole corpus, None where there is none
+    """
     bins: Counter[int] = Counter()
     counts: Counter[str] = Counter()
     odd: dict[tuple[str, str], Odd] = {}
-    for each, before in own:
-        bins.update({int(number): count for number, count in each["bins"].items()})
-        counts.update(each["counts"])
-        for words, number, first, where in each["odd"]:
+    for each, before in zip(blocks, befores, strict=False):
+        bins.update(each.bins)
+        counts.update(each.counts)
+        for words, number, first, where in each.odd:
             line = Odd(words, number, [position + before for position in first], _rows(where))
             odd[words, where] = odd[words, where].with_more(line) if (words, where) in odd else line
-    scored = sum(each["scored"] for each, _ in own)
-    extremes = [value for each, _ in own if each["scored"] for value in (each["least"], each["most"])]
-    least, most = (min(extremes), max(extremes)) if scored else (None, None)
+    scored = sum(each.scored for each in blocks)
+    least, most = (
+        choose((value for each in blocks if (value := getattr(each, name)) is not None), default=None)
+        for choose, name in ((min, "least"), (max, "most"))
+    )
     # a bin is wider than what is in it
     quantiles = {f"{share:g}": np.clip(quantile(bins, share), least, most).item() for share in QUANTILES if scored}
     return {
-        "signature": own[0][0]["signature"],
-        "score": wholes.get(name),
+        "signature": blocks[0].signature,
+        "score": score,
         "scored": scored,
-        "mean": math.fsum(each["total"] for each, _ in own) / scored if scored else None,
+        "mean": math.fsum(each.total for each in blocks) / scored if scored else None,
         "least": least,
         "most": most,
         "quantiles": quantiles,

@@ -11,7 +11,7 @@ from ctx_metrics.choice.of_metric import utility
 from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
 from ctx_metrics.run.context import Context, build
 from ctx_metrics.run.registry import metric_table
-from ctx_metrics.scale.kept import KeptResults
+from ctx_metrics.scale.kept import ResultCache
 
 
 class Known(Utility):
@@ -215,7 +215,7 @@ def test_blocks_change_nothing(monkeypatch):
 
 def test_what_was_kept_is_not_scored_again(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("ctx_metrics.choice.blocks.TEXTS", 10)
-    kept = KeptResults(str(tmp_path / "kept"))
+    kept = ResultCache(str(tmp_path / "kept"))
     first = choose(ITEMS[:4], chooser(method="prune"), kept=kept, quiet=True)
     again = choose(ITEMS, chooser(method="prune"), kept=kept, quiet=True)
     assert np.array_equal(again.scores[:4], first.scores, equal_nan=True) and again.exact[:4] == first.exact

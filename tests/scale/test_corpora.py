@@ -14,7 +14,7 @@ from ctx_metrics.notices import Odd
 from ctx_metrics.run.context import Context, build
 from ctx_metrics.scale import corpora as module
 from ctx_metrics.scale.corpora import InBlocks, block_ranges
-from ctx_metrics.scale.kept import KeptResults
+from ctx_metrics.scale.kept import ResultCache
 
 SYSTEMS = [lines_of(A), ["", *lines_of(B)[1:58], ""]]
 REFERENCES = [lines_of(REF), [None if i % 7 == 3 else text for i, text in enumerate(lines_of(C))]]
@@ -81,12 +81,12 @@ def refuse(block):
 
 
 def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, caplog):
-    kept = KeptResults(str(tmp_path / "kept"))
+    kept = ResultCache(str(tmp_path / "kept"))
     _, first = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=kept))
     said = [message for message in caplog.messages if "kept by" not in message]
     caplog.clear()
     monkeypatch.setattr(module, "score_block", refuse)
-    _, again = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=KeptResults(str(tmp_path / "kept"))))
+    _, again = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=ResultCache(str(tmp_path / "kept"))))
     assert again == first and all(isinstance(line, Odd) for line in again[1].notices)
     assert [message for message in caplog.messages if "kept by" not in message] == said
     assert "slide: 14 of 14 results of blocks were kept by an earlier run (--ctx-cache)" in caplog.messages
@@ -100,7 +100,7 @@ def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, c
 
 @pytest.mark.full
 def test_a_system_more(small_blocks, monkeypatch, tmp_path):
-    kept, scored = KeptResults(str(tmp_path)), []
+    kept, scored = ResultCache(str(tmp_path)), []
     original = module.score_block
     monkeypatch.setattr(module, "score_block", lambda block: scored.append(block.systems) or original(block))
     one = results(BERTR, {}, InBlocks(kept=kept), systems=SYSTEMS[:1])[1]
@@ -112,22 +112,22 @@ def test_a_system_more(small_blocks, monkeypatch, tmp_path):
 @pytest.mark.full
 def test_a_broken_file_is_scored_again(small_blocks, tmp_path, caplog):
     folder = tmp_path / "kept"
-    _, first = results(BERTR, {}, InBlocks(kept=KeptResults(str(folder))))
+    _, first = results(BERTR, {}, InBlocks(kept=ResultCache(str(folder))))
     files = sorted(folder.glob("*/*"))
     for file in files[:2]:
         file.write_bytes(file.read_bytes()[:-1] + b"?")
-    _, again = results(BERTR, {}, InBlocks(kept=KeptResults(str(folder))))
+    _, again = results(BERTR, {}, InBlocks(kept=ResultCache(str(folder))))
     for one, other in zip(first, again, strict=True):
         assert other.rows == [pytest.approx(row, abs=1e-6) for row in one.rows]
-    [line] = [message for message in caplog.messages if "is not what was written; scored again" in message]
-    assert line.startswith(f"--ctx-cache: {folder}")
+    [line] = [message for message in caplog.messages if "it is damaged; such results are computed again" in message]
+    assert line.startswith(f"--ctx-cache {folder}: ")
 
 
 @pytest.mark.full
 def test_the_folder_is_bounded(small_blocks, tmp_path):
-    results(BERTR, {}, InBlocks(kept=KeptResults(str(tmp_path))))
+    results(BERTR, {}, InBlocks(kept=ResultCache(str(tmp_path))))
     sizes = [file.stat().st_size for file in tmp_path.glob("*/*")]
-    KeptResults(str(tmp_path), limit=sum(sizes) // 2).trim()
+    ResultCache(str(tmp_path), limit=sum(sizes) // 2).trim()
     left = [file.stat().st_size for file in tmp_path.glob("*/*")]
     assert 0 < len(left) < len(sizes) and sum(left) <= sum(sizes) // 2
 
@@ -143,7 +143,7 @@ def test_a_fault_names_its_lines(small_blocks, monkeypatch):
 
 @pytest.mark.full
 def test_explained_matches_are_not_kept(small_blocks, tmp_path):
-    _, [first, _] = results(BERTR, {}, InBlocks(kept=KeptResults(str(tmp_path))), explain=True)
+    _, [first, _] = results(BERTR, {}, InBlocks(kept=ResultCache(str(tmp_path))), explain=True)
     assert len(first.matches) == 59 and not list(tmp_path.glob("*/*"))
 
 
@@ -151,7 +151,7 @@ def test_explained_matches_are_not_kept(small_blocks, tmp_path):
 def test_spans_and_parts_come_back(small_blocks, tmp_path):
     options = {"model": str(checkpoint(RECIPES["xcomet"], tmp_path / "model"))}
     kept = str(tmp_path / "kept")
-    first, again = (results(COMET, options, InBlocks(kept=KeptResults(kept)))[1] for _ in range(2))
+    first, again = (results(COMET, options, InBlocks(kept=ResultCache(kept)))[1] for _ in range(2))
     assert again == first
     estimate = again[0].windows[3].estimate
     assert estimate.parts and isinstance(estimate.spans, list) and not math.isnan(estimate.value)

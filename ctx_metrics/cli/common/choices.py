@@ -133,11 +133,11 @@ def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Cho
     from ...choice.blocks import choose
     from ...choice.candidates import say_duplicates
     from ...choice.written import check_form
-    from ...scale.kept import KeptResults
+    from ...scale.kept import ResultCache
     from ...scale.places import opened
 
     check_form(items, args.format)
-    kept = KeptResults(args.ctx_cache) if args.ctx_cache is not None else None
+    kept = ResultCache(args.ctx_cache) if args.ctx_cache is not None else None
     with opened(args.on, args.workers) as place:
         found = choose(items, chooser, place, kept, args.quiet)
     say_duplicates(items)

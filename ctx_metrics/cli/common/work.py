@@ -64,9 +64,9 @@ def in_blocks(args: Namespace) -> Iterator["InBlocks | None"]:
         yield None
         return
     from ...scale.corpora import InBlocks
-    from ...scale.kept import KeptResults
+    from ...scale.kept import ResultCache
     from ...scale.places import opened
 
-    kept = KeptResults(args.ctx_cache) if args.ctx_cache is not None else None
+    kept = ResultCache(args.ctx_cache) if args.ctx_cache is not None else None
     with opened(args.on, args.workers) as where:
         yield InBlocks(where, kept)

@@ -1,0 +1,165 @@
+"""Folders that we write to, here or at an address that fsspec knows. Nothing is read or written through a link."""
+
+import hashlib
+import os
+import stat
+from typing import Any
+
+import fsspec
+
+from ..errors import InputError
+from ..writing import check_writable, make_folder, os_errors, write_bytes
+from .tables import readable
+
+
+class Unusable(Exception):
+    """Says why a file of a folder is not read; what needs it is made again, so users see it as a notice at most."""
+
+
+def folder_at(address: str, flag: str) -> "LocalFolder | RemoteFolder":
+    """The folder at an address; raises InputError, naming the flag, where it cannot be written."""
+    return RemoteFolder(address, flag) if "://" in address else LocalFolder(address, flag)
+
+
+class LocalFolder:
+    """A folder on this machine. Names of files are relative to it and may have a folder before a slash.
+
+    private    whether what is in it is believed: other users must not be able to write there
+
+    Raises InputError, naming the flag, where it cannot be written, or is not private.
+    """
+
+    def __init__(self, path: str, flag: str, private: bool = False):
+        check_writable(path, folder=True, flag=flag)
+        self.path, self._flag, self._private = path, flag, private
+        self._check_private()
+
+    def _check_private(self) -> None:
+        if not self._private or os.name != "posix" or not os.path.isdir(self.path):
+            return
+        status = os.stat(self.path)
+        if status.st_uid not in (0, os.geteuid()):
+            why = "it belongs to another user, who could change what is kept there; name a folder of your own"
+        elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            why = f"other users may write there, and could change what is kept; run: chmod go-w {self.path}"
+        else:
+            return
+        raise InputError(f"{self._flag} {self.path}: {why}")
+
+    def _at(self, name: str) -> str:
+        """The path of a file; raises Unusable where a folder on the way is a link."""
+        above, _, _ = name.rpartition("/")
+        if above and os.path.islink(os.path.join(self.path, above)):
+            raise Unusable(f"{os.path.join(self.path, above)} is a link")
+        return os.path.join(self.path, name)
+
+    def below(self, name: str) -> "LocalFolder":
+        """The private folder of this name in it; raises InputError where that is a link."""
+        path = os.path.join(self.path, name)
+        if os.path.islink(path):
+            raise InputError(f"{self._flag} {self.path}: {name} in it is a link, and nothing is written through a link")
+        return LocalFolder(path, self._flag, private=True)
+
+    def names(self) -> list[str]:
+        """The names of what is in it; none where there is no such folder."""
+        with os_errors(f"cannot read {self.path}"):
+            return sorted(os.listdir(self.path)) if os.path.isdir(self.path) else []
+
+    def read(self, name: str, most: int) -> bytes | None:
+        """A file's content; None where there is none. Raises Unusable for a link, for what is no file, for another user's
+        file, and for one of more than `most` bytes."""
+        path = self._at(name)
+        try:
+            before = os.lstat(path)
+            if not stat.S_ISREG(before.st_mode):
+                raise Unusable(f"{path} is a link" if stat.S_ISLNK(before.st_mode) else f"{path} is no file")
+            if self._private and os.name == "posix" and before.st_uid not in (0, os.geteuid()):
+                raise Unusable(f"{path} belongs to another user")
+            if before.st_size > most:
+                raise Unusable(f"{path} is too large")
+            number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+            with open(number, "rb") as file:
+                return file.read(most + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise Unusable(f"cannot read {path}: {error.strerror or error}") from error
+
+    def write(self, name: str, content: bytes, mend: str = "") -> None:
+        """Write a file, whole or not at all; raises InputError, with `mend` at its end, where that fails."""
+        try:
+            path = self._at(name)
+        except Unusable as error:
+            raise InputError(f"{self._flag}: {error}, and nothing is written through a link; remove it") from error
+        if self._private and not os.path.isdir(self.path):
+            with os_errors(f"cannot write into {self.path}"):
+                os.makedirs(self.path, mode=0o700, exist_ok=True)
+            self._check_private()
+        make_folder(os.path.dirname(path))
+        if os.path.islink(path):  # planted: it goes, and what it leads to stays
+            with os_errors(f"cannot remove the link {path}"):
+                os.unlink(path)
+        write_bytes(path, content, mend)
+
+    def state(self, name: str) -> str | None:
+        """What a file is known again by, from its content; None where it is not there, or is no file."""
+        try:
+            path = self._at(name)
+            if not stat.S_ISREG(os.lstat(path).st_mode):
+                return None
+            return sha256_of(path)
+        except (OSError, Unusable):
+            return None
+
+
+def sha256_of(path: str) -> str:
+    """Hex sha256 of a file; raises OSError where it cannot be read."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+class RemoteFolder:
+    """A folder at an address that fsspec knows, such as s3://bucket/folder; it has no links, and its owner's rules."""
+
+    def __init__(self, address: str, flag: str):
+        self.path, self._flag = address.rstrip("/"), flag
+        with readable(address):
+            self._system, self._folder = fsspec.url_to_fs(self.path)
+
+    def below(self, name: str) -> "RemoteFolder":
+        """The folder of this name in it."""
+        return RemoteFolder(f"{self.path}/{name}", self._flag)
+
+    def names(self) -> list[str]:
+        """The names of what is in it; none where there is no such folder."""
+        with readable(self.path):
+            if not self._system.isdir(self._folder):
+                return []
+            return sorted(name.rstrip("/").rpartition("/")[2] for name in self._system.ls(self._folder, detail=False))
+
+    def read(self, name: str, most: int) -> bytes | None:
+        """As LocalFolder.read."""
+        with readable(self.path):
+            path = f"{self._folder}/{name}"
+            if not self._system.exists(path):
+                return None
+            if (self._size(path) or 0) > most:
+                raise Unusable(f"{self.path}/{name} is too large")
+            return bytes(self._system.cat_file(path))
+
+    def write(self, name: str, content: bytes, mend: str = "") -> None:
+        """As LocalFolder.write; stores of objects show a file when it is whole."""
+        with readable(self.path):
+            self._system.pipe_file(f"{self._folder}/{name}", content)
+
+    def state(self, name: str) -> str | None:
+        """What a file is known again by, from its size alone: its content may be costly to fetch."""
+        with readable(self.path):
+            path = f"{self._folder}/{name}"
+            return f"size {self._size(path)}" if self._system.exists(path) else None
+
+    def _size(self, path: str) -> Any:
+        return self._system.info(path).get("size")
