@@ -1,13 +1,14 @@
 """A corpus of segments: hypotheses with references, sources, document ids and languages, and the one text reader."""
 
-import zlib
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
+from typing import Any
 
 from .errors import InputError
 from .notices import counted, notice, place
+from .unpacking import lines_of, unpacked
 
 BOM = "\ufeff"
 
@@ -28,20 +29,14 @@ def read_lines(path: str, encoding: str | None = None) -> list[str]:
 
 
 def read_text(path: str, encoding: str | None = None) -> str:
-    """All of a text file (or .gz, .xz), as it is; raises InputError as read_lines does."""
-    ending = path[-3:]
-    name, kind = {".gz": ("gzip", "gzip"), ".xz": ("lzma", "xz")}.get(ending, ("io", ""))
+    """All of a text file (or .gz, .xz), as it is; raises InputError as read_lines does.
+
+    What is compressed can hold far more than its size: its lines may have unpacking.LONGEST bytes.
+    """
+    kind = path[-2:] if path.endswith((".gz", ".xz")) else ""
     try:
-        module = import_module(name)
-    except ImportError as error:  # an optional part of Python
-        raise InputError(f"cannot read {path}: this Python has no {name} module; unpack the file first") from error
-    own = [getattr(module, error, EOFError) for error in ("BadGzipFile", "LZMAError")]
-    broken: tuple[type[Exception], ...] = (EOFError, zlib.error, *own)
-    try:
-        with module.open(path, "rb") as file:
-            content = file.read()
-    except broken as error:
-        raise InputError(f"cannot read {path}: {error}; a file named {ending} must be a whole {kind} file") from error
+        with open(path, "rb") as file:
+            content = b"".join(lines_of(unpacked(file, kind, path), path)) if kind else file.read()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     return decode(content, path, encoding)
@@ -79,6 +74,15 @@ def split_lines(text: str, name: str = "") -> list[str]:
         inside = counted(returns, "carriage return", "carriage returns")
         notice(f"{name}: one line with {inside} inside; only a line feed ends a line: save the file with line feeds")
     return lines
+
+
+def json_of(line: str, where: str) -> Any:
+    """What a line of JSON lines holds; raises InputError, with the file and line of `where`, for one that is not JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise InputError(f"{where}: not JSON ({why}); write one object per line") from error
 
 
 @dataclass

@@ -118,7 +118,7 @@ def test_broken_gz(reading):
 
 def test_broken_xz(reading, tmp_path):
     whole = lzma.compress(random.Random(1).randbytes(2000))
-    with pytest.raises(InputError, match="cannot read .*cut.xz: .*; a file named .xz must be a whole xz file"):
+    with pytest.raises(InputError, match="cannot read .*cut.xz: it is cut short; copy or fetch it again$"):
         reading(whole[:-500], name="cut.xz")
     with pytest.raises(InputError, match="cannot read .*plain.xz: "):
         reading(b"no xz at all\n", name="plain.xz")

@@ -1,21 +1,20 @@
 """Word vectors from GloVe and word2vec text files: streamed, and only the words that are wanted are kept."""
 
-import gzip
 import os
 import sys
-import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 from tqdm import tqdm
 
 from ..engine.opening import file_sha256, same_hashes
 from ..errors import InputError
+from ..unpacking import lines_of, unpacked
 
 PSEUDO_FLAG = "--pseudo-vectors"
 _BOM = b"\xef\xbb\xbf"
+_DIGITS = 18  # of a number in word2vec's header
 _LINES_A_STEP = 5000  # of the progress bar
 
 
@@ -159,7 +158,7 @@ def _empty(path: str) -> InputError:
 def _header(line: bytes, path: str, flag: str) -> tuple[int | None, int]:
     """The number of words, where the first line is word2vec's header, and the number of dimensions."""
     fields = line.split(b" ")
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
+    if len(fields) == 2 and all(field.isdigit() and len(field) <= _DIGITS for field in fields):
         return int(fields[0]), int(fields[1])
     dimensions = 0
     while dimensions < len(fields) - 1 and _is_number(fields[-1 - dimensions]):
@@ -179,33 +178,15 @@ def _is_number(field: bytes) -> bool:
 
 def _lines(path: str, quiet: bool) -> Iterator[bytes]:
     """The lines of a file, unpacked, with a progress bar over its bytes."""
-    lzma = None
+    kind = path[-2:] if path.endswith((".gz", ".xz")) else ""
     try:
         with open(path, "rb") as raw:
-            if path.endswith(".xz"):
-                lzma = _lzma(path)
-            # it goes with `raw`
-            file = gzip.open(raw) if path.endswith(".gz") else lzma.open(raw) if lzma else raw  # noqa: SIM115
             size = os.fstat(raw.fileno()).st_size
             look = {"desc": "word vectors", "unit": "B", "unit_scale": True, "leave": False}
             with tqdm(total=size, disable=quiet or None, **look) as bar:
-                for number, line in enumerate(file):
+                for number, line in enumerate(lines_of(unpacked(raw, kind, path), path)):
                     yield line
                     if number % _LINES_A_STEP == 0 and not bar.disable:
                         bar.update(raw.tell() - bar.n)
-    except OSError as error:  # gzip.BadGzipFile too
+    except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (EOFError, zlib.error) as error:
-        raise InputError(f"cannot read {path}: {error}; fetch it again") from error
-    except Exception as error:
-        if lzma and isinstance(error, lzma.LZMAError):
-            raise InputError(f"cannot read {path}: {error}; fetch it again") from error
-        raise
-
-
-def _lzma(path: str) -> ModuleType:
-    try:
-        import lzma
-    except ImportError as error:  # an optional part of Python
-        raise InputError(f"cannot read {path}: this Python has no lzma module; unpack the file first") from error
-    return lzma

@@ -17,7 +17,7 @@ from .blocks import ROWS, blocks, one_block
 from .kept import key_of
 from .parts import Parts, Record, known_again
 from .places import HERE, Place
-from .rows import Rows, reader_of
+from .rows import Rows, is_number, reader_of
 from .scorer import ROLES, OfMetric, Scored, Scorer, Texts, located
 from .selection import Limit, Top, best, passing
 from .tables import Table
@@ -159,7 +159,7 @@ def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list
     columns: dict[str, list[str]] = {}
     for role, name in given:
         columns.setdefault(role, []).append(name)
-    names = [] if any(name.isdigit() for own in columns.values() for name in own) else reader_of(table, [], []).names()
+    names = [] if any(is_number(name) for own in columns.values() for name in own) else reader_of(table, [], []).names()
     columns |= {role: [role] for role in ROLES if role not in columns and role in names}
     if "mt" not in columns:
         there = f"; it has {', '.join(names)}" if names else ""

@@ -4,14 +4,16 @@ import csv
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from ..corpus import BOM
+from ..corpus import BOM, json_of
+from ..engine.opening import shown
 from ..errors import InputError
 from ..notices import counted, notice
-from .tables import EXTRA, Table, opened, packed, readable
+from ..unpacking import EXTRA, LONGEST, lines_of
+from .tables import Table, opened, packed, readable
 
 AT_ONCE = 4096  # rows that are read together
 HEADS = {
@@ -96,8 +98,15 @@ class ArrowRows(Rows):
         return int(self._table.num_rows)
 
     def texts(self, column: str) -> list[Text]:
-        values = self._table.column(column).to_pylist()
-        return [_text(value, self._path, self._first + i, column) for i, value in enumerate(values)]
+        texts = []
+        for row, value in enumerate(self._table.column(column), self._first):
+            try:
+                found = value.as_py()
+            except UnicodeDecodeError as error:
+                where = f"{self._path}, row {row + 1}: byte {error.start + 1} of column {column}"
+                raise InputError(f"{where} is not utf-8; write the table with text as UTF-8") from error
+            texts.append(_text(found, self._path, row, column))
+        return texts
 
     def part(self, start: int, end: int) -> "ArrowRows":
         return ArrowRows(self._path, self._table.slice(start, end - start), self._first + start)
@@ -128,7 +137,7 @@ def _text(value: Any, path: str, row: int, column: str) -> Text:
         return value
     if isinstance(value, int) and not isinstance(value, bool):  # documents may be numbered
         return str(value)
-    raise InputError(f"{path}, row {row + 1}: column {column} holds {value!r:.40}, not a text")
+    raise InputError(f"{path}, row {row + 1}: column {column} holds {shown(value)}, not a text")
 
 
 class TextReader:
@@ -142,7 +151,7 @@ class TextReader:
 
     def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str]):
         self.table, self.wanted, self._added = table, list(wanted), added
-        self.numbered = bool(wanted) and all(name.isdigit() for name in wanted)
+        self.numbered = bool(wanted) and all(map(is_number, wanted))
         if table.form == "jsonl" and self.numbered:
             raise InputError(f"{table.path}: the columns of JSON lines have names, not numbers")
         self._names: list[str] | None = None
@@ -205,7 +214,7 @@ class TextReader:
         return max(0, rows - (self.table.form != "jsonl" and not self.numbered))
 
     def _lines(self, file: Any) -> Iterator[str]:
-        for number, bytes_ in enumerate(file, 1):
+        for number, bytes_ in enumerate(lines_of(file, self.table.path), 1):
             try:
                 line = bytes_.decode()
             except UnicodeDecodeError as error:
@@ -248,9 +257,11 @@ class TextReader:
     def _places(self, cells: list[str]) -> list[int]:
         """Where the wanted columns are; the header is kept, and must not have the columns that come."""
         if self.numbered:
-            if beyond := [name for name in self.wanted if not 1 <= int(name) <= len(cells)]:
-                raise InputError(f"{self.table.path} has {len(cells)} columns, and no column {beyond[0]}")
-            return [int(name) - 1 for name in self.wanted]
+            places = {str(place + 1): place for place in range(len(cells))}
+            if beyond := [name for name in self.wanted if name.lstrip("0") not in places]:
+                there = counted(len(cells), "column", "columns")
+                raise InputError(f"{self.table.path} has {there}, and no column {beyond[0][:40]}")
+            return [places[name.lstrip("0")] for name in self.wanted]
         self._names = [cell.strip() for cell in cells]
         check_columns(self.table.path, self._names, self.wanted, self._added)
         return [self._names.index(name) for name in self.wanted]
@@ -259,15 +270,13 @@ class TextReader:
         for row, (line, found) in enumerate(self._parsed(lines)):
             if row == 0:
                 check_columns(self.table.path, list(found), self.wanted, self._added)
+            check_added(f"{self.table.path}, row {row + 1}", found, self._added)
             yield line, tuple(_text(found.get(name), self.table.path, row, name) for name in self.wanted)
 
     def _parsed(self, lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         for row, line in enumerate(lines):
             line = line.rstrip("\r\n")
-            try:
-                found = json.loads(line)
-            except ValueError as error:
-                raise InputError(f"{self.table.path}, line {row + 1} is no JSON: {error}") from error
+            found = json_of(line, f"{self.table.path}, line {row + 1}")
             if not isinstance(found, dict):
                 raise InputError(f"{self.table.path}, line {row + 1} is no JSON object with the columns as its keys")
             yield line, found
@@ -284,7 +293,14 @@ def _of_csv(lines: Iterator[str], table: Table) -> Iterator[tuple[str, list[str]
     taken: list[str] = []
 
     def noted() -> Iterator[str]:
-        for line in lines:
+        length = 0
+        for number, line in enumerate(lines, 1):
+            length = length + len(line) if taken else len(line)
+            if length > LONGEST:
+                raise InputError(
+                    f"{table.path}, line {number}: its row is longer than {LONGEST // 2**20} MiB; close each quote, and end "
+                    "each row with a line feed"
+                )
             taken.append(line)
             yield line
 
@@ -304,8 +320,18 @@ def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added:
         if names.count(name) != 1:
             what = "two columns" if name in names else "no column"
             raise InputError(f"{path} has {what} {name}; it has {', '.join(names)} (--columns says which to read)")
+    check_added(path, names, added)
+
+
+def check_added(where: str, names: Collection[str], added: Sequence[str]) -> None:
+    """Raise InputError where a column that is to come is among those that are there."""
     if taken := [name for name in added if name in names]:
-        raise InputError(f"{path} has a column {taken[0]} already; give the new ones other names with --names")
+        raise InputError(f"{where} has a column {taken[0]} already; give the new ones other names with --names")
+
+
+def is_number(column: str) -> bool:
+    """Whether a column is named by its number, as in a table without a header."""
+    return column.isascii() and column.isdigit()
 
 
 class ParquetReader:

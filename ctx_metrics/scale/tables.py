@@ -3,7 +3,6 @@
 import gzip
 import lzma
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
@@ -11,10 +10,10 @@ from typing import IO, Any, NamedTuple
 import fsspec
 
 from ..errors import CtxMetricsError, InputError
+from ..unpacking import unpacked, zstandard
 
 FORMS = ("tsv", "csv", "jsonl", "parquet")
 PACKED = ("gz", "xz", "zst")
-EXTRA = "pip install 'ctx-metrics[tables]'"
 _ENDING = re.compile(rf"\.({'|'.join(FORMS)})(?:\.({'|'.join(PACKED)}))?", re.IGNORECASE)
 
 
@@ -106,8 +105,6 @@ def readable(path: str, where: str = "") -> Iterator[None]:
         yield
     except CtxMetricsError:
         raise
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise InputError(f"{what}: {error}; the file is broken or not whole") from error
     except OSError as error:
         raise InputError(f"{what}: {error.strerror or ' '.join(str(error).split()) or type(error).__name__}") from error
     except ImportError as error:  # the protocol's package
@@ -125,21 +122,8 @@ def readable(path: str, where: str = "") -> Iterator[None]:
 @contextmanager
 def opened(table: Table) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a table."""
-    with fsspec.open(table.path, "rb") as file, _unpacked(file, table) as bytes_:
-        yield bytes_
-
-
-def _unpacked(file: IO[bytes], table: Table) -> Any:
-    if table.packed == "gz":
-        return gzip.open(file)
-    if table.packed == "xz":
-        return lzma.open(file)
-    if table.packed == "zst":
-        import io
-
-        reader = zstandard(table.path).ZstdDecompressor().stream_reader(file, read_across_frames=True)
-        return io.BufferedReader(reader, 1 << 20)
-    return file
+    with fsspec.open(table.path, "rb") as file:
+        yield unpacked(file, table.packed, table.path)
 
 
 def packed(content: bytes, kind: str) -> bytes:
@@ -151,12 +135,3 @@ def packed(content: bytes, kind: str) -> bytes:
     if kind == "zst":
         return bytes(zstandard("the parts").ZstdCompressor().compress(content))
     return content
-
-
-def zstandard(path: str) -> Any:
-    """The package that reads .zst; raises InputError where it is not installed."""
-    try:
-        import zstandard as package
-    except ImportError as error:
-        raise InputError(f"cannot read {path}: .zst needs the package zstandard; install it with: {EXTRA}") from error
-    return package

@@ -74,6 +74,7 @@ def test_a_last_line_without_its_end(tmp_path):
         ("the cat sat\n", "line 1: it is not a word and its vector"),
         ("{\n", "line 1: it is not a word and its vector"),
         ("", "is empty"),
+        (f"1 {'9' * 5000}\ncat 1 0\n", "line 2: it is not a word and 1 numbers, as in the first line"),
         ("3 2\nthe 1 0\ncat 0 1\n", "announces 3 words, but 2 follow"),
         ("cat 1e200 0\n", "line 1: the vector of 'cat' holds a number that is not finite"),  # its length is infinite
     ],

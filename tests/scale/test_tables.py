@@ -112,6 +112,41 @@ def test_columns_by_number(tmp_path):
     assert rows.part(1, 2).content({"comet": [1.0]}, [True]) == b"c\td\t1.0000\n"
 
 
+@pytest.mark.parametrize(
+    "number, said",
+    [
+        ("3", "has 2 columns, and no column 3"),
+        ("0", "has 2 columns, and no column 0"),
+        ("9" * 5000, f"has 2 columns, and no column {'9' * 40}"),
+        ("\u00b2", "has no column \u00b2; it has a, b (--columns says which to read)"),
+        ("\u0662", "has no column \u0662; it has a, b (--columns says which to read)"),
+    ],
+)
+def test_columns_that_are_no_number_of_one(tmp_path, number, said):
+    path = write(tmp_path / "a.tsv", "a\tb\nc\td\n")
+    with pytest.raises(InputError, match=re.escape(f"{path} {said}") + "$"):
+        all_rows(path, [number])
+    assert all_rows(path, ["0" * 5000 + "2"]).texts("0" * 5000 + "2") == ["b", "d"]
+
+
+def test_parquet_that_is_not_utf8(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    texts = pyarrow.array([b"one", b"caf\xe9"] * 3000)
+    table = pyarrow.table({"src": texts.cast(pyarrow.binary()), "mt": pyarrow.array(["a"] * 6000)})
+    broken = pyarrow.Array.from_buffers(pyarrow.string(), 6000, texts.buffers())
+    parquet.write_table(table.set_column(0, "src", broken), tmp_path / "a.parquet")
+    reader = reader_of(find_tables([str(tmp_path / "a.parquet")])[0], ["src", "mt"], ["comet"])
+    for first, rows in ((1, 2), (4097, 4098)):
+        chunk = next(iter(reader.rows(first - 1)))
+        with pytest.raises(
+            InputError, match=f"a.parquet, row {rows}: byte 4 of column src is not utf-8; write the table"
+        ):
+            chunk.texts("src")
+        assert chunk.texts("mt")[:2] == ["a", "a"]  # which alone may be scored
+
+
 def test_csv_keeps_quotes_and_line_ends(tmp_path):
     text = 'src,mt,"my, own"\n"a ""b"" c","two\nlines",1\nplain,text,"x"\n'
     rows = all_rows(write(tmp_path / "a.csv", text))
@@ -160,10 +195,30 @@ def test_parquet(tmp_path):
         ("a.csv", 'src,mt\n"one,two\n', "line 2: unexpected end of data"),
         ("a.jsonl", '{"src": "a", "mt": 1.5}\n', "row 1: column mt holds 1.5, not a text"),
         ("a.jsonl", '{"src": "a", "mt": "b"}\n[1]\n', "line 2 is no JSON object with the columns as its keys"),
-        ("a.jsonl", '{"src": "a", "mt": "b"}\n{\n', "line 2 is no JSON: Expecting"),
-        ("a.tsv.gz", gzip.compress(TSV.encode() * 99)[:-30], "the file is broken or not whole"),
-        ("a.tsv.gz", b"plain", "Not a gzipped file (b'pl'); the file is broken or not whole"),
-        ("a.tsv.xz", b"plain", "the file is broken or not whole"),
+        ("a.jsonl", '{"src": "a", "mt": "b"}\n{\n', "line 2: not JSON (Expecting"),
+        ("a.jsonl", "[" * 100_000, "line 1: not JSON (it is nested too deeply); write one object per line"),
+        ("a.jsonl", '{"mt": ' + "[" * 500 + "]" * 500 + ', "src": "a"}', "row 1: column mt holds a list, not a text"),
+        ("a.jsonl", '{"mt": 1' + "0" * 5000 + "}", "line 1: not JSON (Exceeds the limit"),
+        (
+            "a.jsonl",
+            '{"src": "a", "mt": "b"}\n{"src": "a", "mt": "b", "comet": 1}\n',
+            "row 2 has a column comet already; give the new ones other names with --names",
+        ),
+        (
+            "a.tsv.gz",
+            gzip.compress(TSV.encode() * 99)[:-30],
+            "cannot read {0}: it is cut short; copy or fetch it again",
+        ),
+        (
+            "a.tsv.gz",
+            b"plain",
+            "it is damaged, or no gzip file (Error -3 while decompressing data: incorrect header check)",
+        ),
+        (
+            "a.tsv.xz",
+            b"plain",
+            "it is damaged, or no xz file (Input format not supported by decoder); copy or fetch it",
+        ),
         ("a.parquet", b"PAR1", "cannot read {0}: "),
     ],
 )

@@ -2,14 +2,13 @@
 
 import csv
 import io
-import json
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...corpus import BOM, read_lines, read_text
+from ...corpus import BOM, json_of, read_lines, read_text
 from ...errors import InputError
 from ...notices import counted, notice
 
@@ -96,10 +95,7 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
         if not line.strip():
             continue
         where = f"{path}, line {k}"
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}: not JSON ({error}); write one object per line") from error
+        value = json_of(line, where)
         if not isinstance(value, dict):
             example = "{'mt': ..., 'ref': ..., 'score': 1}"
             raise InputError(f"{where}: not a JSON object; write one per line, such as {example}")

@@ -1,0 +1,109 @@
+"""Compressed files: what they hold, read in a stream and whole, and the lines of a file, whose length is bounded."""
+
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import IO, Any
+
+from .errors import InputError
+
+LONGEST = 16 * 2**20  # bytes of a line
+EXTRA = "pip install 'ctx-metrics[tables]'"
+# what is unpacked at a time: zstd makes up to 128 KiB of four bytes
+_STEP, _BLOCK = 2**10, 2**16
+
+
+def unpacked(file: IO[bytes], kind: str, path: str) -> IO[bytes]:
+    """What a compressed file holds, to be read in a stream.
+
+    kind    gz, xz or zst; "" for a file that is not compressed, which is given back
+    path    what messages call the file
+
+    A file may have several members, one after another. Reading raises InputError for a file that is cut short, damaged or
+    of another kind; this function does where Python lacks what reads the kind.
+    """
+    if not kind:
+        return file
+    new, name, broken = _reader_of(kind, path)
+    return io.BufferedReader(_Stream(_pieces(file, new, name, broken, path)), 2**20)
+
+
+def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
+    """The lines of a file with their ends; raises InputError for a line of more than LONGEST bytes, naming it."""
+    read = partial(io.BufferedReader(file, 2**20).readline, LONGEST + 1)  # type: ignore[arg-type]  # some IO is not raw
+    for number, line in enumerate(iter(read, b""), 1):
+        if len(line) > LONGEST:
+            raise InputError(
+                f"{path}, line {number}: it is longer than {LONGEST // 2**20} MiB; a line feed must end each line"
+            )
+        yield line
+
+
+def zstandard(path: str) -> Any:
+    """The package that reads .zst; raises InputError where it is not installed."""
+    try:
+        import zstandard as package
+    except ImportError as error:
+        raise InputError(f"cannot read {path}: .zst needs the package zstandard; install it with: {EXTRA}") from error
+    return package
+
+
+def _reader_of(kind: str, path: str) -> tuple[Callable[[], Any], str, type[Exception]]:
+    """What makes the reader of a member, what the kind is called, and what is raised for damage."""
+    if kind == "gz":
+        return partial(zlib.decompressobj, 16 + zlib.MAX_WBITS), "gzip", zlib.error
+    if kind == "zst":
+        package = zstandard(path)
+        return package.ZstdDecompressor().decompressobj, "zstd", package.ZstdError
+    try:
+        import lzma
+    except ImportError as error:  # an optional part of Python
+        raise InputError(f"cannot read {path}: this Python has no lzma module; unpack the file first") from error
+    return lzma.LZMADecompressor, "xz", lzma.LZMAError
+
+
+def _pieces(file: IO[bytes], new: Callable[[], Any], name: str, broken: type[Exception], path: str) -> Iterator[bytes]:
+    """The content of all members, never much at a time."""
+    member, begun = None, False
+    for block in iter(partial(file.read, _BLOCK), b""):
+        for start in range(0, len(block), _STEP):
+            left = block[start : start + _STEP]
+            while left:
+                if member is None:
+                    if begun and not (left := left.lstrip(b"\0")):  # zeros may fill up what is behind a member
+                        break
+                    member, begun = new(), True
+                try:
+                    piece = member.decompress(left)
+                except broken as error:
+                    raise InputError(
+                        f"cannot read {path}: it is damaged, or no {name} file ({error}); copy or fetch it again"
+                    ) from error
+                left = b""
+                if member.eof:
+                    left, member = member.unused_data, None
+                if piece:
+                    yield piece
+    if member is not None or not begun:
+        raise InputError(f"cannot read {path}: it is cut short; copy or fetch it again")
+
+
+class _Stream(io.RawIOBase):
+    """Pieces of bytes as one file."""
+
+    def __init__(self, pieces: Iterator[bytes]):
+        self._pieces, self._left = pieces, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(piece)
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
