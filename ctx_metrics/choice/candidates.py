@@ -1,17 +1,18 @@
 """Candidates of sources, in every layout that decoders write them in."""
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..corpus import BOM, read_lines
+from ..corpus import BOM, json_of, read_lines
 from ..errors import InputError
 from ..notices import counted, notice
+from .fairseq import is_fairseq, read_fairseq
 
-FORMS = ("lines", "nbest", "tsv", "jsonl")
+FORMS = ("lines", "nbest", "tsv", "jsonl", "fairseq")
 _NBEST = re.compile(r"(\d+) *\|\|\| ?(.*)")
-_LAST_NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-?inf|nan)\s*$")
+_DIGITS = 18  # of the number of a source
+_LAST_NUMBER = re.compile(r"(-?(?:(?<!\d)\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|-?inf|nan)\s*$")
 
 
 class Item(NamedTuple):
@@ -42,8 +43,8 @@ def read_items(
 
     paths         one file in any layout, or several, of which each has a candidate a line
     form          lines (`number` lines a source), nbest (`0 ||| text ||| ... ||| score`), tsv (a row a source, a column a
-                  candidate) or jsonl (objects with candidates, and maybe src, scores and references); None: by the file's
-                  name, and nbest where its first line is one
+                  candidate), jsonl (objects with candidates, and maybe src, scores and references) or fairseq (the output
+                  of fairseq-generate); None: by the file's name, and nbest or fairseq where its first lines are
     number        candidates of each source, of lines; None: as many as there are lines for a source
     sources       a file with a source a line
     references    a file of pseudo-references, in any of these layouts
@@ -89,19 +90,27 @@ def _read(
     lines = read_lines(path, encoding)
     if not lines:
         raise InputError(f"{path} is empty; it must hold {holds}")
-    form = form or _form_of(path, lines[0])
+    form = form or _form_of(path, lines)
     if number is not None and form != "lines":
         raise InputError(f"{path}: -n is for files with N lines per source, but this file is {form}; leave -n out")
     if form == "lines":
         return _of_lines(path, lines, number, known)
+    if form == "fairseq":
+        # its sources are tokenized, so those of a file are better
+        return [
+            Item(tuple(texts), tuple(scores), source if known is None else None)
+            for source, texts, scores in read_fairseq(path, lines)
+        ]
     return {"nbest": _of_nbest, "tsv": _of_tsv, "jsonl": _of_jsonl}[form](path, lines)
 
 
-def _form_of(path: str, first: str) -> str:
+def _form_of(path: str, lines: Sequence[str]) -> str:
     ending = re.sub(r"\.(gz|xz)$", "", path).rpartition(".")[2].lower()
     if ending in ("tsv", "jsonl"):
         return ending
-    return "nbest" if _NBEST.fullmatch(first) else "lines"
+    if is_fairseq(lines):
+        return "fairseq"
+    return "nbest" if _NBEST.fullmatch(lines[0]) else "lines"
 
 
 def _of_files(paths: Sequence[str], form: str | None, number: int | None, encoding: str) -> list[Item]:
@@ -117,7 +126,7 @@ def _of_files(paths: Sequence[str], form: str | None, number: int | None, encodi
     for path, stream in zip(paths, streams, strict=True):
         if not stream:
             raise InputError(f"{path} is empty; it must hold candidates")
-        if form is None and (own := _form_of(path, stream[0])) != "lines":
+        if form is None and (own := _form_of(path, stream)) != "lines":
             raise InputError(
                 f"{path} is a file of the format {own}, but several files have one candidate per line; give one file, or "
                 f"--input-format lines"
@@ -157,6 +166,8 @@ def _of_nbest(path: str, lines: list[str]) -> list[Item]:
         found = _NBEST.fullmatch(line)
         if found is None:
             raise InputError(f"{path}, line {place}: not a line of an n-best list, such as 0 ||| text ||| -1.5")
+        if len(found[1]) > _DIGITS:
+            raise InputError(f"{path}, line {place}: its source has a number of {len(found[1]):,} digits")
         source, (text, *more) = int(found[1]), re.split(r" ?\|\|\| ?", found[2])
         last = max(texts, default=source)
         if source not in (last, last + 1) and texts:
@@ -192,10 +203,7 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
     items = []
     for place, line in enumerate(lines, 1):
         where = f"{path}, line {place}"
-        try:
-            given = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"{where}: not JSON ({error})") from error
+        given = json_of(line, where)
         if not isinstance(given, dict) or "candidates" not in given:
             raise InputError(
                 f'{where}: not an object with candidates, such as {{"src": "...", "candidates": ["...", "..."]}}'
@@ -213,14 +221,13 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
         source = given.get("src")
         if source is not None and not isinstance(source, str):
             raise InputError(f"{where}: src is not a text")
+        try:
+            known = None if scores is None or None in scores else tuple(map(float, scores))
+        except OverflowError as error:  # a whole number of more than 308 digits
+            raise InputError(f"{where}: scores holds a number that is too large; it must be below 1e308") from error
         references = given.get("references")
         items.append(
-            Item(
-                candidates,
-                None if scores is None or None in scores else tuple(map(float, scores)),
-                source,
-                None if references is None else _texts(where, "references", references),
-            )
+            Item(candidates, known, source, None if references is None else _texts(where, "references", references))
         )
     with_source = sum(item.source is not None for item in items)
     if 0 < with_source < len(items):

@@ -36,6 +36,69 @@ def test_nbest_lists(tmp_path):
     assert read_items([write(tmp_path, "o", "0 ||| a ||| x= 1 ||| ?", "0 ||| b ||| 2")]) == [Item(("a", "b"))]
 
 
+def test_long_numbers_of_nbest_lists(tmp_path):
+    """A number that no float holds is infinite, and digits that are no number end in no time."""
+    path = write(tmp_path, "n", f"0 ||| a ||| {'9' * 400}", f"0 ||| b ||| {'9' * 50_000}x", "1 ||| c ||| 1.5")
+    assert read_items([path]) == [Item(("a", "b")), Item(("c",), (1.5,))]
+    assert read_items([write(tmp_path, "m", f"0 ||| a ||| -{'9' * 400}")]) == [Item(("a",), (float("-inf"),))]
+
+
+FAIRSEQ = """\
+2024-01-01 10:00:00 | INFO | fairseq_cli.generate | loading model(s) from model.pt
+S-1\twir gehen .
+T-1\twe go .
+H-1\t-0.35\twe go .
+D-1\t-0.35\twe go.
+P-1\t-0.1 -0.2
+H-1\t-0.65\t
+D-1\t-0.65\t
+P-1\t-0.65
+S-0\tes regnet .
+H-0\t-0.25\tit rains .
+D-0\t-0.25\tit rains.
+Generate test with beam=2: BLEU4 = 30.00
+""".splitlines()
+
+
+def test_the_output_of_fairseq(tmp_path, caplog):
+    """It is recognised behind a log, sorted, and its detokenized hypotheses are taken; a file's sources go before its own."""
+    path, sources = write(tmp_path, "generate.txt", *FAIRSEQ), write(tmp_path, "s", "Es regnet.", "Wir gehen.")
+    assert read_items([path]) == [
+        Item(("it rains.",), (-0.25,), "es regnet ."),
+        Item(("we go.", ""), (-0.35, -0.65), "wir gehen ."),
+    ]
+    assert caplog.messages == [f"{path}: left out 2 lines that fairseq writes beside its output"]
+    assert [item.source for item in read_items([path], sources=sources)] == ["Es regnet.", "Wir gehen."]
+    assert read_items([sources], number=1, references=path)[1].references == ("we go.", "")
+    caplog.clear()
+    tokenized = write(tmp_path, "h", *(line for line in FAIRSEQ if line[:2] in ("H-", "P-")))
+    assert read_items([tokenized]) == [Item(("it rains .",), (-0.25,)), Item(("we go .", ""), (-0.35, -0.65))]
+    assert caplog.messages == [
+        f"{tokenized}: it has no D- lines, so the hypotheses are those of H-, which are tokenized"
+    ]
+    assert read_items([write(tmp_path, "d", "D-0\t-1\ta")]) == [Item(("a",), (-1.0,))]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "more", "said"),
+    [
+        (["D-1\t-0.65"], "", "g: source 1 has 2 H- lines, but 1 D-; the file is cut short or mixed"),
+        (["D-0", "H-0"], "", "g: source 0 has no hypotheses; every source from 0 on needs candidates"),
+        (["S-0"], "", "g: source 0 has no S- line, but others have one"),
+        ([], "S-0\tein Haus", "g, line 14: source 0 is another text than before; give the output of one test set"),
+        ([], "H-0\ta house", "g, line 14: 'a house' is not a score; fairseq writes H-NUMBER, a score and a text"),
+        (["H-", "D-"], "", "g: no line is a hypothesis of fairseq's output (H- or D-)"),
+        ([], f"H-{'9' * 18}\t-1\ta", "g: source 2 has no hypotheses; every source from 0 on needs candidates"),
+    ],
+)
+def test_output_of_fairseq_that_cannot_be_read(tmp_path, monkeypatch, left_out, more, said):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "g", *(line for line in FAIRSEQ if not line.startswith(tuple(left_out))), *[more][: bool(more)])
+    with pytest.raises(InputError) as caught:
+        read_items(["g"], form="fairseq")
+    assert said in str(caught.value)
+
+
 def test_tables_and_json(tmp_path):
     table = str(tmp_path / "c.tsv.gz")
     with gzip.open(table, "wt") as file:
@@ -75,7 +138,20 @@ def test_pseudo_references_of_their_own(tmp_path):
         ("c", ["7 ||| a"], {}, "c, line 1: the first source is 7; sources count from 0"),
         ("c", ["0 ||| a"], {"number": 1}, "-n is for files with N lines per source, but this file is nbest"),
         ("c.tsv", ["a\tb", "\t"], {}, "c.tsv, line 2: no candidates; every source needs one"),
+        ("c", ["0 ||| a", "9" * 5000 + " ||| b"], {}, "c, line 2: its source has a number of 5,000 digits"),
         ("c.jsonl", ["{"], {}, "c.jsonl, line 1: not JSON ("),
+        (
+            "c.jsonl",
+            ["[" * 100_000],
+            {},
+            "c.jsonl, line 1: not JSON (it is nested too deeply); write one object per line",
+        ),
+        (
+            "c.jsonl",
+            [f'{{"candidates": ["a"], "scores": [{"9" * 400}]}}'],
+            {},
+            "c.jsonl, line 1: scores holds a number that is too large; it must be below 1e308",
+        ),
         ("c.jsonl", ["[1]"], {}, "c.jsonl, line 1: not an object with candidates, such as"),
         ("c.jsonl", ['{"candidates": []}'], {}, "c.jsonl, line 1: no candidates; every source needs one"),
         ("c.jsonl", ['{"candidates": "a"}'], {}, "c.jsonl, line 1: candidates is not a list of texts"),

@@ -38,10 +38,10 @@ class Candidates:
         "Number of consecutive lines per source. (Default: the lines of the file divided by the lines of -s)",
         flag="-n --num-samples",
     )
-    input_format: Literal["lines", "nbest", "tsv", "jsonl"] | None = setting(
+    input_format: Literal["lines", "nbest", "tsv", "jsonl", "fairseq"] | None = setting(
         "lines; nbest (0 ||| text ||| ... ||| score); tsv (one row per source, one column per candidate); jsonl "
-        "(objects with candidates and optional src, scores, references). (Default: by the ending .tsv or .jsonl; "
-        "nbest if the first line has its form; else lines)"
+        "(objects with candidates and optional src, scores, references); fairseq (the output of fairseq-generate). "
+        "(Default: by the ending .tsv or .jsonl; nbest or fairseq if the first lines have its form; else lines)"
     )
     source: File | None = setting("Source segments, one per line.", flag="-s --source")
     language_pair: tuple[str, str] | None = flags.languages()
