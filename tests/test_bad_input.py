@@ -92,6 +92,7 @@ def write_files(folder: Path) -> None:
         "pairs-words.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt is raining.\tmaybe\n",
         "list": "0 ||| It rains. ||| -1\n0 ||| Rain. ||| -2\n",
         "bad-list": "0 ||| It rains.\n2 ||| We left.\n",
+        "generate.txt": "S-1\twir gehen\nH-1\t-0.5\twe go\nD-1\t-0.5\twe go\n",
         "odd.jsonl": '{"candidates": []}\n',
         "one-label.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt snows.\t0\n",
     }
@@ -128,6 +129,7 @@ def write_tables(folder: Path) -> None:
         "only-header.tsv": "src\tmt\tref\n",
         "quoted.csv": 'mt,ref\n"One.,One!\nTwo.,Two!\n',
         "broken.jsonl": '{"mt": "One.", "ref": "One!"}\n{"mt": "Two.", \n',
+        "named-later.jsonl": '{"mt": "One.", "ref": "One!"}\n{"mt": "Two.", "ref": "Two!", "chrf": 1}\n',
         "list.jsonl": '["One.", "One!"]\n',
         "no-document.jsonl": '{"mt": "One.", "ref": "One!", "doc": "a"}\n{"mt": "Two.", "ref": "Two!", "doc": null}\n',
     }.items():

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
+from ..run.streams import name_fault
 from ..settings import add_all, from_flags, setting
 from .common import flags
 from .common.metrics import Metrics, check_metrics, metric_names, own_settings
@@ -149,6 +150,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def check(args: Namespace) -> None:
     """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    from ..scale.rows import is_number
     from ..scale.scorer import SEVERAL
 
     error = args.parser.error
@@ -163,14 +165,20 @@ def check(args: Namespace) -> None:
             f"--names has {counted(len(args.names), 'name', 'names')} for "
             f"{counted(len(args.metrics), 'metric', 'metrics')} ({', '.join(args.metrics)})"
         )
-    if args.names and len({*args.names}) < len(args.names):
+    for name in args.names or []:
+        if fault := name_fault(name):
+            error(f"--names has {fault}")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            error("--names has a name that is not UTF-8, as the table is")
+    args.names = [name.strip() for name in args.names or []]  # as a header's names are read
+    if len({*args.names}) < len(args.names):
         error("--names has the same name twice; give each new column its own name")
     for name in [*(each.name for each in args.keep), *([args.by] if args.by else [])]:
         if name not in args.metrics:
             error(f"{name} is not among the metrics of -m ({', '.join(args.metrics)})")
     if args.by and not args.top:
         error("--by selects the metric of --top; give --top too, or leave --by out")
-    numbers = [name.isdigit() for _, name in args.columns]
+    numbers = [is_number(name) for _, name in args.columns]
     if any(numbers) and not all(numbers):
         error("--columns mixes names and numbers; give numbers for tables without a header, names for all others")
     check_work(args)

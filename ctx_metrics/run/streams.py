@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from unicodedata import category
 
 from ..corpus import read_lines
 from ..errors import InputError
@@ -11,6 +12,7 @@ from ..notices import counted
 # endings that say what a file is, not whose output it holds
 _ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok")
 _PACKED = (".gz", ".xz")
+_CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters, line and paragraph separators
 
 
 class Segments(list):
@@ -82,13 +84,24 @@ def names_fault(names: Sequence[str], systems: int) -> str:
     """
     if len(names) != systems:
         return f"--names has {counted(len(names), 'name', 'names')} for {counted(systems, 'system', 'systems')}"
+    if faults := list(filter(None, map(name_fault, names))):
+        return f"--names has {faults[0]}"
     bare = [name.strip() for name in names]
-    if "" in bare:
-        return "--names has an empty name"
     if twice := [name for name in bare if bare.count(name) > 1]:
         return f"--names names two systems {twice[0]!r}"
-    if any(set("\t\n\r") & set(name) for name in names):
-        return "--names has a name with a tab or a line end"
+    return ""
+
+
+def name_fault(name: str) -> str:
+    """Why a name cannot stand in a table, in words; "" if it can.
+
+    >>> name_fault("A"), name_fault(" "), name_fault("A\\n")
+    ('', 'an empty name', 'a name with a tab, a line end or another control character')
+    """
+    if not name.strip():
+        return "an empty name"
+    if any(category(letter) in _CONTROLS for letter in name):
+        return "a name with a tab, a line end or another control character"
     return ""
 
 
