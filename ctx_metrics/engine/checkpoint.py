@@ -33,10 +33,13 @@ _SIZES = (
 )
 # What tables have a row of the model's width for, by the names of many kinds of models.
 _ROWS = (
-    "hidden_size d_model dim vocab_size intermediate_size encoder_ffn_dim decoder_ffn_dim d_ff hidden_dim "
-    "max_position_embeddings num_labels".split()
+    "hidden_size d_model dim vocab_size decoder_vocab_size type_vocab_size embedding_size intermediate_size "
+    "encoder_ffn_dim decoder_ffn_dim d_ff d_kv num_heads hidden_dim max_position_embeddings num_labels".split()
 )
 _SMALL, _MAPPED = 2**20, 2**24  # bytes
+# Numbers that tensors may have for each byte of a file of torch.save: tied weights and expanded tensors have more than the
+# file holds, and a file of a few bytes can give an expanded one any size.
+_SHARING = 16
 
 
 class EncoderFolder:
@@ -328,6 +331,11 @@ def load_file(path: Path) -> Mapping:
         tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_archive(path))
         if not isinstance(tensors, dict):
             raise ValueError("it holds no dictionary of tensors")
+        inside = tensors.get("state_dict")
+        values = [*tensors.values(), *(inside.values() if isinstance(inside, dict) else ())]
+        numbers = sum(each.numel() for each in values if isinstance(each, torch.Tensor))
+        if numbers > _SHARING * (size := path.stat().st_size):
+            raise ValueError(f"its tensors have {shown(numbers)} numbers, which its {size} bytes cannot hold")
         return tensors
 
 

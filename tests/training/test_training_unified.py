@@ -291,6 +291,12 @@ def test_folders_that_cannot_be(tmp_path, models, change, message):
         ("matching.mean", None, "matching.mean: not there and"),
         ("layerwise_attention.gamma", torch.ones(2), r"layerwise_attention.gamma: \[2\] and \[1\]"),
         ("extra", torch.zeros(2), r"extra: \[2\] and not there"),
+        (
+            f"estimator.ff.{'9' * 5000}.weight",
+            torch.zeros(2),
+            rf"json \(estimator.ff.{'9' * 67}: \[2\] and not there\)",
+        ),
+        ("estimator.ff.x.weight", torch.zeros(2), r"estimator.ff.x.weight: \[2\] and not there"),
         ("estimator.ff.3.bias", None, "lacks the tensor 'estimator.ff.3.bias'"),
         ("estimator.ff.0.bias", torch.full((5,), torch.nan), "estimator.ff.0.bias is not finite everywhere; train"),
     ],

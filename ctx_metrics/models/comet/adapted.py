@@ -20,7 +20,7 @@ from ..estimator import EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config, write_model
 from ..hub import ResolvedModel
 from ..low_rank import learned
-from .checkpoint import ADAPTED_KIND
+from .checkpoint import ADAPTED_KIND, HEAD_LAYER
 from .hyperparameters import SEPARATORS, Hyperparameters
 from .network import MatchFeatures, UnifiedNetwork, matched_layers
 from .sequence import INPUTS
@@ -104,14 +104,19 @@ class AdaptedCheckpoint:
         wanted |= {f"layerwise_attention.scalar_parameters.{k}": (1,) for k in range(layers)}
         wanted["layerwise_attention.gamma"] = (1,)
         wanted |= {f"matching.{name}": (self.matching.number,) for name in ("mean", "deviation")}
-        mix = {name: tensor for name, tensor in self.head.items() if name.startswith("layerwise_attention.")}
-        given = {name: tuple(tensor.shape) for name, tensor in {**self._changes, **mix}.items()}
+        # the sizes of the head's layers are checked when the head is built
+        others = {name: tensor for name, tensor in self.head.items() if not HEAD_LAYER.fullmatch(name)}
+        if len(others) == len(self.head):
+            raise ModelError(f"{self.file} lacks the head, estimator.ff.0.weight and more; copy the folder again")
+        given = {name: tuple(tensor.shape) for name, tensor in {**self._changes, **others}.items()}
         for name in sorted({*wanted, *given}):
             if given.get(name) != wanted.get(name):
                 shapes = " and ".join(
                     "not there" if each is None else str(list(each)) for each in (given.get(name), wanted.get(name))
                 )
-                raise ModelError(f"{self.file} does not fit its config.json ({name}: {shapes}); copy the folder again")
+                raise ModelError(
+                    f"{self.file} does not fit its config.json ({name[:80]}: {shapes}); copy the folder again"
+                )
 
     @torch.no_grad()
     def restore(self, network: UnifiedNetwork, mean: float, deviation: float) -> None:

@@ -43,6 +43,7 @@ _CACHE = re.compile(r"models--(?P<repo>.+)$")
 _HUB_PAGE = re.compile(r"https?://huggingface\.co/(?P<repo>[^/]+/[^/]+)")
 _UNBABEL = re.compile(r"(wmt\d\d|xcomet|unite|eamt)", re.IGNORECASE)
 _SNAPSHOT = re.compile(r"models--(?P<repo>.+)/snapshots/(?P<revision>[0-9a-f]{40})$")
+HEAD_LAYER = re.compile(r"estimator\.ff\.([0-9]{1,4})\.(weight|bias)")  # four digits: of a file, anything may come
 # tensors that no score depends on: counters, training's masks and weights, a head that COMET does not use
 _IDLE = re.compile(
     rf"{re.escape(_ENCODER)}(embeddings\.(position_ids|token_type_ids)|pooler\..*)"
@@ -330,11 +331,13 @@ def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: d
         name: tuple(getattr(tensor, "shape", ())) for name, tensor in tensors.items()
     }
     # the head's own sizes are in its tensors; that they fit one another is checked when the head is built
-    head = [name for name in given if re.fullmatch(r"estimator\.ff\.\d+\.(weight|bias)", str(name))]
+    head = [name for name in given if HEAD_LAYER.fullmatch(str(name))]
     idle = [name for name in given if _IDLE.fullmatch(str(name))]
     faults = {
         "missing": [name for name in [*shapes, *([] if head else ["estimator.ff.0.weight"])] if name not in given],
-        "not expected": [str(name) for name in given if name not in shapes and name not in head and name not in idle],
+        "not expected": [
+            str(name)[:80] for name in given if name not in shapes and name not in head and name not in idle
+        ],
         "of another shape": [
             f"{name} {list(given[name])}, not {list(shape)}"
             for name, shape in shapes.items()

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 
@@ -36,7 +37,13 @@ def convert(source: str, target: Path) -> None:
         side = checkpoint.folder / "tokenizer_config.json"
         if side.exists():
             shutil.copyfile(side, work / side.name)
-        tensors = {name: tensor.contiguous() for name, tensor in checkpoint.all_tensors().items()}
+        tensors, held = {}, set()
+        for name, tensor in checkpoint.all_tensors().items():
+            memory = tensor.untyped_storage().data_ptr()  # tied weights share it, which safetensors refuses
+            tensors[name] = (
+                tensor.clone(memory_format=torch.contiguous_format) if memory in held else tensor.contiguous()
+            )
+            held.add(memory)
         save_file(tensors, work / WEIGHTS_FILE)
         hashes = {"weights": file_sha256(work / WEIGHTS_FILE), **side_hashes(work, work)}
         config = write_comet_config(checkpoint, ckpt, hashes)

@@ -31,7 +31,7 @@ from ...engine.tokenizer import TokenIds
 from ...errors import ModelError
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
 from .adapted import AdaptedCheckpoint, is_adapted
-from .checkpoint import CometCheckpoint, open_comet, place_of
+from .checkpoint import HEAD_LAYER, CometCheckpoint, open_comet, place_of
 from .hyperparameters import SEPARATORS, Hyperparameters, activation
 from .sequence import INPUTS, joined
 from .spans import decode_spans, mqm_score
@@ -293,7 +293,7 @@ class FeedForward:
 
     def __init__(self, tensors: dict[str, torch.Tensor], parameters: Hyperparameters, device: torch.device, file: Path):
         self.file = file
-        self.numbers = sorted({int(name.split(".")[2]) for name in tensors if name.startswith("estimator.ff.")})
+        self.numbers = sorted({int(layer[1]) for name in tensors if (layer := HEAD_LAYER.fullmatch(name))})
         try:
             self.layers = [
                 tuple(tensors[f"estimator.ff.{number}.{kind}"].to(device) for kind in ("weight", "bias"))
