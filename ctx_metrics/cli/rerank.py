@@ -43,7 +43,8 @@ class Mixing:
     """How the decoder's scores enter."""
 
     mix: Finite | None = setting(
-        "Add X times the decoder's score (from n-best lists, JSON lines or fairseq's output) to the metrics' score. (Default: 0)",
+        "Add X times the decoder's score (from n-best lists, JSON lines, fairseq's output) to the metrics' score. "
+        "(Default: 0)",
         metavar="X",
     )
     tune: File | None = setting(

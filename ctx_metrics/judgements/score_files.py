@@ -191,7 +191,7 @@ def _made_by(start: str) -> dict[str, Any]:
     try:
         made_by = json.loads(read_text(start + MADE_BY))
         files = made_by["files"]
-    except (ValueError, TypeError, KeyError):  # a note that is damaged says nothing
+    except (ValueError, TypeError, KeyError, RecursionError):  # a note that is damaged says nothing
         return {}
     levels = [level for level in (SEGMENTS, SYSTEMS) if os.path.isfile(start + level)]
     return made_by if files == {level: _hash(read_text(start + level)) for level in levels} else {}

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import InputError
 from ..notices import counted, notice
 from .judged import JudgedSet, MetricScores, row_means
-from .readers.rows import Row, is_jsonl, number, read_jsonl, read_rows, unpacked
+from .readers.rows import Row, is_jsonl, is_whole, number, read_jsonl, read_rows, unpacked
 
 COLUMNS = "level system segment metric score".split()
 
@@ -72,8 +72,8 @@ def _scores(
 def _segment(row: Row, judged: JudgedSet) -> int:
     """The number of a row's segment, from 0."""
     text = row.cells.get("segment", "")
-    if not text.isdecimal() or not 1 <= int(text) <= judged.segments:
-        raise InputError(f"{row.where}: segment {text!r}, and {judged.name} has segments 1 to {judged.segments:,}")
+    if not is_whole(text) or not 1 <= int(text) <= judged.segments:
+        raise InputError(f"{row.where}: segment {text[:40]!r}, and {judged.name} has segments 1 to {judged.segments:,}")
     return int(text) - 1
 
 

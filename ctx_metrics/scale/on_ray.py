@@ -4,6 +4,7 @@ import importlib.util
 import logging
 import math
 import os
+import re
 import socket
 import warnings
 from collections import deque
@@ -77,7 +78,7 @@ class OnRay:
 
     def _worker(self) -> Any:
         asked = os.environ.get("OMP_NUM_THREADS", "")
-        threads = int(asked) if asked.isdigit() and int(asked) else max(1, int(self._options["num_cpus"]))
+        threads = int(asked) if asked.isdecimal() and int(asked) else max(1, int(self._options["num_cpus"]))
         return self._ray.remote(Worker).options(**self._options).remote(threads)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -179,7 +180,7 @@ def _told(data: Mapping[str, Any], ignore_prefix: bool = True) -> None:
 def _check_reached(address: str) -> None:
     """Raise InputError where nothing answers at HOST:PORT or ray://HOST:PORT; Ray tries for minutes, and says much."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdigit() or int(port) > 65535:
+    if not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535:
         return
     try:
         socket.create_connection((host.strip("[]"), int(port)), WAIT).close()

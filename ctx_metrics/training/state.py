@@ -74,7 +74,7 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         written, sums = json.loads(metadata["fingerprint"]), json.loads(metadata["sums"])
         progress, written_sum = metadata["progress"], metadata["checksum"]
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not the state of a training; delete it to train from the start") from error
     if written_sum != _checksum(tensors, progress):
         raise InputError(f"{path} is damaged; delete it to train from the start")

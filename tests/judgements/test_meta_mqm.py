@@ -150,6 +150,10 @@ def test_columns_at_the_end_may_be_missing_or_too_many(mqm):
             "line 2: severity 'Terrible' is not one of critical, major",
         ),
         (("A", "d", "x", "r", "s", "t", "Style", "Minor"), "line 2: doc_id 'x' is not a segment number"),
+        (
+            ("A", "d", "9" * 5000, "r", "s", "t", "Style", "Minor"),
+            f"line 2: doc_id '{'9' * 40}' is not a segment number",
+        ),
         (("A", "d", "1", "r", "s", "t", "Style"), "line 2: column severity is missing"),
     ],
 )

@@ -156,6 +156,12 @@ def test_segments_without_a_reference_are_left_out_where_others_have_one(table, 
     assert list(table("ref mt score", "_ a 1", "_ b 2").references) == []
 
 
+def test_segments_with_numbers_of_any_length(table):
+    """Beyond 18 digits they are names, which only tell segments apart."""
+    judged = table("system seg mt score", f"A {'9' * 5000} a 1", "A 2 b 2", f"B {'9' * 5000} c 3", "B 2 d 4")
+    np.testing.assert_array_equal(judged.segment_scores, [[1, 2], [3, 4]])
+
+
 @pytest.mark.parametrize("nothing", ["_", "None", "NA", "nan", "NaN"])
 def test_what_is_no_score(table, nothing):
     np.testing.assert_array_equal(table("mt score", "a 1", f"b {nothing}").segment_scores, [[1, NAN]])

@@ -85,6 +85,7 @@ def test_systems_alone(tmp_path, judged):
         (rows(*WHOLE, WHOLE[1]), "scores.tsv, line 6: a second score of m for B, segment 2"),
         (rows(*WHOLE, "segment A 3 m 2"), "scores.tsv, line 6: segment '3', and toy has segments 1 to 2"),
         (rows(*WHOLE, "segment A 0 m 2"), "scores.tsv, line 6: segment '0', and toy has segments 1 to 2"),
+        (rows(*WHOLE, f"segment A {'9' * 5000} m 2"), f"line 6: segment '{'9' * 40}', and toy has segments 1 to 2"),
         (rows(*WHOLE, "segment A x m 2"), "scores.tsv, line 6: segment 'x', and toy has segments 1 to 2"),
         (rows("segment A 1 m high"), "scores.tsv, line 2: 'high' is not a score"),
         (rows("segment C 1 m 1"), "scores.tsv: no scores of A, B"),

@@ -168,6 +168,7 @@ def test_what_is_done_is_kept_and_not_done_again(judged, gaps, tmp_path, caplog,
             lambda: (tmp_path / "chrf-refB.sys.score").unlink() or bare,
             lambda: (tmp_path / "chrf-refB.signature.json").write_text("[]") and bare,
             lambda: (tmp_path / "chrf-refB.signature.json").write_text("{") and bare,
+            lambda: (tmp_path / "chrf-refB.signature.json").write_text("[" * 100_000) and bare,
         )
     ):
         Counted.scored.clear()

@@ -252,6 +252,13 @@ def test_damaged_files(tmp_path, encoder, name):
     assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged; ")
 
 
+@pytest.mark.parametrize("content", ["[" * 100_000, "1"])
+def test_what_is_no_identity(tmp_path, encoder, content):
+    filled(tmp_path / "c", encoder, some_texts(20)).close()
+    (tmp_path / "c" / "cache.json").write_text(content)
+    assert refusal(tmp_path / "c", encoder).startswith(f"{tmp_path / 'c' / 'cache.json'}: the file is damaged; ")
+
+
 def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):
     """Nobody could tell what they hold; they are left alone, as are those that no plan has."""
     train, dev = some_texts(40), some_texts(40, 2)

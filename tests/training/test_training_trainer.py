@@ -12,6 +12,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 from selection import some
 from torch import nn
 
@@ -223,6 +224,9 @@ def test_a_damaged_state_is_refused(tmp_path):
         esim_loop(path, LINEAR).train()
     path.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])  # one bit of a number
     with pytest.raises(InputError, match="state.safetensors is damaged; delete it to train from the start"):
+        esim_loop(path, LINEAR).train()
+    save_file({}, path, {"fingerprint": "[" * 100_000, "sums": "{}", "progress": "{}", "checksum": "0"})
+    with pytest.raises(InputError, match="not the state of a training; delete it"):
         esim_loop(path, LINEAR).train()
 
 

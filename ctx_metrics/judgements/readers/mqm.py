@@ -7,7 +7,7 @@ from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet, is_human
 from .grid import Segment, judged_set
-from .rows import language_pair, read_rows, stem
+from .rows import is_whole, language_pair, read_rows, stem
 
 COLUMNS = ("system", "doc", "doc_id", "rater", "source", "target", "category", "severity")
 WEIGHTS = {"critical": 10.0, "major": 5.0, "minor": 1.0, "neutral": 0.0, "no-error": 0.0}
@@ -50,8 +50,8 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     of_output: dict[_Place, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))
     penalties: dict[_Place, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for where, row in rows:
-        if not row["doc_id"].isdecimal():
-            raise InputError(f"{where}: doc_id {row['doc_id']!r} is not a segment number")
+        if not is_whole(row["doc_id"]):
+            raise InputError(f"{where}: doc_id {row['doc_id'][:40]!r} is not a segment number")
         key = row["system"].removeprefix("hyp."), row["doc"], int(row["doc_id"])
         of_output[key][row["rater"]].append(row)
         try:

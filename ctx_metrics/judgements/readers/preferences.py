@@ -152,4 +152,4 @@ def _whole(text: str, where: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError(f"{where}: {text!r} is not a whole number") from None
+        raise InputError(f"{where}: {text[:40]!r} is not a whole number") from None

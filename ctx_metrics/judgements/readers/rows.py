@@ -15,6 +15,7 @@ from ...notices import counted, notice
 SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # endings of score files
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
 PACKED = (".gz", ".xz")
+DIGITS = 18  # of a number that tells rows apart
 REFERENCES = ("ref", "reference", "pe")
 REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})([-_]?([A-Z]|\d+))?")  # ref2, refB too
 
@@ -168,6 +169,15 @@ def number(text: str, where: str) -> float:
     if not math.isfinite(value):
         raise InputError(f"{where}: {text!r} is not a score; write a number, or None for a missing score")
     return value
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a number of digits alone, and no longer than a number of a row can be.
+
+    >>> is_whole("12"), is_whole("-1"), is_whole("9" * 5000)
+    (True, False, False)
+    """
+    return text.isdecimal() and len(text) <= DIGITS
 
 
 def stem(path: str) -> str:

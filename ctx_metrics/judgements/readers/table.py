@@ -9,7 +9,18 @@ from ...errors import InputError
 from ...notices import notice
 from ..judged import JudgedSet
 from .grid import Segment, judged_set
-from .rows import REFERENCE, Row, is_jsonl, language_pair, number, read_jsonl, read_rows, reference_columns, stem
+from .rows import (
+    REFERENCE,
+    Row,
+    is_jsonl,
+    is_whole,
+    language_pair,
+    number,
+    read_jsonl,
+    read_rows,
+    reference_columns,
+    stem,
+)
 
 COLUMNS = {
     "src": ("src", "source"),
@@ -81,7 +92,7 @@ def _read(
     sign = -1.0 if columns["score"] == "hter" else 1.0
     if sign < 0:
         notice(f"{path}: hter counts edits, so the score is its negative")
-    numbered = "seg" in columns and all(cells.get(columns["seg"], "").isdecimal() for _, cells in rows)
+    numbered = "seg" in columns and all(is_whole(cells.get(columns["seg"], "")) for _, cells in rows)
     repeats = _Repeats()
     judgements = []
     segments: dict[Hashable, Segment] = {}

@@ -260,7 +260,7 @@ def check_identity(path: Path, made_with: dict) -> None:
     """Refuse a folder that was made with other settings."""
     try:
         written = dict(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: the file is damaged{MEND} or delete this one") from error
     other = [
         f"{name} {written.get(name)}, not {value}" for name, value in made_with.items() if written.get(name) != value
