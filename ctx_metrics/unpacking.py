@@ -4,7 +4,7 @@ import io
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from .errors import InputError
 
@@ -31,7 +31,7 @@ def unpacked(file: IO[bytes], kind: str, path: str) -> IO[bytes]:
 
 def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
     """The lines of a file with their ends; raises InputError for a line of more than LONGEST bytes, naming it."""
-    read = partial(io.BufferedReader(file, 2**20).readline, LONGEST + 1)  # type: ignore[arg-type]  # some IO is not raw
+    read = partial(io.BufferedReader(cast(io.RawIOBase, file), 2**20).readline, LONGEST + 1)
     for number, line in enumerate(iter(read, b""), 1):
         if len(line) > LONGEST:
             raise InputError(

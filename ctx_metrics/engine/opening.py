@@ -63,7 +63,7 @@ def shown(value: Any) -> str:
     >>> shown("t5"), shown([["a"] * 9]), shown(10**5000)
     ("'t5'", 'a list', 'over 1e60')
     """
-    if isinstance(value, str):
+    if isinstance(value, (str, bytes)):
         return repr(value[:60])
     if isinstance(value, int) and abs(value) > 10**60:
         return "over 1e60"

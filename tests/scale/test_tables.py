@@ -147,6 +147,30 @@ def test_parquet_that_is_not_utf8(tmp_path):
         assert chunk.texts("mt")[:2] == ["a", "a"]  # which alone may be scored
 
 
+def test_parquet_with_names_that_are_not_utf8(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pyarrow.table({"src": ["a"], "mt": ["b"], "caf_": ["c"]})
+    parquet.write_table(table, tmp_path / "a.parquet", store_schema=False)
+    path = write(tmp_path / "a.parquet", (tmp_path / "a.parquet").read_bytes().replace(b"caf_", b"caf\xe9"))
+    reader = reader_of(find_tables([path])[0], ["src", "mt"], ["comet"])
+    for read in (reader.names, lambda: list(reader.rows())):
+        with pytest.raises(
+            InputError, match=f"^cannot read {re.escape(path)}: the name of a column is not utf-8; write"
+        ):
+            read()
+
+
+def test_parquet_of_bytes(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"src": ["a"], "mt": pyarrow.array([b"b"])}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="a.parquet, row 1: column mt holds b'b', not a text"):
+        all_rows(str(tmp_path / "a.parquet")).texts("mt")
+
+
 def test_csv_keeps_quotes_and_line_ends(tmp_path):
     text = 'src,mt,"my, own"\n"a ""b"" c","two\nlines",1\nplain,text,"x"\n'
     rows = all_rows(write(tmp_path / "a.csv", text))
