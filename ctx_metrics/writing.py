@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import CtxMetricsError, InputError
+from .standard_streams import check_output
 
 if TYPE_CHECKING:
     import torch
@@ -27,15 +28,19 @@ STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to what is open, also wher
 def check_writable(path: str | None, folder: bool = False, flag: str = "") -> None:
     """Raise InputError where a file, or files in a folder, cannot be written; makes nothing. For before long work.
 
-    path    None is the standard output, which can
+    path    None is the standard output
     flag    what names the path on the command line, for the message
     """
     if path is None:
+        check_output()
         return
+    if not path:
+        kind = "folder" if folder else "file"
+        raise InputError(f"{flag or 'cannot write'} '': the name is empty; give the name of a {kind}")
     what = f"{flag} {path}" if flag else f"cannot write {'into ' * folder}{path}"
     why = what + ": cannot write there" * bool(flag)
     with os_errors(why):
-        before = _status(path or os.curdir)
+        before = _status(path)
         if before and not folder and stat.S_ISDIR(before.st_mode):
             raise InputError(f"{why}: it is a folder")
         if not folder and is_stream(path):

@@ -174,7 +174,7 @@ def test_what_another_process_is_writing_is_no_leftover(tmp_path):
         ("folder", {}, "cannot write folder: it is a folder"),
         ("file/scores", {}, "cannot write file/scores: file is a file, but a folder is needed there"),
         ("link", {}, f"cannot write link: {LINK}"),
-        ("", {}, "cannot write : it is a folder"),
+        ("", {}, "cannot write '': the name is empty; give the name of a file"),
         ("link", {"folder": True}, "cannot write into link: link is not a folder, but one is needed there"),
         ("file", {"folder": True}, "cannot write into file: file is a file, but a folder is needed there"),
         ("file/a/b", {"flag": "--out"}, "--out file/a/b: file is a file, but a folder is needed there"),

@@ -1,7 +1,6 @@
 """The `ctx-metrics` command: one subcommand a file. Importing it imports neither torch nor sacrebleu."""
 
 import argparse
-import io
 import logging
 import shlex
 import signal
@@ -15,6 +14,7 @@ from importlib.metadata import version
 from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries
 from ..settings import add_all
+from ..standard_streams import open_closed, utf8_output
 from ..writing import check_not_input
 from .hints import hints
 
@@ -48,18 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     # so that `| head` ends the command, as it does sacrebleu's; a thread that calls this cannot choose it
     if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # files' names need not be text
+    open_closed()
     with _notices_on_stderr():
         quiet_libraries()
         try:
-            args = parse(argv)
-            for dest, flag in WRITTEN.items():
-                given = {key: value for key, value in vars(args).items() if key not in (*WRITTEN, "argv")}
-                paths = getattr(args, dest, None)
-                for path in paths if isinstance(paths, list) else [paths]:
-                    check_not_input(path, given, flag)
-            return args.run(args)
+            with utf8_output():
+                return _run(argv)
         except KeyboardInterrupt as stopped:
             sys.stderr.write(f"ctx-metrics: stopped{f'; {stopped}' if str(stopped) else ''}\n")
             return 130
@@ -69,6 +63,16 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise
             sys.stderr.write(f"ctx-metrics: error: {line}\n")
             return 1
+
+
+def _run(argv: Sequence[str]) -> int:
+    args = parse(argv)
+    for dest, flag in WRITTEN.items():
+        given = {key: value for key, value in vars(args).items() if key not in (*WRITTEN, "argv")}
+        paths = getattr(args, dest, None)
+        for path in paths if isinstance(paths, list) else [paths]:
+            check_not_input(path, given, flag)
+    return int(args.run(args))
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -9,6 +9,7 @@ from ..errors import CtxMetricsError
 from ..roundtrip.options import add_roundtrip_arguments
 from ..run.flags import ContextFiles, add_metric_arguments, add_pseudo_arguments, model_hint, wanted_metrics
 from ..settings import add_flags
+from ..standard_streams import check_output, open_closed
 from .capture import Run, RunSettings
 
 
@@ -52,6 +53,9 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
                         f"-m; add the metric, or leave the flag out"
                     )
             run.begin(namespace, own, broken)
+            if run.active:
+                open_closed()
+                check_output()
             return namespace
 
         def _get_values(self, action, arg_strings):  # called for what the command line gives, not for defaults

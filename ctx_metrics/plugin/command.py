@@ -5,6 +5,7 @@ import functools
 import io
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from types import ModuleType
 
 from sacrebleu import metrics, utils
@@ -17,6 +18,7 @@ from ..run.context import capabilities
 from ..run.flags import add_metric_arguments
 from ..run.registry import MetricTable
 from ..run.streams import Segments
+from ..standard_streams import lost, printing
 from . import files, output
 from .arguments import parser_class
 from .capture import Run
@@ -261,7 +263,8 @@ def _with_context(print_subset_results, run: Run):
             name: WithContextOf(run, name.lower()) if name.lower() in run.table.plugins else metric
             for name, metric in metrics.items()
         }
-        return print_subset_results(metrics, full_system, full_refs, args)
+        with printing() if run.active else nullcontext():
+            return print_subset_results(metrics, full_system, full_refs, args)
 
     return wrapper
 
@@ -275,7 +278,8 @@ def _after_files(print_scores, run: Run):
         _write_files(run)
         if run.active and hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="surrogateescape")  # files' names need not be text
-        return print_scores(*args, **options)
+        with printing() if run.active else nullcontext():
+            return print_scores(*args, **options)
 
     return wrapper
 
@@ -311,6 +315,10 @@ def _with_clear_errors(main, run: Run):
             line = as_line(error) if run.active or isinstance(error, CtxMetricsError) else None
             if line is None:
                 raise
+            if (
+                isinstance(error, OSError) and run.args.sentence_level and error.filename is None
+            ):  # main() prints by itself
+                line = str(lost(error, sys.stdout.fileno()))
             of_test_set = isinstance(error, OSError) and run.args.test_set
             test_set = f"test set {run.args.test_set}: " if of_test_set else ""
             sys.stderr.write(f"sacreBLEU: error: {test_set}{line}\n")

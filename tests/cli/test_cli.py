@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import shutil
 import sys
@@ -13,7 +14,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import fresh_ctx_metrics, python, run
 
-from ctx_metrics.cli import SUBCOMMANDS, doctor
+from ctx_metrics.cli import SUBCOMMANDS, doctor, main
 from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import estimator, hub
@@ -33,10 +34,12 @@ def test_the_installed_command():
     assert done.returncode == 2 and "invalid choice: 'rate'" in done.stderr
 
 
-def test_without_translations_and_without_a_standard_input_it_says_what_to_give():
-    code = "import sys; from ctx_metrics.cli import main; sys.stdin = None; main(['score', '-m', 'chrf'])"
-    done = python(code)
-    assert done.returncode == 2 and done.stderr.splitlines()[-1] == (
+def test_without_translations_in_a_terminal_it_says_what_to_give(monkeypatch, capsys):
+    with open(pty.openpty()[1]) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        with pytest.raises(SystemExit, match="2"):
+            main(["score", "-m", "chrf"])
+    assert capsys.readouterr().err.splitlines()[-1] == (
         "ctx-metrics score: error: no translations: name their files with -t, or give them on the standard input"
     )
 

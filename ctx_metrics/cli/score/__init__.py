@@ -155,7 +155,7 @@ def check_inputs(args: Namespace) -> None:
         error("-t - reads the standard input, which cannot be combined with files; leave one out")
     if not from_stdin and args.columns:
         error("--columns describes the standard input; leave it out with -t FILE")
-    if from_stdin and (sys.stdin is None or (args.translations is None and sys.stdin.isatty())):
+    if from_stdin and args.translations is None and sys.stdin.isatty():
         error("no translations: name their files with -t, or give them on the standard input")
     if args.columns:
         try:

@@ -1,0 +1,96 @@
+"""Commands whose standard streams are closed, full, or read by nobody."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from plugin_conftest import COMMAND, REF, SOURCE, A, B, C, run
+from selection import some_rows
+
+from ctx_metrics.standard_streams import open_closed
+
+CTX = str(Path(sys.executable).with_name("ctx-metrics"))
+SCORE = f"{CTX} score -t {A} -r {REF} -m chrf -l de-en"
+SACREBLEU = f"{COMMAND} {REF} -i {A} -m nist"
+CLOSED = "the standard output is closed; leave out `>&-`, or send it to a file"
+FULL = "cannot write to the standard output: No space left on device"
+
+
+CLOSED_OR_FULL = [
+    (f"{SCORE} -q >&-", f"ctx-metrics: error: {CLOSED}"),
+    (f"{SACREBLEU} >&-", f"sacreBLEU: error: {CLOSED}"),
+    (f"{SCORE} -q >/dev/full", f"ctx-metrics: error: {FULL}"),
+    (f"{SACREBLEU} >/dev/full", f"sacreBLEU: error: {FULL}"),
+    (f"{COMMAND} {REF} -i {A} -m meteor -sl >/dev/full", f"sacreBLEU: error: {FULL}"),
+    (f"{CTX} cite chrf >/dev/full", f"ctx-metrics: error: {FULL}"),
+    (f"{CTX} --help >/dev/full", f"ctx-metrics: error: {FULL}"),
+    (f"{CTX} cite chrf >&-", "ctx-metrics: error: cannot write to the standard output: Bad file descriptor"),
+    (f"{CTX} compare -t {A} {B} -r {REF} -m chrf -q >&-", f"ctx-metrics: error: {CLOSED}"),
+    (f"{CTX} mbr {A} {B} {C} -m chrf -q >&-", f"ctx-metrics: error: {CLOSED}"),
+]
+
+
+@pytest.mark.parametrize(("command", "said"), some_rows(CLOSED_OR_FULL, CLOSED_OR_FULL[:4]))
+@pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.full)])
+def test_an_output_that_takes_nothing_is_one_line(command, said, unbuffered):
+    done = run("sh", "-c", command, PYTHONUNBUFFERED=unbuffered)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{said}\n")
+
+
+def test_with_a_file_the_output_may_be_closed(tmp_path):
+    done = run("sh", "-c", f"{SCORE} -q -o {tmp_path}/scores.tsv >&-")
+    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "scores.tsv").read_text().count("\n") == 61
+
+
+COMET = f"{CTX} score -s {SOURCE} -t {A} -l de-en -m comet"  # a model, read by a library that is not Python
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        SCORE,
+        SACREBLEU,
+        f"{CTX} annotate TABLE -m chrf",
+        pytest.param(f"{CTX} compare -t {A} {B} -r {REF} -m chrf", marks=pytest.mark.full),
+        pytest.param(f"{CTX} mbr {A} {B} {C} -m chrf", marks=pytest.mark.full),
+        pytest.param(COMET, marks=pytest.mark.full),
+    ],
+)
+def test_without_stderr_the_result_is_printed_as_always(tmp_path, command):
+    (tmp_path / "table.tsv").write_text("mt\tref\nOne.\tOne!\nTwo.\tTwo!\n")
+    results = []
+    for name, end in (("always", ""), ("closed", " 2>&-")):
+        words = command.replace("TABLE", f"{tmp_path}/table.tsv -o {tmp_path}/{name}")
+        assert run("sh", "-c", f"{words} >{tmp_path}/result{end}").returncode == 0
+        results.append((tmp_path / "result").read_text())
+    assert results[0] == results[1] != ""
+
+
+def test_without_stderr_a_failure_is_one_still():
+    assert run("sh", "-c", f"{CTX} score -t gone -r {REF} -m chrf 2>&-").returncode == 1
+
+
+def test_a_closed_input_is_empty():
+    empty = "the standard input is empty; give the"
+    assert empty in run("sh", "-c", f"{CTX} score -r {REF} -m chrf <&-").stderr
+    assert empty in run("sh", "-c", f"{COMMAND} {REF} -m nist <&-").stderr
+
+
+def test_a_reader_that_goes_ends_the_command_in_silence():
+    for command in (f"{SCORE} -q", SACREBLEU):
+        done = run("sh", "-c", f"({command}; echo $? >&2) | true")
+        assert done.stderr in ("0\n", "141\n")  # 0 if it was quicker
+
+
+def test_closed_streams_keep_their_numbers():
+    """No file that is opened later gets one of them."""
+    code = "from ctx_metrics.standard_streams import open_closed; open_closed(); print(open('/dev/null').fileno())"
+    done = run("sh", "-c", f'{sys.executable} -c "{code}" <&- 2>&-')
+    assert int(done.stdout) > 2
+
+
+def test_open_streams_stay():
+    before = (sys.stdin, sys.stdout, sys.stderr, os.fstat(1).st_ino)
+    open_closed()
+    assert (sys.stdin, sys.stdout, sys.stderr, os.fstat(1).st_ino) == before
