@@ -19,6 +19,18 @@ class ResourceError(CtxMetricsError, RuntimeError):
     """The device is missing or too small for the work."""
 
 
+MORE_MEMORY = "free some, or raise the limit that `ulimit -v` shows"
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether Python, the operating system, torch or a library in Rust says that there is no memory left.
+
+    >>> lacks_memory(MemoryError()), lacks_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."))
+    (True, True)
+    """
+    return isinstance(error, MemoryError) or "allocate memory" in str(error)
+
+
 def as_line(error: Exception) -> str | None:
     """The line that a command prints for an error that a user can mend; None for one that is a fault of the program.
 
@@ -29,8 +41,8 @@ def as_line(error: Exception) -> str | None:
     shown = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, CtxMetricsError):
         line = message
-    elif isinstance(error, MemoryError):
-        line = f"there is too little memory ({shown}); free some, or raise the limit that `ulimit -v` shows"
+    elif lacks_memory(error):
+        line = f"there is too little memory ({shown}); {MORE_MEMORY}"
     elif package := _not_imported(error):
         line = f"{package} cannot be imported ({shown}); `ctx-metrics doctor` shows what is broken"
     elif isinstance(error, OSError):

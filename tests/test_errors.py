@@ -105,6 +105,12 @@ def no_memory():
     raise MemoryError
 
 
+def no_memory_in_torch():
+    import torch
+
+    torch.empty(2**60)
+
+
 def test_faults_of_the_program_are_not_hidden():
     assert as_line(error_of(lambda: {}["key"])) is None
     assert as_line(error_of(lambda: int("x"))) is None
@@ -112,6 +118,7 @@ def test_faults_of_the_program_are_not_hidden():
     assert as_line(error_of(lambda: open("no such  file"))) == (
         "FileNotFoundError: [Errno 2] No such file or directory: 'no such  file'"
     )
+    assert as_line(error_of(no_memory_in_torch)).endswith("; free some, or raise the limit that `ulimit -v` shows")
     assert as_line(error_of(no_memory)) == (
         "there is too little memory (MemoryError); free some, or raise the limit that `ulimit -v` shows"
     )

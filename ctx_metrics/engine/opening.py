@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import CtxMetricsError, ModelError
+from ..errors import MORE_MEMORY, CtxMetricsError, ModelError, ResourceError, lacks_memory
 
 JSON_LIMIT = 16 * 2**20  # bytes; parsed, a JSON file takes up to twenty times as much memory
 _SETTLED_NS = 2 * 10**9  # file systems tick in up to 2 s: a younger file may change and keep its times
@@ -29,7 +29,8 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
     says    the rest of the line; "{why}" stands for what was raised
 
     Damaged and hostile files make libraries raise anything: IndexError, RecursionError, a panic of Rust. So only what
-    reads belongs into the block: an error of what uses the model must be seen. Our own errors go through as they are.
+    reads belongs into the block: an error of what uses the model must be seen. Our own errors go through as they are. Too
+    little memory is a ResourceError: the file may be whole.
     """
     try:
         yield
@@ -42,6 +43,8 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # that of Rust libraries
             raise
+        if lacks_memory(error):
+            raise ResourceError(f"{path} needs more memory than is available; {MORE_MEMORY}") from error
         line = says.replace("{why}", reason(error))
         raise ModelError(f"{path}{'' if line.startswith(':') else ' '}{line}") from error
 
@@ -50,8 +53,6 @@ def reason(error: BaseException) -> str:
     """The first line of what an exception says, at most 500 characters."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    if isinstance(error, MemoryError):
-        return "it needs more memory than is available"
     lines = filter(None, map(str.strip, str(error).splitlines()))
     line, kind = next(lines, ""), type(error).__name__
     return (f"{kind}: {line}" if line and isinstance(error, _TERSE) else line or kind)[:500]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import msgspec
 import numpy as np
 
@@ -15,7 +14,7 @@ from ..writing import remove_leftovers
 from .folders import LocalFolder, folder_at, sha256_of
 from .kept import MOST, KeptResults
 from .summary import BlockOfMetric
-from .tables import Table, readable
+from .tables import Table, place_of, readable
 
 # what is known of the run and of its blocks; readers of folders pass over such names, and over _NAME
 KEPT = ".annotate"
@@ -150,7 +149,7 @@ def known_again(tables: Sequence[Table]) -> list[list[str]]:
     found = []
     for table in tables:
         with readable(table.path):
-            system, inside = fsspec.url_to_fs(table.path)
-            local = isinstance(system, fsspec.implementations.local.LocalFileSystem)
-            found.append([table.path, sha256_of(inside) if local else str(system.checksum(inside))])
+            system, inside = place_of(table.path)
+            known = str(system.checksum(inside)) if "://" in table.path else sha256_of(inside)
+            found.append([table.path, known])
     return found

@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,7 +47,7 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
     found: list[Table] = []
     for path in paths:
         with readable(path):
-            system, inside = fsspec.url_to_fs(path)
+            system, inside = place_of(path)
             if system.isdir(inside):
                 names = [name for name in sorted(system.find(inside)) if _is_seen(name[len(inside) :])]
                 found += [table for name in names if (table := _table(_address(system, path, name)))]
@@ -67,6 +68,14 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
         one, other = found[0], next(table for table in found if table.ending != found[0].ending)
         raise InputError(f"{other.path} has another format than {one.path}; annotate tables of one format at a time")
     return found
+
+
+def place_of(path: str) -> tuple[Any, str]:
+    """fsspec's file system of a path, and the path there. Without :// it is local, also where it holds ::, by which fsspec
+    would chain addresses."""
+    if "://" in path:
+        return fsspec.url_to_fs(path)
+    return fsspec.filesystem("file"), os.path.abspath(os.path.expanduser(path))
 
 
 def _is_seen(name: str) -> bool:
@@ -124,7 +133,8 @@ def readable(path: str, where: str = "") -> Iterator[None]:
 @contextmanager
 def opened(table: Table) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a table."""
-    with fsspec.open(table.path, "rb") as file:
+    system, inside = place_of(table.path)
+    with system.open(inside, "rb") as file:
         yield unpacked(file, table.packed, table.path)
 
 

@@ -21,7 +21,7 @@ from ctx_metrics.engine.checkpoint import SafeTensors
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.opening import JSON_LIMIT, file_sha256, opening
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import CtxMetricsError, InputError, ModelError
+from ctx_metrics.errors import CtxMetricsError, InputError, ModelError, ResourceError
 from ctx_metrics.models.comet.convert import convert
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.hub import resolve
@@ -499,7 +499,6 @@ class PanicException(BaseException):
     "error, said",
     [
         (PanicException("called unwrap\non None"), "x.bin cannot be read: called unwrap; copy or fetch it again"),
-        (MemoryError(), "x.bin cannot be read: it needs more memory than is available; copy or fetch it again"),
         (
             IndexError("pop from empty list"),
             "x.bin cannot be read: IndexError: pop from empty list; copy or fetch it again",
@@ -511,6 +510,20 @@ def test_what_is_said_of_an_error(tmp_path, error, said):
     with pytest.raises(CtxMetricsError) as caught, opening("x.bin"):
         raise error
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(12, "Cannot allocate memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: 9"),
+    ],
+)
+def test_too_little_memory_is_no_damage(error):
+    said = "x.bin needs more memory than is available; free some, or raise the limit that `ulimit -v` shows"
+    with pytest.raises(ResourceError, match=f"^{said}$"), opening("x.bin"):
+        raise error
 
 
 def test_an_interruption_is_none_of_the_files():

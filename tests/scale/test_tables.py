@@ -8,8 +8,9 @@ import fsspec
 import pytest
 
 from ctx_metrics.errors import InputError
+from ctx_metrics.scale.parts import known_again
 from ctx_metrics.scale.rows import reader_of
-from ctx_metrics.scale.tables import Table, find_tables, packed
+from ctx_metrics.scale.tables import Table, find_tables, opened, packed
 
 ROWS = [("Es regnet.", "It rains."), ("Wir gehen.", ""), ("„Ja“, sagt er.", 'He says "yes".')]
 TSV = "id\tsrc\tmt\n" + "".join(f"{i}\t{src}\t{mt}\n" for i, (src, mt) in enumerate(ROWS))
@@ -67,6 +68,18 @@ def test_what_is_no_table(tmp_path, names, message):
 def test_a_protocol_that_is_not_known(address):
     with pytest.raises(InputError, match="cannot read nothing://a/b.tsv: Protocol not known: nothing"):
         find_tables([address])
+
+
+def test_a_name_with_two_colons_is_local(tmp_path, monkeypatch):
+    """fsspec would take it for a chain of addresses."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a::b.tsv").write_text(TSV, encoding="utf-8")
+    [table] = find_tables(["a::b.tsv"])
+    with opened(table) as file:
+        assert file.read().decode() == TSV
+    assert known_again([table])[0][1] == len(TSV.encode())
+    with pytest.raises(InputError, match="^cannot read zip::c.tsv: no such file or folder$"):
+        find_tables(["zip::c.tsv"])
 
 
 def test_an_address_of_fsspec():
