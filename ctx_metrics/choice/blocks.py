@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from ..engine.loaded import forget_texts
 from ..errors import CtxMetricsError
-from ..notices import notice
+from ..notices import counted, notice
 from ..run.context import Context
 from ..scale.kept import Line, ResultCache, key_of, plain_line
 from ..scale.places import HERE, Place
@@ -177,15 +177,23 @@ def choose(
             asked.append((start, end, key))
             yield items[start:end], start == 0
 
-    with tqdm(total=len(items), desc=chooser.name, unit="source", disable=True if quiet else None, leave=False) as bar:
-        for found in place.map(_Caught(chooser), blocks()):
-            start, end, key = asked.pop(0)
-            if isinstance(found, CtxMetricsError):
-                raise found
-            take(start, end, found)
-            if kept is not None:
-                kept.put(key, KeptChosen.of(found))
-            bar.update(end - start)
+    try:
+        with tqdm(
+            total=len(items), desc=chooser.name, unit="source", disable=True if quiet else None, leave=False
+        ) as bar:
+            for found in place.map(_Caught(chooser), blocks()):
+                start, end, key = asked.pop(0)
+                if isinstance(found, CtxMetricsError):
+                    raise found
+                if kept is not None:
+                    kept.put(key, KeptChosen.of(found))
+                take(start, end, found)
+                bar.update(end - start)
+    except KeyboardInterrupt as error:
+        if kept is None:
+            raise
+        done = sum(bool(own) for own in whole.scores)
+        raise kept.interruption(f"{done:,} of {counted(len(items), 'source', 'sources')}") from error
     if kept is not None:
         kept.trim()
     if found_before:

@@ -107,7 +107,7 @@ class COMET(EstimatorMetric):
         return f"{self.NAME}-embedded" if self.options.model in EMBEDDED_NAMES else self.NAME
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        if not self.asked:
+        if not self.asked and not self._context.engine.quiet:  # the signature and the title say it too
             notice(
                 f"{self.NAME.lower()}: no model is named, so the small embedded model is used, which is not a COMET "
                 f"checkpoint ({self.flag}-model)"

@@ -139,24 +139,30 @@ class InBlocks:
                         type(metric), given, [corpora[system].hypotheses[start:end] for system in left], references
                     )
 
-        with _progress(metric, len(corpora) * len(corpora[0]), len(ranges) > 1) as bar:
-            for found in self.place.map(score_block, blocks()):
-                number, systems, keys = asked.pop(0)
-                start, end = ranges[number]
-                if isinstance(found, CtxMetricsError):
-                    raise type(found)(located(str(found), f"lines from {start + 1:,} on")) from found
-                results, said = found
-                _say(said)
-                for system, key, result in zip(systems, keys, results, strict=True):
-                    parts[system][number] = result
-                    if self.kept is not None and not result.matches:  # those of all tokens are too large
-                        self.kept.put(key, KeptSystem.of(result, said))
-                bar.update((end - start) * len(systems))
+        name, all_parts = metric.NAME.lower(), f"{len(ranges) * len(corpora)} results of blocks"
+        try:
+            with _progress(metric, len(corpora) * len(corpora[0]), len(ranges) > 1) as bar:
+                for found in self.place.map(score_block, blocks()):
+                    number, systems, keys = asked.pop(0)
+                    start, end = ranges[number]
+                    if isinstance(found, CtxMetricsError):
+                        raise type(found)(located(str(found), f"lines from {start + 1:,} on")) from found
+                    results, said = found
+                    _say(said)
+                    for system, key, result in zip(systems, keys, results, strict=True):
+                        if self.kept is not None and not result.matches:  # those of all tokens are too large
+                            self.kept.put(key, KeptSystem.of(result, said))
+                        parts[system][number] = result
+                    bar.update((end - start) * len(systems))
+        except KeyboardInterrupt as error:
+            if self.kept is None:
+                raise
+            done = sum(part is not None for of_system in parts for part in of_system)
+            raise self.kept.interruption(f"{name}: {done} of {all_parts}") from error
         if self.kept is not None:
             self.kept.trim()
         if from_kept:
-            of_all = f"{from_kept} of {len(ranges) * len(corpora)} results of blocks"
-            notice(f"{metric.NAME.lower()}: {of_all} were kept by an earlier run (--ctx-cache)")
+            notice(f"{name}: {from_kept} of {all_parts} were kept by an earlier run (--ctx-cache)")
         return [together([part for part in of_system if part is not None]) for of_system in parts]
 
 

@@ -113,6 +113,10 @@ class ResultCache(KeptResults):
         super().__init__(LocalFolder(folder, "--ctx-cache", private=True), "--ctx-cache")
         self._limit = limit
 
+    def interruption(self, done: str) -> KeyboardInterrupt:
+        """What to raise where a run is interrupted, with `done` for what is kept."""
+        return KeyboardInterrupt(f"{done} are kept in {self.path}; run the same command again to continue")
+
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
         """As of KeptResults; a result that is read is kept longer than others."""
         found = super().get(name, kind, fits, most)

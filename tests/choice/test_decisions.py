@@ -1,5 +1,7 @@
 """Expected utilities by every method, over utilities whose values are known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -223,6 +225,23 @@ def test_what_was_kept_is_not_scored_again(tmp_path, monkeypatch, caplog):
     caplog.clear()
     choose(ITEMS, chooser(), kept=kept, quiet=True)  # of another method
     assert not caplog.messages
+
+
+def test_an_interrupt_says_what_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("ctx_metrics.choice.blocks.TEXTS", 10)
+    kept, put = KeptResults(str(tmp_path / "kept")), KeptResults.put_plain
+
+    def interrupted(self, *what):
+        if (tmp_path / "kept").exists():
+            raise KeyboardInterrupt
+        put(self, *what)
+
+    monkeypatch.setattr(KeptResults, "put_plain", interrupted)
+    said = f"^2 of 7 sources are kept in {tmp_path}/kept; run the same command again to continue$"
+    with pytest.raises(KeyboardInterrupt, match=said):
+        choose(ITEMS, chooser(), kept=kept, quiet=True)
+    with pytest.raises(KeyboardInterrupt, match="^$"):
+        choose(ITEMS, chooser(), place=SimpleNamespace(map=interrupted), quiet=True)
 
 
 TEXTS = ("It rained all day.", "It rained.", "", "  ", "We left early , too .", "It rained all day.")
