@@ -53,12 +53,9 @@ def utf8_output() -> Iterator[None]:
         yield
         return
     before.flush()
+    bytes_: Any = _Output(before.buffer)
     own = io.TextIOWrapper(
-        _Output(before.buffer),
-        "utf-8",
-        "surrogateescape",
-        line_buffering=before.line_buffering,
-        write_through=before.write_through,
+        bytes_, "utf-8", "surrogateescape", line_buffering=before.line_buffering, write_through=before.write_through
     )
     sys.stdout = own
     try:

@@ -13,6 +13,7 @@ from importlib.metadata import version
 
 from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries
+from ..run.spelling import SuggestingParser, closest
 from ..settings import add_all
 from ..standard_streams import open_closed, utf8_output
 from ..writing import check_not_input
@@ -86,14 +87,16 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         hint = hints(unknown, argv[0]) if argv[0] in ("score", "compare", "mbr", "rerank") else ""
-        args.outer.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        flag = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
+        meant = "" if hint or not flag else closest(flag, args.parser._option_string_actions, abbreviated=True)
+        args.outer.error(f"unrecognized arguments: {' '.join(unknown)}{hint or meant}")
     args.argv = list(argv[1:])
     return args
 
 
 def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of this command line: only the subcommand that it names adds its flags, and imports what they need."""
-    parser = argparse.ArgumentParser(
+    parser = SuggestingParser(
         prog="ctx-metrics",
         description="Neural and document-level machine-translation metrics. After installation they are also "
         "metrics of the sacrebleu command; these subcommands work without sacrebleu's limits.",

@@ -8,6 +8,7 @@ from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
 from ..roundtrip.options import add_roundtrip_arguments
 from ..run.flags import ContextFiles, add_metric_arguments, add_pseudo_arguments, model_hint, wanted_metrics
+from ..run.spelling import SuggestingParser
 from ..settings import add_flags
 from ..standard_streams import check_output, open_closed
 from .capture import Run, RunSettings
@@ -16,7 +17,7 @@ from .capture import Run, RunSettings
 def parser_class(run: Run) -> type[argparse.ArgumentParser]:
     """An ArgumentParser that adds the plugin metrics' flags before it parses, and tells the run what was parsed."""
 
-    class PluginArgumentParser(argparse.ArgumentParser):
+    class PluginArgumentParser(SuggestingParser):
         _plugin_actions: frozenset = frozenset()
 
         def __init__(self, *args, **options):

@@ -57,6 +57,29 @@ def test_score_is_proposed_where_no_subcommand_is_named(ctx):
     )
 
 
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["scoer", "-m", "chrf"], "score"),
+        (["score", "-t", "a", "-r", "b", "-m", "blue"], "bleu"),
+        (["annotate", "a.tsv", "-o", "b", "-m", "commet"], "comet"),
+        (["score", "-t", "a", "--rf", "b"], "--references"),
+        (["score", "-t", "a", "--lagnuage-pair=de-en"], "--language-pair"),
+        (["train", "esim", "--train", "a", "--dev", "b", "--out", "x", "--overwite"], "--overwrite"),
+        (["meta", "a.tsv", "-m", "chrff"], "chrf"),
+    ],
+)
+def test_what_a_misspelt_word_may_stand_for(ctx, argv, meant):
+    done = ctx(*argv)
+    *usage, line = done.err.splitlines()
+    assert done.code == 2 and line.endswith(f"; did you mean {meant}?") and usage[0].startswith("usage: ")
+
+
+def test_nothing_is_proposed_for_what_is_like_nothing(ctx):
+    for argv in (["rate"], ["score", "-m", "rouge"], ["score", "-t", "a", "--zzz"]):
+        assert ctx(*argv).code == 2 and "did you mean" not in ctx(*argv).err
+
+
 def test_flags_of_other_commands_are_explained(ctx):
     done = ctx("score", "-t", "a", "--gpus", "0", "--to_json=x", "--batch", "--paired-bs-n", "9")
     usage, *lines = done.err.splitlines()

@@ -19,6 +19,14 @@ REFERENCES = [["Auf der Matte sitzt die Katze.", "Es regnet heute."]]
 SOURCES = ["The cat sits on the mat.", "It rains."]
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+def test_that_no_model_is_named_is_said_unless_quiet(caplog, quiet):
+    metric = COMET(REFERENCES, target_lang="en", engine=EngineOptions(device="cpu", quiet=quiet))
+    metric.corpus_score(OUTPUTS, None)
+    said = [message for message in caplog.messages if message.startswith("comet: no model is named")]
+    assert len(said) == (not quiet) and "model:embedded-" in str(metric.get_signature())
+
+
 @pytest.mark.parametrize(
     ("given", "inputs"),
     [

@@ -1,0 +1,34 @@
+"""What a misspelt word of a command line may stand for."""
+
+import argparse
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+CLOSE = 0.75  # how alike two words must be, from 0 to 1
+
+
+def closest(word: str, names: Iterable[str], abbreviated: bool = False) -> str:
+    """The name that a word is most alike, as "; did you mean NAME?"; "" where it is like none.
+
+    abbreviated    whether the word may be the beginning of a name
+
+    >>> closest("scoer", ["score", "compare"]), closest("--rf", ["--references"], abbreviated=True), closest("x", ["score"])
+    ('; did you mean score?', '; did you mean --references?', '')
+    """
+    known = {name: name for name in names}
+    if abbreviated:
+        known = {name[: len(word) + more]: name for more in (0, 1) for name in known} | known
+    found = get_close_matches(word, known, 1, CLOSE)
+    return f"; did you mean {known[found[0]]}?" if found else ""
+
+
+class SuggestingParser(argparse.ArgumentParser):
+    """An ArgumentParser whose error of a word that is no choice names the one that may be meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += closest(str(value), map(str, action.choices or ()))
+            raise
