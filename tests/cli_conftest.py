@@ -39,6 +39,7 @@ def ctx(monkeypatch, capfd):
     def call(*argv: str, stdin: bytes = b"") -> Done:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         capfd.readouterr()
+        sys.stdout.reconfigure(errors="surrogateescape")  # so that capfd gives bytes that are no text as they are
         try:
             code = main([str(word) for word in argv])
         except SystemExit as error:
