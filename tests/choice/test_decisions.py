@@ -229,14 +229,14 @@ def test_what_was_kept_is_not_scored_again(tmp_path, monkeypatch, caplog):
 
 def test_an_interrupt_says_what_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr("ctx_metrics.choice.blocks.TEXTS", 10)
-    kept, put = KeptResults(str(tmp_path / "kept")), KeptResults.put_plain
+    kept, put = ResultCache(str(tmp_path / "kept")), ResultCache.put
 
     def interrupted(self, *what):
         if (tmp_path / "kept").exists():
             raise KeyboardInterrupt
         put(self, *what)
 
-    monkeypatch.setattr(KeptResults, "put_plain", interrupted)
+    monkeypatch.setattr(ResultCache, "put", interrupted)
     said = f"^2 of 7 sources are kept in {tmp_path}/kept; run the same command again to continue$"
     with pytest.raises(KeyboardInterrupt, match=said):
         choose(ITEMS, chooser(), kept=kept, quiet=True)

@@ -186,18 +186,18 @@ def test_an_interrupt_says_what_is_kept(ctx, tmp_path, monkeypatch):
     """And the same command, run again, scores only what is left."""
     monkeypatch.setattr(module, "SEGMENTS", 10)
     command = ["score", "-t", A, B, "-r", REF, "-m", "meteor", "-l", "de-en", "-q", "--resume", tmp_path / "kept"]
-    put = KeptResults.put
+    put = ResultCache.put
 
     def interrupted(self, *what):
         put(self, *what)
         if len(list((tmp_path / "kept").glob("*/*"))) == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(KeptResults, "put", interrupted)
+    monkeypatch.setattr(ResultCache, "put", interrupted)
     done = ctx(*command)
     kept = f"meteor: 3 of 12 results of blocks are kept in {tmp_path}/kept; run the same command again to continue"
     assert (done.code, done.out, done.err) == (130, "", f"ctx-metrics: stopped; {kept}\n")
-    monkeypatch.setattr(KeptResults, "put", put)
+    monkeypatch.setattr(ResultCache, "put", put)
     assert "meteor: 4 of 12 results of blocks were kept" in ctx(*command).err
 
 
