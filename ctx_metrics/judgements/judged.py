@@ -109,6 +109,18 @@ class JudgedSet:
         return self.system_scores
 
     @property
+    def judged(self) -> np.ndarray:
+        """Which systems people judged, as a whole, in some segment, or in a preference: bool (S,)."""
+        known = np.zeros(len(self.systems), dtype=bool)
+        if self.system_scores is not None:
+            known |= ~np.isnan(self.system_scores)
+        if self.segment_scores is not None:
+            known |= ~np.isnan(self.segment_scores).all(axis=1)
+        if self.preferences is not None:
+            known[self.preferences[:, 1:]] = True
+        return known
+
+    @property
     def complete(self) -> bool:
         """Whether every system has an output for every segment, so that whole systems and documents can be scored."""
         return self.hypotheses is not None and all(text is not None for texts in self.hypotheses for text in texts)

@@ -202,6 +202,24 @@ def test_systems_are_dropped(ctx, tree, patterns, left):
     assert [name in dropped for name in left] == [count < 5 for count in left.values()]
 
 
+def test_systems_that_nobody_judged_are_left_out(ctx, tree):
+    """They enter no measure, so a metric need not score them either."""
+    for pair in ("de-en", "cs-en"):
+        lines(tree / "system-outputs" / pair / "synthetic_ref.txt", [f"Output {k}" for k in range(25)])
+    scores = tree.parent / "scores"
+    done = ctx("meta", tree, "-m", "chrf", "-p", "sys-acc", "--save-scores", scores, *QUICK)
+    assert done.code == 0, done.err
+    assert done.err.splitlines()[1:] == [
+        "ctx-metrics: left out without human judgements: synthetic_ref (wmt.cs-en), synthetic_ref (wmt.de-en)"
+    ]
+    assert "synthetic_ref" not in (scores / "wmt.de-en" / "chrf-refA.seg.score").read_text(encoding="utf-8")
+    for name in SYSTEMS:
+        (tree / "system-outputs" / "de-en" / f"{name}.txt").unlink()
+    alone = ctx("meta", tree, "-l", "de-en", "-m", "chrf")
+    assert alone.code == 1
+    assert alone.err.endswith("error: wmt.de-en: no system is left; nobody judged synthetic_ref\n")
+
+
 @pytest.mark.parametrize("pattern", ["system_z", "de-en:system_z", "fr-en:system_a", "system_a:"])
 def test_a_system_to_drop_that_is_not_there(ctx, tree, pattern):
     done = ctx("meta", tree, "-m", "chrf", "--drop", "system_a", "--drop", pattern)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
 
 
+UNJUDGED = "without human judgements"
+
+
 def read_sets(args: Namespace) -> list[JudgedSet]:
     """The judged sets of all paths, without the systems that are left out, which is said.
 
@@ -49,6 +52,9 @@ def read_sets(args: Namespace) -> list[JudgedSet]:
             systems = [system for system in whys if whys[system] == why]
             left_out.setdefault(why, []).append(f"{', '.join(systems)} ({judged.name})")
         if len(whys) == len(judged.systems):
+            if UNJUDGED in whys.values():
+                systems = ", ".join(system for system in whys if whys[system] == UNJUDGED)
+                raise InputError(f"{judged.name}: no system is left; nobody judged {systems}")
             raise InputError(
                 f"{judged.name}: no system is left; drop fewer (--drop), or keep human ones (--keep-humans)"
             )
@@ -196,8 +202,9 @@ def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: s
 
 
 def _left_out(judged: JudgedSet, args: Namespace) -> dict[str, str]:
-    """Systems that are left out, and why: those of --drop, human translations, and the reference itself."""
+    """Systems that are left out, and why: those of --drop, human translations, the reference itself, and what nobody judged."""
     whys = {}
+    with_judgements = judged.judged
     for i, system in enumerate(judged.systems):
         outputs = None if judged.hypotheses is None else list(judged.hypotheses[i])
         if any(_matches(pattern, judged, system) for pattern in args.drop):
@@ -206,6 +213,8 @@ def _left_out(judged: JudgedSet, args: Namespace) -> dict[str, str]:
             whys[system] = "as human translations"
         elif judged.segments > 1 and any(outputs == list(stream) for stream in judged.references):
             whys[system] = "as the reference itself"
+        elif not with_judgements[i]:
+            whys[system] = UNJUDGED
     return whys
 
 
