@@ -71,11 +71,22 @@ def test_a_relative_path_names_the_set_too(tree, monkeypatch):
 
 
 def test_system_scores_of_their_own_file(tree):
-    write(tree, {"human-scores/de-en.mqm.sys.score": "B\t-9\nA\tNone\n"})
-    np.testing.assert_array_equal(read_tree(str(tree), "de-en", reference="refA").system_scores, [NAN, -9, NAN])
+    write(tree, {"human-scores/de-en.mqm.sys.score": "B\t-5.501\nA\tNone\n"})
+    np.testing.assert_array_equal(read_tree(str(tree), "de-en", reference="refA").system_scores, [NAN, -5.501, NAN])
     (tree / "human-scores/de-en.mqm.seg.score").unlink()
     judged = read_tree(str(tree), "de-en", reference="refA")
-    assert judged.segment_scores is None and judged.system_scores[1] == -9
+    assert judged.segment_scores is None and judged.system_scores[1] == -5.501
+
+
+def test_system_scores_of_other_segments_are_not_taken(tree, caplog):
+    """A part of a test set beside people's scores of all its systems on the whole of it."""
+    write(tree, {"human-scores/de-en.mqm.sys.score": "A\t-7\nB\t-4\n"})
+    judged = read_tree(str(tree), "de-en", reference="refA")
+    np.testing.assert_array_equal(judged.system_scores, [-3, -5.5, NAN])
+    assert caplog.messages == [
+        "wmt99.de-en: the mqm scores of systems are not the means of those of the segments (they differ by up to 4) and may "
+        "be of other segments; the means are taken"
+    ]
 
 
 def test_the_reference(tree, caplog):

@@ -10,10 +10,11 @@ import numpy as np
 from ...corpus import document_ranges, read_lines
 from ...errors import InputError
 from ...notices import counted, notice
-from ..judged import JudgedSet
+from ..judged import JudgedSet, row_means
 from .rows import SEGMENTS, SYSTEMS, find, read_aligned, read_score_lines, unpacked
 
 HUMAN = "human-scores"
+ROUNDING = 1e-3  # what rounded scores of systems may differ by from the means of their segments, of the largest
 
 
 def tree_pairs(root: str) -> list[str]:
@@ -44,8 +45,9 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
     human        which of the human scores
     reference    such as "refA", or "refA,refB" for two streams; None: the only one, or refA, or the first by name
 
-    All systems with an output are there, human translations too. System scores are those of the .sys.score file, or follow
-    from the segments'. Systems that are scored and have no output are left out, and that is said. A document is named by
+    All systems with an output are there, human translations too. System scores are those of the .sys.score file, or the
+    means of the segments' where there is none, or where the two differ, which is said: the file is then of other segments,
+    such as those of a whole test set, of which the tree holds a part. Systems that are scored and have no output are left out, and that is said. A document is named by
     its domain too where its id returns.
 
     Raises InputError for what is not there, naming what is, and for files of different lengths.
@@ -73,6 +75,8 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
     scored = {system for of_level in scores.values() for system in of_level or ()}
     if without_output := sorted(scored - set(systems)):
         notice(f"{name}: left out systems with {human} scores but no output ({', '.join(without_output)})")
+    of_segments = _grid(files[SEGMENTS], scores[SEGMENTS], systems, length)
+    of_systems = _grid(files[SYSTEMS], scores[SYSTEMS], systems, 1)
     return JudgedSet(
         name,
         systems,
@@ -83,8 +87,8 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         doc_ids=_doc_ids(find(os.path.join(base, "documents", f"{pair}.docs")), lines),
         source_lang=pair.partition("-")[0],
         target_lang=pair.partition("-")[2] or None,
-        segment_scores=_grid(files[SEGMENTS], scores[SEGMENTS], systems, length),
-        system_scores=None if scores[SYSTEMS] is None else _grid(files[SYSTEMS], scores[SYSTEMS], systems, 1)[:, 0],
+        segment_scores=of_segments,
+        system_scores=None if of_systems is None else _of_these_segments(of_systems[:, 0], of_segments, name, human),
         reference=",".join(chosen) or None,
     )
 
@@ -145,6 +149,24 @@ def _doc_ids(path: str | None, lines: Callable[[str], list[str]]) -> list[str] |
         doc_ids = [":".join(line[:2]) for line in cells]
     document_ranges(doc_ids, path)
     return doc_ids
+
+
+def _of_these_segments(of_file: np.ndarray, of_segments: np.ndarray | None, name: str, human: str) -> np.ndarray:
+    """The systems' scores of a file, float64 (S,), unless they are not those of the segments."""
+    if of_segments is None:
+        return of_file
+    means = row_means(of_segments)
+    both = ~np.isnan(means) & ~np.isnan(of_file)
+    if not both.any():
+        return of_file
+    difference = np.abs(means - of_file)[both].max()
+    if difference <= ROUNDING * max(np.ptp(of_file[both]), np.abs(of_file[both]).max()):
+        return of_file
+    notice(
+        f"{name}: the {human} scores of systems are not the means of those of the segments (they differ by up to "
+        f"{difference:.3g}) and may be of other segments; the means are taken"
+    )
+    return means
 
 
 def _grid(path: str | None, scores: dict[str, list[float]] | None, systems: list[str], each: int):
