@@ -162,6 +162,22 @@ def test_segments_with_numbers_of_any_length(table):
     np.testing.assert_array_equal(judged.segment_scores, [[1, 2], [3, 4]])
 
 
+def test_rows_of_another_output_than_most_raters_judged_are_left_out(table, caplog):
+    rows = ["1 A a 1 r", "1 A x 9 q", "1 A a 3 p", "1 B b 2 r", "2 A c 4 r", "2 A y 9 q", "2 B d 6 r"]
+    judged = table("seg system mt score rater", *rows)
+    assert judged.hypotheses == [["a", "c"], ["b", "d"]]  # of as many raters, what the first one saw
+    assert judged.segment_scores.tolist() == [[2, 4], [2, 6]]
+    [line] = caplog.messages
+    assert line.endswith(
+        "t.tsv, line 3: A has another output for this segment in other rows; left out 2 such rows of 7"
+    )
+    caplog.clear()
+    table("seg system mt score rater", *rows[:5])
+    assert [line.rpartition("t.tsv, ")[2] for line in caplog.messages] == [
+        "line 3: A has another output for this segment in other rows; left out 1 such row of 5"
+    ]
+
+
 @pytest.mark.parametrize("nothing", ["_", "None", "NA", "nan", "NaN"])
 def test_what_is_no_score(table, nothing):
     np.testing.assert_array_equal(table("mt score", "a 1", f"b {nothing}").segment_scores, [[1, NAN]])
@@ -179,7 +195,7 @@ def test_what_is_no_score(table, nothing):
         (["seg mt score", "1 a 1", "1 a 1"], "line 3: outputs has this segment twice; a column rater distinguishes"),
         (
             ["seg mt score rater", "1 a 1 r", "1 b 1 q"],
-            "line 3: outputs already has a different output for this segment; give one output per segment",
+            "line 3: outputs has different outputs for this segment, and so in 1 of 2 rows; give one output of a system",
         ),
         (["system mt score", "_ a 1"], "line 2: column system is empty"),
         (["doc mt score", "d a 1", "_ b 1"], "line 3: column doc is empty"),

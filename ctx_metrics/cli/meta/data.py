@@ -202,7 +202,7 @@ def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: s
 
 
 def _left_out(judged: JudgedSet, args: Namespace) -> dict[str, str]:
-    """Systems that are left out, and why: those of --drop, human translations, the reference itself, and what nobody judged."""
+    """Systems that are left out, and why: by --drop, as human, as the reference itself, or because nobody judged them."""
     whys = {}
     with_judgements = judged.judged
     for i, system in enumerate(judged.systems):

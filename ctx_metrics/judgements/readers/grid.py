@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...errors import InputError
 from ...notices import counted, notice
 from ..judged import JudgedSet
 
@@ -24,14 +23,9 @@ class Segment:
     references: Sequence[str | None]
     outputs: dict[str, tuple[str, list[float]]] = field(default_factory=dict)
 
-    def judge(self, system: str, text: str, score: float, where: str) -> None:
-        """Add a judgement of a system's output; raises InputError if the system has another output here."""
-        known, scores = self.outputs.setdefault(system, (text, []))
-        if text != known:
-            raise InputError(
-                f"{where}: {system} already has a different output for this segment; give one output per segment"
-            )
-        scores.append(score)
+    def judge(self, system: str, text: str, score: float) -> None:
+        """Add a judgement of a system's output, which is the same in all of them."""
+        self.outputs.setdefault(system, (text, []))[1].append(score)
 
 
 def whole(texts: Sequence[str | None]) -> list[str] | None:

@@ -79,7 +79,7 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
             segments[place] = Segment(document, position, _clean_text(raters, "source"), [of_reference])
         totals = [min(total, WORST) if critical else total for total in penalties[system, document, position].values()]
         score = -sum(totals) / len(totals)
-        segments[place].judge(system, texts[system, document, position], score, path)
+        segments[place].judge(system, texts[system, document, position], score)
     name = stem(path)
     pair = re.search(r"_([a-z]{2})([a-z]{2})(?![a-z])", name)
     return judged_set(name, segments.values(), (pair[1], pair[2]) if pair else language_pair(name), reference)

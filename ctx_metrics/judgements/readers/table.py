@@ -1,12 +1,12 @@
 """Judgements in one table, tab-separated or JSONL: a row a judged output, such as src, mt, ref, system, doc, seg, score,
 rater."""
 
-from collections import defaultdict
-from collections.abc import Hashable
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from ...errors import InputError
-from ...notices import notice
+from ...notices import counted, notice
 from ..judged import JudgedSet
 from .grid import Segment, judged_set
 from .rows import (
@@ -69,9 +69,10 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
     file named .jsonl holds the same as JSON, an object a row; mt and score must be there in each.
 
     A segment is one combination of doc, seg, src and ref. Without `seg`, a system's further rows of a combination are
-    further segments, unless another rater judged the same output.
+    further segments, unless another rater judged the same output. Where raters saw different outputs of a system for one
+    segment, the output of most rows counts (of as many, the first); the other rows are left out, and their number is said.
 
-    Raises InputError naming file and line of what cannot be read, or of a second output of a system for one segment.
+    Raises InputError naming file and line of what cannot be read, and where half of the rows or more would be left out.
     """
     name = stem(path)
     _, segments, called = _read(path, score, reference)
@@ -96,6 +97,7 @@ def _read(
     repeats = _Repeats()
     judgements = []
     segments: dict[Hashable, Segment] = {}
+    seen: set[tuple[Hashable, str]] = set()
     for where, cells in rows:
         for role in ("mt", "score"):
             if columns[role] not in cells:
@@ -110,17 +112,50 @@ def _read(
         key: Hashable = texts
         if "seg" not in columns:
             key = key, repeats.place(key, system, row["mt"], row.get("rater"))
-        elif "rater" not in columns and key in segments and system in segments[key].outputs:
+        elif "rater" not in columns and (key, system) in seen:
             raise InputError(f"{where}: {system} has this segment twice; a column rater distinguishes its judgements")
         if key not in segments:
             position = int(row["seg"]) if numbered else None
             segments[key] = Segment(row.get("doc"), position, row.get("src"), [text or None for text in of_references])
         value = sign * number(row["score"], where)
-        segments[key].judge(system, row["mt"], value, where)
         judgements.append(JudgedRow(texts, key, system, row["mt"], value, row.get("rater")))
+        seen.add((key, system))
     if not rows:
         raise InputError(f"{path}: no rows below the header")
+    judgements = _of_one_output(judgements, [where for where, _ in rows])
+    for each in judgements:
+        segments[each.segment].judge(each.system, each.hypothesis, each.score)
     return judgements, segments, called
+
+
+def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[JudgedRow]:
+    """The judgements without those of another output of a system for a segment than most rows have, whose number is said.
+
+    Raises InputError where that would be half of them or more.
+    """
+    texts: dict[tuple[Hashable, str], Counter[str]] = defaultdict(Counter)
+    for each in judgements:
+        texts[each.segment, each.system][each.hypothesis] += 1
+    usual = {output: counts.most_common(1)[0][0] for output, counts in texts.items()}
+    kept = [each for each in judgements if each.hypothesis == usual[each.segment, each.system]]
+    others = [
+        (where, each.system)
+        for where, each in zip(wheres, judgements, strict=True)
+        if each.hypothesis != usual[each.segment, each.system]
+    ]
+    if not others:
+        return kept
+    where, system = others[0]
+    if len(kept) <= len(others):
+        raise InputError(
+            f"{where}: {system} has different outputs for this segment, and so in {len(others):,} of "
+            f"{counted(len(judgements), 'row', 'rows')}; give one output of a system per segment"
+        )
+    notice(
+        f"{where}: {system} has another output for this segment in other rows; left out "
+        f"{counted(len(others), 'such row', 'such rows')} of {len(judgements):,}"
+    )
+    return kept
 
 
 def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[str, str], list[str], list[Row]]:

@@ -45,10 +45,10 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
     human        which of the human scores
     reference    such as "refA", or "refA,refB" for two streams; None: the only one, or refA, or the first by name
 
-    All systems with an output are there, human translations too. System scores are those of the .sys.score file, or the
-    means of the segments' where there is none, or where the two differ, which is said: the file is then of other segments,
-    such as those of a whole test set, of which the tree holds a part. Systems that are scored and have no output are left out, and that is said. A document is named by
-    its domain too where its id returns.
+    All systems with an output are there, human translations too. System scores are those of the .sys.score file. Where there
+    is none, or where its scores are not the means of the segments' (it is then of other segments, such as those of a whole
+    test set, of which the tree holds a part), they are these means, and that is said. Systems that are scored and have no
+    output are left out, and that is said. A document is named by its domain too where its id returns.
 
     Raises InputError for what is not there, naming what is, and for files of different lengths.
     """
