@@ -172,10 +172,8 @@ def test_rows_of_another_output_than_most_raters_judged_are_left_out(table, capl
         "t.tsv, line 3: A has another output for this segment in other rows; left out 2 such rows of 7"
     )
     caplog.clear()
-    table("seg system mt score rater", *rows[:5])
-    assert [line.rpartition("t.tsv, ")[2] for line in caplog.messages] == [
-        "line 3: A has another output for this segment in other rows; left out 1 such row of 5"
-    ]
+    table("seg system mt score rater", *rows[:4], rows[-1])
+    assert caplog.messages[0].endswith("left out 1 such row of 5")
 
 
 @pytest.mark.parametrize("nothing", ["_", "None", "NA", "nan", "NaN"])
