@@ -1,12 +1,12 @@
 """COMET: a learned model of translation quality on segments (Rei et al. 2020 and its successors)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..language import EXTRA, guard_multilingual
+from ..language import EXTRA, guard_multilingual, primary
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import notice
 from ..scoring.base import SystemResult, model_setting
@@ -61,6 +61,7 @@ class COMET(EstimatorMetric):
 
     NAME = "COMET"
     Settings: type = COMETSettings
+    capabilities = replace(EstimatorMetric.capabilities, reads=EstimatorMetric.capabilities.reads | {"source_lang"})
     takes_multilingual = True
 
     def _load_estimator(self) -> "Estimator":
@@ -108,15 +109,27 @@ class COMET(EstimatorMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if not self.asked and not self._context.engine.quiet:  # the signature and the title say it too
+            reads = "English" if self.english_only else "multilingual"
             notice(
-                f"{self.NAME.lower()}: no model is named, so the small embedded model is used, which is not a COMET "
-                f"checkpoint ({self.flag}-model)"
+                f"{self.NAME.lower()}: no model is named, so the small embedded {reads} model ({self.estimator.model.name}) "
+                f"is used, which is not a COMET checkpoint ({self.flag}-model)"
             )
         self._say_without_references()
         return super()._score(corpora)
 
     def _say_without_references(self) -> None:
-        """Say it where the sources stand in the references' place, and the command line does not."""
+        """Say where the embedded model never saw the source language, and where the sources stand in the references' place."""
+        from ..models.embedded import UNIFIED_SOURCES
+        from ..models.estimator import EMBEDDED_UNIFIED
+
+        source = primary(self._context.source_lang)
+        embedded = self.estimator.inputs == "mt+src" and self.estimator.model.folder == EMBEDDED_UNIFIED
+        if embedded and source and source not in UNIFIED_SOURCES:
+            notice(
+                f"{self.NAME.lower()}: {self.estimator.model.name} learned from no judgements with the source language "
+                f"{self._context.source_lang!r}, so its scores without references may not agree with people's; give "
+                f"references, or name another model ({self.flag}-model)"
+            )
         several = len(self.estimator.choices) > 1
         chosen = several and self.options.inputs is None and self.estimator.inputs == "mt+src"
         if chosen and self._ref_cache and not self._has_references:

@@ -1,6 +1,7 @@
 """Which embedded model scores, and what it reads: by the target language and by what is given."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.metrics.comet import COMET
 from ctx_metrics.metrics.slide import SLIDE
 from ctx_metrics.metrics.slide_grid import slide_grid
+from ctx_metrics.models.embedded import UNIFIED_SOURCES
 from ctx_metrics.models.estimator import EMBEDDED_UNIFIED, Estimate
 from ctx_metrics.scoring.comparison import scorer
 
@@ -68,6 +70,34 @@ def test_sources_in_the_references_place_are_said(multilingual, caplog):
     metric.corpus_score(OUTPUTS, None)
     assert "comet: the references are the sources, so the model scores without references" in caplog.text
     assert "nrefs:0" in metric.get_signature().format()
+
+
+@pytest.mark.parametrize("source, told", [("he", True), ("ja_JP", True), ("en", False), ("ron", False), (None, False)])
+def test_a_source_language_that_the_model_never_learned_from_is_said(multilingual, caplog, source, told):
+    given = {"target_lang": "de", "source_lang": source, "sources": SOURCES, "engine": QUIET}
+    COMET(references=[], **given).corpus_score(OUTPUTS, None)
+    said = f"comet: embedded-unified learned from no judgements with the source language {source!r}, so its scores"
+    assert (said in caplog.text) == told
+    caplog.clear()
+    COMET(**given).corpus_score(OUTPUTS, REFERENCES)
+    assert "learned from" not in caplog.text
+
+
+def test_the_source_languages_are_those_of_the_card():
+    card = (EMBEDDED_UNIFIED / "README.md").read_text(encoding="utf-8")
+    [line] = [line for line in card.splitlines() if line.startswith("Source languages of these rows")]
+    assert set(re.findall(r"\b[a-z]{2}\b", line.split(".")[0].partition(":")[2])) == UNIFIED_SOURCES
+    pairs = re.findall(r"\b([a-z]{2})-(?:[a-z]{2})\b", card.partition("## Recipe")[0])
+    assert {*pairs, "cs", "de", "fi", "ro", "ru", "tr"} <= UNIFIED_SOURCES  # WMT16, which the card names as a whole
+
+
+@pytest.mark.parametrize(
+    "language, which",
+    [("en", "English model (embedded-alignment-regressor)"), ("de", "multilingual model (embedded-unified)")],
+)
+def test_the_notice_names_the_embedded_model(multilingual, caplog, language, which):
+    COMET(target_lang=language, engine=QUIET).corpus_score(OUTPUTS, REFERENCES)
+    assert f"so the small embedded {which} is used, which is not a COMET checkpoint (--comet-model)" in caplog.text
 
 
 def test_neither_references_nor_sources(multilingual):
