@@ -121,10 +121,16 @@ def read_scores(
 
 
 def read_kept(
-    folder: str, judged: JudgedSet, name: str, *, signatures: tuple[str, str], settings: Mapping[str, str]
+    folder: str,
+    judged: JudgedSet,
+    name: str,
+    *,
+    reference: str | None = None,
+    signatures: tuple[str, str],
+    settings: Mapping[str, str],
 ) -> MetricScores | None:
     """A metric's scores that write_score_files wrote into a folder, if they are of these texts, signatures and settings."""
-    start = os.path.join(folder, _start(name, judged))
+    start = os.path.join(folder, _start(name, judged, reference))
     made_by = _made_by(start)
     if {**made_by, **_made_from(judged, signatures, settings)} != made_by:
         return None
@@ -142,10 +148,10 @@ def write_score_files(
 ) -> list[str]:
     """Write METRIC-REFERENCE.seg.score and .sys.score for each metric, whole or not at all; returns their paths.
 
-    Scores are in full precision, None for NaN. reference: the set's own, or `ref` where the data do not name it. Blanks and
-    slashes in a metric's name become "_", and so do blanks, slashes and "-" in the reference's, as the last "-" of a file's
-    name parts the two. Of a metric with a signature, METRIC-REFERENCE.signature.json is written too, with the metric's
-    `settings`, of which a signature may not have all (sacrebleu's chrF has no beta in it).
+    Scores are in full precision, None for NaN. reference: `src` of a metric that reads none; None: the set's own, or `ref`
+    where the data do not name it. Blanks and slashes in a metric's name become "_", and so do blanks, slashes and "-" in the
+    reference's, as the last "-" of a file's name parts the two. METRIC-REFERENCE.signature.json is written too where a metric
+    has a signature, with its `settings`, of which a signature may not have all (sacrebleu's chrF has no beta in it).
 
     Raises InputError where that fails.
     """

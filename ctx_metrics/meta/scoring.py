@@ -10,7 +10,7 @@ from sacrebleu.metrics.base import Metric
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..judgements.judged import JudgedSet, MetricScores
-from ..judgements.score_files import read_kept, write_score_files
+from ..judgements.score_files import NO_REFERENCE, read_kept, write_score_files
 from ..notices import counted, notice, progress
 from ..run.context import Context, build, capabilities
 from ..run.streams import Segments, named
@@ -65,7 +65,9 @@ def score_set(
     # all metrics are made before the first one scores, so that what they share is computed once
     made = [None if lacks[each.name] else _made(judged, each, engine, in_blocks) for each in metrics]
     results = [
-        read_kept(kept, judged, each.name, signatures=signatures(one[0]), settings=_noted(each))
+        read_kept(
+            kept, judged, each.name, reference=_read_by(one[0]), signatures=signatures(one[0]), settings=_noted(each)
+        )
         if one and kept is not None
         else None
         for each, one in zip(metrics, made, strict=True)
@@ -79,7 +81,7 @@ def score_set(
         results[i] = scored = _scored(judged, each, *one)
         progress(f"{judged.name}: {each.name} scored in {time.perf_counter() - start:,.1f} s", engine.quiet)
         if kept is not None:
-            write_score_files(kept, judged, [scored], settings=_noted(each))
+            write_score_files(kept, judged, [scored], reference=_read_by(one[0]), settings=_noted(each))
     return results
 
 
@@ -149,6 +151,11 @@ def _scored(judged: JudgedSet, settings: MetricSettings, metric: Metric, systems
     if unscored := int(np.isnan(segment_scores[judged.there]).sum()):
         notice(f"{settings.name}: {counted(unscored, 'output has', 'outputs have')} no score on {judged.name}")
     return MetricScores(settings.name, segment_scores, system_scores, *signatures(metric))
+
+
+def _read_by(metric: Metric) -> str | None:
+    """What stands in place of the reference in the names of a metric's score files, where it reads none."""
+    return None if capabilities(metric).references else NO_REFERENCE
 
 
 def _noted(settings: MetricSettings) -> dict[str, str]:

@@ -118,7 +118,7 @@ class COMET(EstimatorMetric):
         return super()._score(corpora)
 
     def _say_without_references(self) -> None:
-        """Say where the embedded model never saw the source language, and where the sources stand in the references' place."""
+        """Say where the embedded model never saw the source language, and where the references are the sources."""
         from ..models.embedded import UNIFIED_SOURCES
         from ..models.estimator import EMBEDDED_UNIFIED
 

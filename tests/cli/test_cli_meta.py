@@ -144,6 +144,53 @@ def test_saved_scores_give_the_same_report(ctx, tmp_path, given):
     assert read["agreements"] == scored["agreements"] and read["signatures"] == scored["signatures"]
 
 
+def test_two_settings_of_a_metric(ctx, tmp_path):
+    argv = ["meta", JUDGED, "-p", "acc-eq", "--format", "json", *QUICK]
+    metrics = ["bleu", "bleu:lowercase=yes,tokenize=char", "chrf:word_order=2", "chrf:word-order=1,beta=3"]
+    done = ctx(*argv, "-m", *metrics, "--smooth-method", "none", "--save-scores", tmp_path)
+    found = evaluation(done)
+    assert {each["metric"] for each in found["agreements"][0]["metrics"]} == set(metrics)
+    signatures = found["signatures"]
+    assert "case:mixed|eff:yes|tok:13a|smooth:none" in signatures["bleu"]
+    assert "case:lc|eff:yes|tok:char|smooth:none" in signatures["bleu:lowercase=yes,tokenize=char"]
+    assert "nw:2" in signatures["chrf:word_order=2"] and "nw:1" in signatures["chrf:word-order=1,beta=3"]
+    assert (tmp_path / "judged" / "chrf:word_order=2-ref.seg.score").exists()
+    again = ctx(*argv, "-m", *metrics, "--smooth-method", "none", "--save-scores", tmp_path)
+    assert evaluation(again) == found and f"not scored again: {', '.join(metrics)}" in again.err
+    read = evaluation(ctx(*argv, "--scores", tmp_path, "--seen", "chrf:word_order=2:judged"))
+    assert read["signatures"] == signatures
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("bleu:lowercase=1", "-m bleu:lowercase=1: --lowercase is yes or no, not '1'"),
+        ("chrf:beta=x", "-m chrf:beta=x: argument --chrf-beta: "),
+        (
+            "chrf:size=3",
+            "-m chrf:size=3: 'size=3' is not KEY=VALUE with a setting of chrf; its settings: beta, char-order, ",
+        ),
+        ("chrf:", "-m chrf:: '' is not KEY=VALUE with a setting of chrf; its settings: "),
+        ("slide:partial=none", "-m slide:partial=none: argument --slide-partial: invalid choice: 'none' (choose from "),
+        ("toy:size=3", "argument -m/--metrics: invalid choice: 'toy:size=3' (choose from "),
+    ],
+)
+def test_settings_that_a_metric_has_not(ctx, metric, message):
+    done = ctx("meta", JUDGED, "-m", metric)
+    assert (done.code, done.out) == (2, "") and f"error: {message}" in done.err
+
+
+def test_scores_without_a_reference_are_saved_as_such(ctx, tmp_path, multilingual):
+    argv = ["meta", JUDGED, "-l", "de-en", "-p", "seg-pearson", "--format", "json", *QUICK]
+    saved = ctx(*argv, "-m", "comet", "comet:inputs=mt+src", "--save-scores", tmp_path)
+    found = evaluation(saved)
+    files = sorted(path.name for path in (tmp_path / "judged").glob("*.seg.score"))
+    assert files == ["comet-ref.seg.score", "comet:inputs=mt+src-src.seg.score"]
+    again = ctx(*argv, "-m", "comet:inputs=mt+src", "--save-scores", tmp_path)
+    assert "not scored again: comet:inputs=mt+src" in again.err
+    assert evaluation(ctx(*argv, "--scores", tmp_path))["agreements"] == found["agreements"]
+
+
 def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypatch):
     write_tree(tmp_path / "wmt", "de-en")
     texts = [f"So it is, {k}" for k in range(25)]

@@ -1,6 +1,7 @@
 """The metrics of a command line and their flags: those that metrics declare, and those of sacrebleu's own."""
 
-from argparse import SUPPRESS, ArgumentParser, Namespace
+import re
+from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -23,8 +24,36 @@ def metric_names() -> list[str]:
     return [name.lower() for name in metric_table()]
 
 
+def metric_with_settings(text: str) -> str:
+    """A metric's name, or NAME:KEY=VALUE,..., for argparse."""
+    name, colon, settings = text.partition(":")
+    return named_metric(name) + colon + settings
+
+
+class _Names(list[str]):
+    """Metrics' names as argparse's choices, among which NAME:KEY=VALUE,... is where NAME is."""
+
+    def __contains__(self, metric: object) -> bool:
+        return super().__contains__(name_of(str(metric)))
+
+
+def metrics_with_settings() -> list[str]:
+    """The names of all metrics, which may have settings behind them."""
+    return _Names(metric_names())
+
+
+def name_of(metric: str) -> str:
+    """The name of NAME or NAME:KEY=VALUE,...
+
+    >>> name_of("slide:window=3,stride=1"), name_of("bleu")
+    ('slide', 'bleu')
+    """
+    return metric.partition(":")[0]
+
+
 GRID_SETTINGS = ("window", "stride", "tokens")  # of slide, which its grid takes all of
 Metrics = Annotated[Sequence[str], named_metric, "NAME"]
+MetricsWithSettings = Annotated[Sequence[str], metric_with_settings, "NAME[:KEY=VALUE,...]"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +115,7 @@ def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence
     Raises CtxMetricsError if one of them cannot be loaded.
     """
     table = metric_table()
-    words = [word for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
+    words = [name_of(word) for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
     shown = wanted_metrics(table.plugins, words) or default
     own = {name: add_metric_arguments(parser, name, table) for name in shown}
     parser.set_defaults(own=own | add_sacrebleu_arguments(parser, words), table=table)
@@ -95,7 +124,7 @@ def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence
 def check_metrics(args: Namespace, also: Sequence[str] = ()) -> None:
     """Name each metric of -m once; exits with 2, as argparse does, for a flag of a metric that neither it nor `also` has."""
     args.metrics = list(dict.fromkeys(args.metrics or ()))
-    named = {*args.metrics, *also}
+    named = {*map(name_of, args.metrics), *also}
     for name in args.own:
         for word in args.argv:
             if name not in named and word.startswith(own_prefixes(name, args.table[name.upper()])):
@@ -105,13 +134,40 @@ def check_metrics(args: Namespace, also: Sequence[str] = ()) -> None:
                 )
     for action in args.parser._actions:
         name = next((name for name in SACREBLEU if action.dest in args.own[name]), None)
-        if name and name not in args.metrics and getattr(args, action.dest) != action.default:
+        if name and name not in named and getattr(args, action.dest) != action.default:
             args.parser.error(
                 f"{action.option_strings[0]} is a flag of {name}, which is not among the metrics of -m; "
                 f"add the metric, or leave the flag out"
             )
 
 
-def own_settings(name: str, args: Namespace) -> dict[str, Any]:
-    """What a metric's own flags say, as arguments of its constructor."""
-    return {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in args.own.get(name, ())}
+def own_settings(metric: str, args: Namespace) -> dict[str, Any]:
+    """What a metric's own flags say, as arguments of its constructor, with the values of NAME:KEY=VALUE,... in their place.
+
+    KEY is a flag of the metric without --NAME-. Exits with 2, as argparse does, for another KEY, or a VALUE that the flag
+    refuses.
+    """
+    name, colon, given = metric.partition(":")
+    own = args.own.get(name, ())
+    values = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in own}
+    flags = {each.dest.removeprefix(f"{name}_"): each for each in args.parser._actions if each.dest in own}
+    for each in re.split(r",(?=[\w-]+=)", given) if colon else ():
+        key, equals, text = each.partition("=")
+        flag = flags.get(key.replace("-", "_"))
+        if flag is None or not equals:
+            keys = ", ".join(sorted(flags)).replace("_", "-")
+            args.parser.error(f"-m {metric}: {each!r} is not KEY=VALUE with a setting of {name}; its settings: {keys}")
+        values[key.replace("-", "_")] = _value(args, metric, flag, text)
+    return values
+
+
+def _value(args: Namespace, metric: str, flag: Action, text: str) -> Any:
+    """The value of a setting as its flag reads it; yes or no of a flag that takes no value."""
+    if flag.nargs == 0:
+        if text not in ("yes", "no"):
+            args.parser.error(f"-m {metric}: {flag.option_strings[0]} is yes or no, not {text!r}")
+        return flag.const if text == "yes" else flag.default
+    try:
+        return args.parser._get_values(flag, [text])
+    except ArgumentError as error:
+        args.parser.error(f"-m {metric}: {error}")

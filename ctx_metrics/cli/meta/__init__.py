@@ -19,7 +19,15 @@ from ...settings import add_all, from_flags, setting
 from ...training.options import DataOptions
 from ...writing import check_writable
 from ..common import flags
-from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, check_metrics, metric_names
+from ..common.metrics import (
+    GRID_SETTINGS,
+    MetricsWithSettings,
+    add_own_flags,
+    check_metrics,
+    metrics_with_settings,
+    name_of,
+    own_settings,
+)
 from ..common.work import add_work, check_work, in_blocks
 
 ENDINGS = {"json": "json", "tsv": "tsv", "tex": "latex", "md": "markdown"}
@@ -52,7 +60,7 @@ PROTOCOLS = {
     "wmt14": "the same with ties only in the denominator",
 }
 _LISTED = "\n".join(f"  {name:<{max(map(len, PROTOCOLS))}}  {words}" for name, words in PROTOCOLS.items())
-USAGE = "%(prog)s DATA [DATA ...] [-m NAME [NAME ...]] [--scores PATH [PATH ...]] [-p PROTOCOL [PROTOCOL ...]] [flags]"
+USAGE = "%(prog)s DATA [DATA ...] [-m NAME[:KEY=VALUE] [NAME ...]] [--scores PATH [PATH ...]] [-p PROTOCOL ...] [flags]"
 EPILOG = f"""\
 DATA is recognised by its layout:
   a folder  an mt-metrics-eval tree (human-scores, system-outputs, ...); DAseg.* files of WMT's segment DA;
@@ -76,6 +84,9 @@ examples:
   # published scores of metrics beside one that is scored here; segment and system protocols
   ctx-metrics meta wmt22 -l zh-en --scores metric-scores/zh-en -m bertr -p sys-acc spa seg-pearson acc-eq
 
+  # two settings of one metric, and two models
+  ctx-metrics meta judged.tsv -l de-en -m slide:window=1 slide:window=3 comet comet:model=multilingual
+
   # better/worse lists; all windows and strides of slide as a heat map
   ctx-metrics meta kk-en.tsv gu-en.tsv -m bleu chrf bertr
   ctx-metrics meta wmt22 -l zh-en -m comet --slide-grid 10 --plot figures
@@ -85,8 +96,8 @@ examples:
 
 
 def metric_pattern(text: str) -> tuple[str, str]:
-    """The metric and the pattern of METRIC:SET, for argparse."""
-    metric, colon, pattern = text.partition(":")
+    """The metric and the pattern of METRIC:SET, for argparse; METRIC may have settings, which have a colon too."""
+    metric, colon, pattern = text.rpartition(":")
     if not (metric and colon and pattern):
         raise ArgumentTypeError(f"{text!r} is not METRIC:SET, such as 'comet:newstest2016.*'")
     return metric, pattern
@@ -129,11 +140,12 @@ class Data(DataOptions):
 class Evaluation:
     """The metrics' scores, made and read, and how agreement is measured."""
 
-    metrics: Metrics | None = setting(
-        "Metrics to run: one or more of %(choices)s. `-m NAME --help` shows a metric's own flags. TER is negated.",
+    metrics: MetricsWithSettings | None = setting(
+        "Metrics to run: one or more of %(choices)s. `-m NAME --help` shows a metric's own flags. NAME:KEY=VALUE,... is "
+        "the metric with settings of its own, by the names of these flags without --NAME-: slide:window=3. TER is negated.",
         flag="-m --metrics",
         group="metrics",
-        choices=metric_names,
+        choices=metrics_with_settings,
     )
     scores: Files | None = setting(
         "Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
@@ -235,10 +247,12 @@ def check(args: Namespace) -> None:
     if args.slide_grid is not None and "slide" not in args.table.plugins:
         error("--slide-grid is for slide, which is not installed")
     of_windows = [each for each in GRID_SETTINGS if getattr(args, f"slide_{each}", None) is not None]
-    if args.slide_grid is not None and "slide" not in args.metrics and of_windows:
+    if args.slide_grid is not None and "slide" not in map(name_of, args.metrics) and of_windows:
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if args.save_scores and not args.metrics:
         error("--save-scores saves the scores of -m, but -m names no metric; name one")
+    for metric in args.metrics:
+        own_settings(metric, args)
     check_work(args)
     args.format = flags.format_of(args, ENDINGS)
 

@@ -21,7 +21,7 @@ from ...meta.scoring import MetricSettings, build_metric, lacking, named_systems
 from ...notices import notice, progress
 from ...run.flags import engine_options
 from ...scoring.base import ContextMetric
-from ..common.metrics import GRID_SETTINGS, own_settings
+from ..common.metrics import GRID_SETTINGS, name_of, own_settings
 
 if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
@@ -81,7 +81,7 @@ def score_sets(
     named = {each.name for of_set in scores.values() for each in of_set if each}
     _check_seen(args.seen, list(scores), {*args.metrics, *named})
     engine = engine_options(args)
-    settings = [_settings(name, args) for name in args.metrics]
+    settings = [_settings(metric, args) for metric in args.metrics]
     grid = None if args.slide_grid is None else _grid_settings(args)
     usable = _usable(sets, [*settings, *([grid] if grid else [])], engine, any(scores.values()))
     if not args.no_text_checks and usable:
@@ -181,8 +181,8 @@ def _usable(
     return usable
 
 
-def _settings(name: str, args: Namespace) -> MetricSettings:
-    return MetricSettings(name, args.table[name.upper()], own_settings(name, args))
+def _settings(metric: str, args: Namespace) -> MetricSettings:
+    return MetricSettings(metric, args.table[name_of(metric).upper()], own_settings(metric, args))
 
 
 def _grid_settings(args: Namespace) -> MetricSettings:

@@ -16,6 +16,7 @@ from .serialize import NOTHING, as_json, as_tsv, capital, fixed, one_line, seen_
 
 FORMS = ("table", "json", "tsv", "latex", "markdown")
 WIDTH = 120  # of a table in the terminal
+EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # in signatures, of comet and slide alone
 PAD = "\ue000"  # stands for a blank that tabulate would strip
 
 
@@ -45,7 +46,7 @@ def _titled(report: Report) -> Report:
     """The report with comet-embedded and slide-embedded for metrics that ran the embedded model, which is no COMET model."""
 
     def title(name: str) -> str:
-        embedded = "model:embedded-alignment-regressor|" in report.signatures.get(name, "")
+        embedded = EMBEDDED.search(report.signatures.get(name, ""))
         return re.sub(r"^\w+", r"\g<0>-embedded", name) if embedded else name
 
     agreements = [
