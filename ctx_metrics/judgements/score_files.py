@@ -150,8 +150,8 @@ def write_score_files(
 
     Scores are in full precision, None for NaN. reference: `src` of a metric that reads none; None: the set's own, or `ref`
     where the data do not name it. Blanks and slashes in a metric's name become "_", and so do blanks, slashes and "-" in the
-    reference's, as the last "-" of a file's name parts the two. METRIC-REFERENCE.signature.json is written too where a metric
-    has a signature, with its `settings`, of which a signature may not have all (sacrebleu's chrF has no beta in it).
+    reference's, as the last "-" of a file's name parts the two. METRIC-REFERENCE.signature.json is written too where a
+    metric has a signature, with its `settings`, of which a signature may not have all (sacrebleu's chrF has no beta in it).
 
     Raises InputError where that fails.
     """

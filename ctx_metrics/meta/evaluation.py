@@ -14,6 +14,7 @@ from ..clusters import ranks
 from ..errors import InputError
 from ..judgements.judged import JudgedSet, MetricScores
 from ..notices import counted, notice, progress
+from ..progress import Progress
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from .inference.significance import pairwise_permutation, perm_both, williams
 from .protocols import Measurement, Protocol, TieAccuracy
@@ -80,7 +81,7 @@ def evaluate(
     agreements = []
     for protocol in protocols:
         start = time.perf_counter()
-        if (agreement := _agreement(sets, scores, protocol, significance)) is not None:
+        if (agreement := _agreement(sets, scores, protocol, significance, quiet)) is not None:
             agreements.append(agreement)
             progress(f"{protocol.name}: measured in {time.perf_counter() - start:,.1f} s", quiet)
     if not agreements:
@@ -100,6 +101,7 @@ def _agreement(
     scores: Mapping[str, Sequence[MetricScores | None]],
     protocol: Protocol,
     significance: Significance,
+    quiet: bool,
 ) -> Agreement | None:
     lacking = protocol.lacking(sets)
     usable = [judged for judged in sets if not lacking[judged.name]]
@@ -142,7 +144,8 @@ def _agreement(
         overall_is=protocol.overall,
         details={name: {k: one.details for k, one in measured[name].by_set.items()} for name in order},
     )
-    _Comparisons(protocol, usable, measured, significance).complete(agreement)
+    with Progress(f"{protocol.name}, significance", "comparison", quiet=quiet) as done:
+        _Comparisons(protocol, usable, measured, significance).complete(agreement, done)
     return agreement
 
 
@@ -173,8 +176,8 @@ class _Comparisons:
             notice(f"--test {asked} {unsuitable}; {protocol.name} on {counted(sets, 'set', 'sets')} has: {own}")
         return protocol.test if unsuitable or asked == "auto" else asked
 
-    def complete(self, agreement: Agreement) -> None:
-        """Add the ranks, p-values and intervals that are asked for."""
+    def complete(self, agreement: Agreement, done: Progress) -> None:
+        """Add the ranks, p-values and intervals that are asked for; `done` counts the comparisons."""
         whole = [name for name in agreement.metrics if not np.isnan(self.measured[name].overall)]
         if self.significance.intervals and self._can_bootstrap:
             intervals = {name: interval(self._replicates(name)) for name in whole}
@@ -187,6 +190,7 @@ class _Comparisons:
             pair = agreement.metrics[better], agreement.metrics[worse]
             if pair not in agreement.p_values:
                 agreement.p_values[pair] = self.p_value(*pair)
+                done.update()
             return agreement.p_values[pair] < self.significance.alpha
 
         agreement.ranks = ranks(agreement.overall, significantly_better)

@@ -12,8 +12,10 @@ from ..errors import InputError
 from ..judgements.judged import JudgedSet, MetricScores
 from ..judgements.score_files import NO_REFERENCE, read_kept, write_score_files
 from ..notices import counted, notice, progress
+from ..progress import Progress
 from ..run.context import Context, build, capabilities
 from ..run.streams import Segments, named
+from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts, scores
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ def score_set(
         if one is None or results[i]:
             continue
         start = time.perf_counter()
-        results[i] = scored = _scored(judged, each, *one)
+        results[i] = scored = _scored(judged, each, *one, quiet=engine.quiet)
         progress(f"{judged.name}: {each.name} scored in {time.perf_counter() - start:,.1f} s", engine.quiet)
         if kept is not None:
             write_score_files(kept, judged, [scored], reference=_read_by(one[0]), settings=_noted(each))
@@ -142,9 +144,16 @@ def _made(
     return build_metric(judged, settings, [segments], engine, in_blocks=in_blocks, **streams), [segments]
 
 
-def _scored(judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments]) -> MetricScores:
+def _scored(
+    judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments], quiet: bool
+) -> MetricScores:
     sign = 1.0 if capabilities(settings.cls).higher_is_better else -1.0
-    by_system = [scores(metric, system) for system in systems]
+    by_system = []
+    # our metrics score all systems at the first one, and say themselves how far they are
+    with Progress(settings.name, "system", len(systems), quiet=quiet or isinstance(metric, ContextMetric)) as done:
+        for system in systems:
+            by_system.append(scores(metric, system))
+            done.update()
     system_scores = sign * np.array([each.system for each in by_system]) if judged.complete else None
     segment_scores = np.full((len(judged.systems), judged.segments), np.nan)
     segment_scores[judged.there] = sign * np.concatenate([each.segments for each in by_system])

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
-from tqdm import tqdm
 
 from ..corpus import Corpus
 from ..engine.loaded import forget_texts
 from ..errors import CtxMetricsError
 from ..models.estimator import Estimate
 from ..notices import Odd, notice
+from ..progress import Progress
 from ..run.context import Stream
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
@@ -196,11 +196,11 @@ def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple
     return ranges
 
 
-def _progress(metric: ContextMetric, outputs: int, shown: bool) -> tqdm:
-    """A bar over outputs."""
+def _progress(metric: ContextMetric, outputs: int, shown: bool) -> Progress:
+    """How many of the outputs are scored."""
     engine = metric.given.get("engine")
     hidden = not shown or (engine is not None and engine.quiet)
-    return tqdm(total=outputs, desc=metric.NAME.lower(), unit="output", disable=True if hidden else None, leave=False)
+    return Progress(metric.NAME.lower(), "output", outputs, quiet=hidden)
 
 
 def _say(lines: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 import builtins
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -142,6 +143,22 @@ def test_saved_scores_give_the_same_report(ctx, tmp_path, given):
     paths = {"folder": [saved], "folder of the set": [saved / "judged"], "files": files}[given]
     read = evaluation(ctx("meta", JUDGED, "--scores", *paths, *argv))
     assert read["agreements"] == scored["agreements"] and read["signatures"] == scored["signatures"]
+
+
+def test_a_long_run_says_how_far_it_is(ctx, tmp_path, monkeypatch):
+    """As if a minute had gone since the last line, always."""
+    monkeypatch.setattr("ctx_metrics.progress.EVERY", 0.0)
+    argv = ["meta", JUDGED, "-l", "de-en", "-m", "bertr", "chrf", "-p", "acc-eq", "--resamples", "5"]
+    done = ctx(*argv)
+    assert done.code == 0, done.err
+    for line in (
+        r"ctx-metrics: bertr: [\d,]+ of [\d,]+ texts in \d+ s; about \d+ s left",
+        r"ctx-metrics: chrf: 2 of 5 systems in 0 s; about 0 s left",
+        r"ctx-metrics: acc-eq, significance: 1 comparison in 0 s",
+    ):
+        assert re.search(f"^{line}$", done.err, re.MULTILINE), done.err
+    assert not re.search("bertr: . of 5 systems", done.err)  # the first one is all of its work
+    assert "texts in" not in ctx(*argv, "-q").err
 
 
 def test_two_settings_of_a_metric(ctx, tmp_path):

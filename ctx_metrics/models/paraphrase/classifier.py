@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from tqdm import tqdm
 
 from ...engine.batching import token_batches
 from ...engine.checkpoint import folder_hashes
@@ -19,6 +18,7 @@ from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
 from ...errors import InputError, ModelError
 from ...notices import counted, notice
+from ...progress import Progress
 from ..folder import encoder_of
 from ..hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
 from .adapted import is_adapted, load_adapted, read_adapted_config
@@ -116,13 +116,11 @@ class ParaphraseClassifier:
             were = counted(cut, "pair was", "pairs were")
             notice(f"paraphrase classifier {self.resolved.name}: {were} cut at {network.limit} tokens, of {len(pairs)}")
         batches = token_batches([len(each["input_ids"]) for each in encodings], self.budget.tokens)
-        with tqdm(
-            total=len(pairs), desc="paraphrase", unit="pair", disable=True if self.quiet else None, leave=False
-        ) as bar:
+        with Progress("paraphrase", "pair", len(pairs), quiet=self.quiet) as done:
             for batch in batches:
                 found = self._batch(network, [encodings[i] for i in batch])
                 self._known.update(zip((pairs[i] for i in batch), found, strict=True))
-                bar.update(len(batch))
+                done.update(len(batch))
 
     def _batch(self, network: Network, encodings: list[dict]) -> list[float]:
         """The probabilities of one batch, which runs in several parts where memory runs out."""
