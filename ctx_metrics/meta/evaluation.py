@@ -20,6 +20,7 @@ from .inference.significance import pairwise_permutation, perm_both, williams
 from .protocols import Measurement, Protocol, TieAccuracy
 from .report import Agreement, Report
 
+BASELINE = "length"
 TESTS = {
     "perm-both": "PERM-BOTH permutation test",
     "pairs": "permutation of pairwise decisions",
@@ -124,10 +125,12 @@ def _agreement(
             of_metric.overall = protocol.overall_value([of_metric.by_set[judged.name] for judged in usable])
     order = sorted(measured, key=lambda name: (np.isnan(measured[name].overall), -measured[name].overall, name))
     values, sizes = np.full((len(order), len(usable)), np.nan), np.full((len(order), len(usable)), -1)
+    within = np.full(values.shape, np.nan)
     for m, name in enumerate(order):
         for k, judged in enumerate(usable):
             if one := measured[name].by_set.get(judged.name):
                 values[m, k], sizes[m, k] = one.value, one.size
+                within[m, k] = protocol.within(judged, measured[name].scores[judged.name])
     for m, k in np.argwhere((sizes >= 0) & (sizes < sizes.max(axis=0))):
         fewer = f"{sizes[m, k]} of {counted(sizes[:, k].max(), protocol.unit.removesuffix('s'), protocol.unit)}"
         notice(f"{protocol.name}: {order[m]} has scores for {fewer} of {usable[k].name}")
@@ -142,11 +145,38 @@ def _agreement(
         values=values,
         overall=np.array([measured[name].overall for name in order]),
         overall_is=protocol.overall,
+        within=None if np.isnan(within).all() else within,
         details={name: {k: one.details for k, one in measured[name].by_set.items()} for name in order},
     )
     with Progress(f"{protocol.name}, significance", "comparison", quiet=quiet) as done:
         _Comparisons(protocol, usable, measured, significance).complete(agreement, done)
+    if protocol.of_all and BASELINE not in order:
+        _add_baseline(agreement, protocol, usable)
     return agreement
+
+
+def _add_baseline(agreement: Agreement, protocol: Protocol, sets: Sequence[JudgedSet]) -> None:
+    """Add a row of minus the number of characters of the source, where sources are there: a long segment is a hard one."""
+    measured = []
+    for judged in sets:
+        scores = None
+        if judged.sources is not None:
+            lengths = np.array([-float(len(source)) for source in judged.sources])
+            scores = protocol.scores_of(
+                MetricScores(BASELINE, np.tile(lengths, (len(judged.systems), 1)), None), judged
+            )
+        measured.append(Measurement(float("nan"), 0) if scores is None else protocol.measure(judged, scores))
+    values = np.array([each.value for each in measured])
+    if np.isnan(values).all():
+        return
+    agreement.baseline = BASELINE
+    agreement.metrics = [*agreement.metrics, BASELINE]
+    agreement.values = np.vstack([agreement.values, values])
+    agreement.overall = np.append(agreement.overall, protocol.overall_value(measured))
+    nothing = np.full((1, len(sets)), np.nan)
+    agreement.within = None if agreement.within is None else np.vstack([agreement.within, nothing])
+    agreement.intervals = None if agreement.intervals is None else np.vstack([agreement.intervals, [np.nan, np.nan]])
+    agreement.ranks = None if agreement.ranks is None else [*agreement.ranks, 0]
 
 
 class _Comparisons:

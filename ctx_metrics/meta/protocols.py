@@ -42,6 +42,7 @@ class Protocol(ABC):
     of_pairs      whether the parts of measurements are of the pairs of the judged systems, which a bootstrap draws
     average       groups of outputs that a segment-level value is the mean over: none, item or system
     fewest        how many systems a set must have, at level system: judged ones
+    of_all        whether outputs of different segments are compared, so that telling hard segments from easy ones pays
     """
 
     name: str
@@ -53,6 +54,7 @@ class Protocol(ABC):
     of_pairs = False
     average = "none"
     fewest = 1
+    of_all = False
 
     def lacks(self, judged: JudgedSet) -> str:
         """What a set lacks for this protocol, in words; "" if it applies."""
@@ -72,6 +74,10 @@ class Protocol(ABC):
     @abstractmethod
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         """The agreement of a metric's scores, as scores_of gives them, with the set's judgements."""
+
+    def within(self, judged: JudgedSet, scores: np.ndarray) -> float:
+        """Beside a correlation of all outputs together, its mean over segments (documents); NaN where there is none."""
+        return float("nan")
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
         """The value alone as a function of the scores that `cells` picks, for tests that compute it many times."""
@@ -184,6 +190,10 @@ class SegmentCorrelation(Protocol):
     def __init__(self, kind: str, average: str = "none"):
         self.name, self.title = f"seg-{kind}", f"segment-level {CORRELATIONS[kind]}{PER[average]}"
         self._kind, self.average, self.fewest = kind, average, 3 if average == "item" else 1
+        self.of_all = average != "item"
+
+    def within(self, judged: JudgedSet, scores: np.ndarray) -> float:
+        return self._mean(self.human(judged), scores, "item") if self.average == "none" else float("nan")
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         human = self.human(judged)
@@ -210,8 +220,8 @@ class SegmentCorrelation(Protocol):
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
         return self._mean(self.human(judged)[:, drawn], scores[:, drawn])
 
-    def _mean(self, human: np.ndarray, scores: np.ndarray) -> float:
-        coefficients = correlation.group_coefficients(human, scores, self._kind, self.average)
+    def _mean(self, human: np.ndarray, scores: np.ndarray, average: str = "") -> float:
+        coefficients = correlation.group_coefficients(human, scores, self._kind, average or self.average)
         coefficients = coefficients[~np.isnan(coefficients)]
         return float(coefficients.mean()) if coefficients.size else float("nan")
 
@@ -257,6 +267,7 @@ class TieAccuracy(Protocol):
         words = name.replace("-", "_")
         self.title = f"segment-level {words}, ties calibrated{PER[average] or ', all outputs together'}"
         self.test, self.fewest = "" if average == "none" else "bootstrap", 2 if average == "item" else 1
+        self.of_all = average != "item"
 
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
         human = judged.human_segments

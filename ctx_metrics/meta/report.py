@@ -13,7 +13,7 @@ class Agreement:
     protocol      such as "acc-eq"; `title` is the same in words, `level` is segment, system or preference
     sets          names of the K test sets that the protocol applies to
     sizes         what each set's values are computed from, K numbers; `unit` says of what ("system pairs", "outputs", ...)
-    metrics       M names
+    metrics       M names; the last is a baseline where `baseline` names one, which is not ranked
     values        float64 (M, K), NaN where a metric could not be scored on a set
     overall       float64 (M,): over the sets, `overall_is` "pooled" (pairs of all sets) or "mean" (of the sets' values);
                   NaN for a metric that lacks a set
@@ -23,6 +23,9 @@ class Agreement:
     p_values      {(better, worse): p}: one-sided p-value that `better` agrees no better than `worse`, of the
                   comparisons that were made; `test` names how
     seen          {(metric, set)}: the metric was trained on this set, so its value says little
+    within        float64 (M, K): the mean of a metric's agreement within each segment (document) of a set, where `values`
+                  are of all outputs together; NaN where nothing is defined. None: not of this protocol
+    baseline      name of a row of `metrics` that is no metric: minus the number of the source's characters; "": none
     details       {metric: {set: numbers that belong to the value, such as a calibrated epsilon or counts}}
     """
 
@@ -41,6 +44,8 @@ class Agreement:
     test: str = ""
     p_values: dict[tuple[str, str], float] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
+    within: np.ndarray | None = None
+    baseline: str = ""
     details: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
 

@@ -49,6 +49,25 @@ def segments() -> tuple[JudgedSet, dict]:
     }
 
 
+def test_the_length_of_the_source_stands_beside_correlations_of_all_outputs(segments):
+    """It knows which segments are hard, and nothing of the outputs, so within segments there is nothing."""
+    judged, scores = segments
+    sources = ["x" * (1 + k) for k in range(80)]
+    lengths = np.arange(1.0, 81)
+    judged = replace(judged, sources=sources, segment_scores=judged.segment_scores - lengths)
+    [all_outputs, within] = evaluate([judged], scores, [PROTOCOLS["seg-pearson"], PROTOCOLS["acc-eq"]]).agreements
+    assert (all_outputs.baseline, all_outputs.metrics[-1], all_outputs.ranks[-1]) == ("length", "length", 0)
+    expected = np.corrcoef(judged.segment_scores.ravel(), np.tile(-lengths, 6))[0, 1]
+    assert all_outputs.values[-1, 0] == pytest.approx(expected) and expected > 0.9 > all_outputs.overall[0]
+    good = next(each for each in scores[judged.name] if each.name == "good").of_segments
+    mean = np.mean([np.corrcoef(judged.segment_scores[:, k], good[:, k])[0, 1] for k in range(80)])
+    assert all_outputs.within[all_outputs.metrics.index("good"), 0] == pytest.approx(mean)
+    assert np.isnan(all_outputs.within[-1, 0])
+    assert within.baseline == "" and within.within is None and "length" not in within.metrics
+    [tested] = evaluate([replace(judged, sources=None)], scores, [PROTOCOLS["seg-pearson"]]).agreements
+    assert tested.baseline == "" and tested.ranks == all_outputs.ranks[:-1]
+
+
 def test_system_accuracy_is_pooled_over_pairs():
     # set one: 3 pairs, 2 right (S0-S1 is wrong); set two: 1 pair, right. Pooled 3/4; the mean would be (2/3 + 1) / 2
     sets = [systems_set("one", [3, 2, 1]), systems_set("two", [1, 2])]

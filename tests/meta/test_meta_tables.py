@@ -127,19 +127,61 @@ BLEU & -- & .500 & -- & -- & -- \\\\
 
 def test_tsv():
     expected = """\
-protocol	metric	set	value	low	high	rank	n	seen
-sys-acc	A_1&	wmt22.zh-en	0.750000				91	no
-sys-acc	A_1&	wmt22.en-de	1.000000				78	no
-sys-acc	A_1&	overall	0.865400	0.800000	0.900000	1	169	no
-sys-acc	slide	wmt22.zh-en	0.625400				91	no
-sys-acc	slide	wmt22.en-de	-0.062500				78	yes
-sys-acc	slide	overall	0.307700	-0.250000	0.500000	2	169	yes
-sys-acc	BLEU	wmt22.zh-en					91	no
-sys-acc	BLEU	wmt22.en-de	0.500000				78	no
-sys-acc	BLEU	overall					169	no
+protocol	metric	set	value	low	high	rank	within	n	seen
+sys-acc	A_1&	wmt22.zh-en	0.750000					91	no
+sys-acc	A_1&	wmt22.en-de	1.000000					78	no
+sys-acc	A_1&	overall	0.865400	0.800000	0.900000	1		169	no
+sys-acc	slide	wmt22.zh-en	0.625400					91	no
+sys-acc	slide	wmt22.en-de	-0.062500					78	yes
+sys-acc	slide	overall	0.307700	-0.250000	0.500000	2		169	yes
+sys-acc	BLEU	wmt22.zh-en						91	no
+sys-acc	BLEU	wmt22.en-de	0.500000					78	no
+sys-acc	BLEU	overall						169	no
 """
     assert render(report(), "tsv") == expected
     assert "\t0.87\t0.80\t0.90\t1\t" in render(report(), "tsv", 2)
+
+
+def test_a_baseline_and_the_agreement_within_segments():
+    """The baseline's row stands last, below a line; it has no rank, no interval and nothing within."""
+    one = agreement(
+        protocol="seg-pearson",
+        level="segment",
+        sets=["wmt23"],
+        sizes=[9],
+        metrics=["chrf", "length"],
+        values=np.array([[0.25], [0.5]]),
+        overall=np.array([0.25, 0.5]),
+        within=np.array([[0.375], [NAN]]),
+        intervals=np.array([[0.125, 0.375], [NAN, NAN]]),
+        ranks=[1, 0],
+        baseline="length",
+        seen=set(),
+    )
+    table = render(report(one), "table").split("\n")
+    assert table[1:9] == [
+        "╒══════════════╤═══════╤═════════════════╤═══════════════╤══════╕",
+        "│              │ wmt23 │ within segments │ 95 % interval │ rank │",
+        "│ system pairs │     9 │                 │               │      │",
+        "╞══════════════╪═══════╪═════════════════╪═══════════════╪══════╡",
+        "│         chrf │  .250 │            .375 │  [.125, .375] │    1 │",
+        "├──────────────┼───────┼─────────────────┼───────────────┼──────┤",
+        "│       length │  .500 │                 │               │      │",
+        "╘══════════════╧═══════╧═════════════════╧═══════════════╧══════╛",
+    ]
+    assert table[10].startswith("length is a baseline, minus the number of characters of the source")
+    assert "├" in render(report(agreement(**{**vars(one), "ranks": None})), "table")
+    latex = render(report(one), "latex")
+    assert "1 \\\\\n\\midrule\nlength & .500 &  &  &  \\\\\n\\bottomrule" in latex
+    assert "| length   |     .500 |" in render(report(one), "markdown")
+    rows = [line.split("\t") for line in render(report(one), "tsv", 3).splitlines()]
+    assert rows[2] == ["seg-pearson", "chrf", "overall", "0.250", "0.125", "0.375", "1", "0.375", "9", "no"]
+    assert rows[4] == ["seg-pearson", "length", "overall", "0.500", "", "", "", "", "9", "no"]
+    metrics = strict(render(report(one), "json"))["agreements"][0]["metrics"]
+    assert [(each["baseline"], each["within"]) for each in metrics] == [
+        (False, {"wmt23": 0.375}),
+        (True, {"wmt23": None}),
+    ]
 
 
 def strict(text: str):
@@ -173,6 +215,8 @@ def test_json_has_everything():
             "rank": 2,
             "values": {"wmt22.zh-en": 0.6254, "wmt22.en-de": -0.0625},
             "seen": ["wmt22.en-de"],
+            "within": None,
+            "baseline": False,
             "details": {"wmt22.en-de": {"agreeing": 3, "left out": ["a", "b"], "epsilon": None}},
         },
         {
@@ -182,6 +226,8 @@ def test_json_has_everything():
             "rank": None,
             "values": {"wmt22.zh-en": None, "wmt22.en-de": 0.5},
             "seen": [],
+            "within": None,
+            "baseline": False,
             "details": {},
         },
     ]
@@ -201,7 +247,7 @@ def test_without_intervals_and_ranks():
     assert "├" not in render(bare, "table")  # no clusters, no lines
     metric = strict(render(bare, "json"))["agreements"][0]["metrics"][0]
     assert metric["interval"] is None and metric["rank"] is None
-    assert render(bare, "tsv").split("\n")[3] == "sys-acc\tA_1&\toverall\t0.865400\t\t\t\t169\tno"
+    assert render(bare, "tsv").split("\n")[3] == "sys-acc\tA_1&\toverall\t0.865400\t\t\t\t\t169\tno"
 
 
 def test_lines_only_between_clusters():
@@ -229,7 +275,7 @@ def test_escapes():
     markdown = render(report(agreement(metrics=names, ranks=None)), "markdown")
     assert r"| a\|b\*c\_d\`e " in markdown and r"| \[bold\] & \<i\> " in markdown
     tsv = render(report(agreement(metrics=["a\tb\nc", "d", "e"])), "tsv")
-    assert {line.count("\t") for line in tsv.splitlines()} == {8} and "\ta b c\t" in tsv
+    assert {line.count("\t") for line in tsv.splitlines()} == {9} and "\ta b c\t" in tsv
 
 
 @pytest.mark.parametrize("sets, tables", [(7, 1), (8, 2), (40, 4)])

@@ -5,9 +5,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..report import Agreement, Report
 
-COLUMNS = ("protocol", "metric", "set", "value", "low", "high", "rank", "n", "seen")
+COLUMNS = ("protocol", "metric", "set", "value", "low", "high", "rank", "within", "n", "seen")
 NOTHING = "-"
 
 
@@ -41,7 +43,10 @@ def one_line(name: str) -> str:
 
 
 def as_tsv(report: Report, decimals: int) -> str:
-    """One line a protocol, metric and set, and one for "overall", with the interval and the rank; NaN is empty."""
+    """One line a protocol, metric and set, and one for "overall", with the interval and the rank; NaN is empty.
+
+    The column "within" has the mean agreement within segments (documents), beside correlations of all outputs together.
+    """
 
     def text(value: Any) -> str:
         if isinstance(value, str):
@@ -50,14 +55,18 @@ def as_tsv(report: Report, decimals: int) -> str:
 
     rows: list[Sequence[Any]] = [COLUMNS]
     for each in report.agreements:
+        nothing = np.full(each.values.shape, np.nan)
+        within = nothing if each.within is None else each.within
         for m, metric in enumerate(each.metrics):
             for k, (name, size) in enumerate(zip(each.sets, each.sizes, strict=True)):
                 seen = "yes" if (metric, name) in each.seen else "no"
-                rows.append([each.protocol, metric, name, each.values[m, k], None, None, None, str(size), seen])
+                row = [each.protocol, metric, name, each.values[m, k], None, None, None, within[m, k], str(size), seen]
+                rows.append(row)
             ends = (None, None) if each.intervals is None else each.intervals[m]
             rank = str(each.ranks[m]) if each.ranks is not None and each.ranks[m] else None
             seen = "yes" if seen_somewhere(each, metric) else "no"
-            rows.append([each.protocol, metric, "overall", each.overall[m], *ends, rank, str(sum(each.sizes)), seen])
+            of_all = [*ends, rank, within[m].mean(), str(sum(each.sizes)), seen]
+            rows.append([each.protocol, metric, "overall", each.overall[m], *of_all])
     return "".join("\t".join(map(text, row)) + "\n" for row in rows)
 
 
@@ -89,6 +98,8 @@ def as_json(report: Report, decimals: int | None) -> str:
                     "rank": None if each.ranks is None else each.ranks[m] or None,
                     "values": dict(zip(each.sets, each.values[m], strict=True)),
                     "seen": [name for name in each.sets if (metric, name) in each.seen],
+                    "within": None if each.within is None else dict(zip(each.sets, each.within[m], strict=True)),
+                    "baseline": metric == each.baseline,
                     "details": each.details.get(metric, {}),
                 }
                 for m, metric in enumerate(each.metrics)

@@ -1,6 +1,5 @@
 """Writes a Report: tables for the terminal, LaTeX and Markdown, and TSV and JSON for programs."""
 
-import math
 import os
 import re
 import textwrap
@@ -8,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 from tabulate import tabulate
 
 from ...errors import InputError
@@ -17,6 +17,7 @@ from .serialize import NOTHING, as_json, as_tsv, capital, fixed, one_line, seen_
 FORMS = ("table", "json", "tsv", "latex", "markdown")
 WIDTH = 120  # of a table in the terminal
 EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # in signatures, of comet and slide alone
+WITHIN = {"segment": "segments", "document": "documents"}  # what a correlation is the mean over, by its level
 PAD = "\ue000"  # stands for a blank that tabulate would strip
 
 
@@ -81,13 +82,22 @@ def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool,
         seen = [seen_somewhere(agreement, metric) for metric in agreement.metrics]
         total = f"{sum(agreement.sizes):,}"
         columns.append(_Column(agreement.overall_is, total, cells(agreement.overall, seen, True)))
+    if agreement.within is not None:
+        texts = [fixed(value, decimals) for value in agreement.within.mean(axis=1)]
+        columns.append(_Column(f"within {WITHIN[agreement.level]}", "", _without_baseline(agreement, texts)))
     if agreement.intervals is not None:
         both = [[fixed(end, decimals) for end in interval] for interval in agreement.intervals]
         texts = [NOTHING if NOTHING in ends else f"[{ends[0]}, {ends[1]}]" for ends in both]
-        columns.append(_Column("95 % interval", "", texts))
+        columns.append(_Column("95 % interval", "", _without_baseline(agreement, texts)))
     if agreement.ranks is not None:
-        columns.append(_Column("rank", "", [str(rank) if rank else NOTHING for rank in agreement.ranks]))
+        texts = [str(rank) if rank else NOTHING for rank in agreement.ranks]
+        columns.append(_Column("rank", "", _without_baseline(agreement, texts)))
     return columns
+
+
+def _without_baseline(agreement: Agreement, cells: list[str]) -> list[str]:
+    """The cells of a column that says nothing of the baseline."""
+    return [*cells[:-1], ""] if agreement.baseline else cells
 
 
 def _best(agreement: Agreement) -> list[bool]:
@@ -118,9 +128,13 @@ def _notes(report: Report) -> list[str]:
     notes = []
     if any(seen_somewhere(agreement, metric) for agreement in agreements for metric in agreement.metrics):
         notes.append("* The metric was trained on this set or on one of these sets, so the value is not comparable.")
-    gaps = [any(math.isnan(value) for value in [*each.overall, *each.values.flat]) for each in agreements]
-    if any(gaps):
+    if any(map(_has_gaps, agreements)):
         notes.append(f"{NOTHING} The metric has no value here; it has no overall value if a set is missing.")
+    if any(agreement.baseline for agreement in agreements):
+        notes.append(
+            "length is a baseline, minus the number of characters of the source: long segments are hard, and a value of all "
+            "outputs together rewards a metric for that alone. Read it beside the agreement within segments or documents."
+        )
     if any(agreement.ranks is not None for agreement in agreements):
         notes.append("Metrics of one rank are in one significance cluster.")
     tests: dict[str, list[str]] = {}
@@ -134,6 +148,12 @@ def _notes(report: Report) -> list[str]:
     settings = [name if on is True else f"{name} {on}" for name, on in report.settings.items() if on is not False]
     notes += ["Settings: " + ", ".join(settings).replace("_", " ") + "."] * bool(settings)
     return [one_line(note) for note in notes]
+
+
+def _has_gaps(agreement: Agreement) -> bool:
+    """Whether a metric lacks a value in the table."""
+    within = () if agreement.within is None else agreement.within[: len(agreement.metrics) - bool(agreement.baseline)]
+    return any(np.isnan(values).any() for values in (agreement.overall, agreement.values, within))
 
 
 def _signatures(report: Report) -> dict[str, str]:
@@ -197,7 +217,8 @@ def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
     ranks = agreement.ranks or [0] * len(rows)
     above = 4  # the frame, two lines of headers, and the line below them; then rows and lines take turns
     kept = [k for k in range(len(lines)) if k < above or (k - above) % 2 == 0 or k == len(lines) - 1]
-    kept += [above + 2 * i + 1 for i in range(len(rows) - 1) if ranks[i] != ranks[i + 1]]
+    clusters = [i for i in range(len(rows) - 1) if ranks[i] != ranks[i + 1]]
+    kept += [above + 2 * i + 1 for i in {*clusters, *([len(rows) - 2] if agreement.baseline else ())}]
     return "\n".join(lines[k] for k in sorted(kept))
 
 
@@ -263,7 +284,9 @@ def _latex(report: Report, decimals: int) -> str:
             body = ["{}" * row[0].startswith(("*", "[")) + " & ".join([row[0], *map(minus, row[1:])]) for row in rows]
             lines += [""] * (block > 0)
             lines.append(f"\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}")
-            lines += ["\\toprule", " & ".join(headings) + r" \\", "\\midrule", *(row + r" \\" for row in body)]
-            lines += ["\\bottomrule", "\\end{tabular}"]
+            body = [row + r" \\" for row in body]
+            if agreement.baseline:
+                body.insert(-1, "\\midrule")
+            lines += ["\\toprule", " & ".join(headings) + r" \\", "\\midrule", *body, "\\bottomrule", "\\end{tabular}"]
     notes = [*_notes(report), *(f"{metric}: {signature}" for metric, signature in _signatures(report).items())]
     return "\n".join([*lines, *[""] * bool(notes), *(f"% {name(note)}" for note in notes)]) + "\n"
