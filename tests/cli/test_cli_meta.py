@@ -224,7 +224,7 @@ def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypat
     ]
     for flags, reference in (([], "refA"), (["--reference", "refA"], "refA"), (["--reference", "refB"], "refB")):
         done = ctx(*argv, "--scores", tmp_path / "saved", *flags)
-        assert values(done, "seg-pearson") == {"chrf": found[reference]}
+        assert values(done, "seg-pearson")["chrf"] == found[reference]
     for path in (tmp_path / "saved" / "wmt.de-en").glob("*refA*"):
         path.unlink()
     assert "no scores with reference refA; there are refB" in ctx(*argv, "--scores", tmp_path / "saved").err
@@ -527,15 +527,15 @@ def test_unjudged_and_missing_outputs(ctx, tmp_path):
     lines(tmp_path / "missing.tsv", [header, *(row for k, row in enumerate(rows) if k % 7)])
     argv = ["-m", "chrf", "slide", "-p", "seg-pearson", "--format", "tsv", *QUICK]
     done, less = ctx("meta", tmp_path / "unjudged.tsv", *argv), ctx("meta", tmp_path / "missing.tsv", *argv)
-    assert [row["n"] for row in done.rows()] == [
-        "107"
-    ] * 4 and done.err == ""  # of 125 outputs, every seventh is missing
+    assert {row["n"] for row in done.rows()} == {"107"}  # of 125 outputs, every seventh is missing
+    assert [row["metric"] for row in done.rows()[::2]] == ["slide", "chrf", "length"] and done.err == ""
     assert less.err.splitlines() == [
         "ctx-metrics: missing: of 25 segments, system_b lacks 3, system_c lacks 4, system_d lacks 3, system_e lacks 4, "
         "system_a lacks 4; so there are no system scores",
         "ctx-metrics: slide: left out on missing: no whole documents: outputs are missing",
     ]
-    assert values(less, "seg-pearson") == pytest.approx({"chrf": values(done, "seg-pearson")["chrf"]}, abs=1e-6)
+    of_both = {name: value for name, value in values(done, "seg-pearson").items() if name != "slide"}
+    assert values(less, "seg-pearson") == pytest.approx(of_both, abs=1e-6)
     systems = ctx("meta", tmp_path / "missing.tsv", "-m", "chrf", "-p", "sys-acc", *QUICK)
     assert systems.code == 1 and "no metric has scores of systems" in systems.err
 

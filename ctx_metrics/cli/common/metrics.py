@@ -153,11 +153,11 @@ def own_settings(metric: str, args: Namespace) -> dict[str, Any]:
     flags = {each.dest.removeprefix(f"{name}_"): each for each in args.parser._actions if each.dest in own}
     for each in re.split(r",(?=[\w-]+=)", given) if colon else ():
         key, equals, text = each.partition("=")
-        flag = flags.get(key.replace("-", "_"))
-        if flag is None or not equals:
+        key = key.replace("-", "_")
+        if key not in flags or not equals:
             keys = ", ".join(sorted(flags)).replace("_", "-")
             args.parser.error(f"-m {metric}: {each!r} is not KEY=VALUE with a setting of {name}; its settings: {keys}")
-        values[key.replace("-", "_")] = _value(args, metric, flag, text)
+        values[key] = _value(args, metric, flags[key], text)
     return values
 
 

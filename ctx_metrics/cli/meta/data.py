@@ -53,8 +53,8 @@ def read_sets(args: Namespace) -> list[JudgedSet]:
             left_out.setdefault(why, []).append(f"{', '.join(systems)} ({judged.name})")
         if len(whys) == len(judged.systems):
             if UNJUDGED in whys.values():
-                systems = ", ".join(system for system in whys if whys[system] == UNJUDGED)
-                raise InputError(f"{judged.name}: no system is left; nobody judged {systems}")
+                unjudged = ", ".join(system for system in whys if whys[system] == UNJUDGED)
+                raise InputError(f"{judged.name}: no system is left; nobody judged {unjudged}")
             raise InputError(
                 f"{judged.name}: no system is left; drop fewer (--drop), or keep human ones (--keep-humans)"
             )
