@@ -11,13 +11,13 @@ from typing import Literal
 
 from ..flag_types import Decimals, File, Model
 from ..notices import notice
+from ..scoring.testing import SystemTests
 from ..settings import add_all, from_flags, setting
 from ..writing import check_writable
 from .common import flags
-from .common.comparisons import Testing
 from .common.metrics import Metrics, check_metrics, metric_names
 from .common.work import add_work, check_work, in_blocks
-from .score import DEFAULT_METRIC, Inputs, add_metric_flags, check_inputs, take_model
+from .score import DEFAULT_METRIC, Inputs, add_metric_flags, check_inputs, check_resample, take_model
 
 ENDINGS = flags.ENDINGS | {"tex": "latex", "md": "markdown"}
 USAGE = "%(prog)s -t FILE FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [flags]"
@@ -65,7 +65,7 @@ class Written:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags; of the metrics, those that this command line names show theirs."""
-    add_all(parser, [Inputs, Comparing, Testing, Written])
+    add_all(parser, [Inputs, Comparing, SystemTests, Written])
     add_metric_flags(parser, argv)
     add_all(parser, [("work", add_work), flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
@@ -83,7 +83,7 @@ def run(args: Namespace) -> int:
         from ..meta.plots import check_figure
 
         check_figure(args.plot)
-    read, testing = read_inputs(args), from_flags(Testing, args)
+    read, testing = read_inputs(args), from_flags(SystemTests, args)
     if len(read.names) < 2:
         args.parser.error("there is only one system; a comparison needs at least two")
     with in_blocks(args) as blocks:
@@ -112,5 +112,4 @@ def _check(args: Namespace) -> None:
     args.levels = ["document"] if args.docids and args.resample != "segment" else ["system"]  # what reads documents
     if args.translations is not None and len(args.translations) == 1 and args.translations != ["-"]:
         args.parser.error("-t names only one system; a comparison needs at least two")
-    if args.resample == "document" and not (args.docids or args.dataset or args.columns):
-        args.parser.error("--resample document needs the documents: give --docids FILE")
+    check_resample(args)

@@ -13,11 +13,12 @@ from typing import Annotated, Literal
 
 from ..flag_types import Model, expanduser
 from ..notices import logger, notice
+from ..scoring.testing import SystemTests, resample
 from ..settings import add_all, setting
 from ..writing import check_writable
 from .common import flags
 from .common.metrics import Metrics, check_metrics, metric_names
-from .score import Inputs, add_metric_flags, check_inputs, take_model
+from .score import Inputs, add_metric_flags, check_inputs, check_resample, take_model
 
 DEFAULT_METRICS = ("bleu", "chrf", "comet")
 TABLES = {".tex": "latex", ".md": "markdown"}
@@ -61,9 +62,7 @@ class Page:
         "folders of them, as --ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; human scores "
         "too. With --scores and without -m, no metric is run."
     )
-    resample: Literal["segment", "document"] = setting(
-        "The unit to resample for intervals and tests; slide's windows need document.", "segment", group="page"
-    )
+    resample: Literal["segment", "document"] | None = resample("page")
     title: str | None = setting("Title of the page. (Default: the language pair and the systems)", metavar="TEXT")
     output: flags.Output = setting("File for the page.", "report.html", flag="-o --output")
     texts: flags.Output | None = setting("Also write the texts with all scores as TSV.", group="exports")
@@ -101,8 +100,7 @@ def run(args: Namespace) -> int:
         args.metrics = list(DEFAULT_METRICS) if args.references or args.dataset else ["comet"]
     check_metrics(args)
     take_model(args)
-    if args.resample == "document" and not (args.docids or args.dataset or args.columns):
-        args.parser.error("--resample document needs the documents: give --docids FILE")
+    check_resample(args)
     if args.scores and not (args.translations or args.columns):
         args.parser.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
     paths = _paths(args)
@@ -110,25 +108,23 @@ def run(args: Namespace) -> int:
         check_writable(path)
     check_installed()
     args.levels = ["document"] if args.docids else ["segment"]
-    by_document = args.resample == "document"
     with _heard() as notices:
         read = read_inputs(args)
         check_size(read.context.systems)
         read = read._replace(context=replace(read.context, explain=True))
         names, context = read
-        columns = read_columns(args.scores or (), names, context, by_document=by_document)
+        design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
+        columns = read_columns(args.scores or (), names, context, design)
         metrics = build_metrics(read, args)
+        design.say_what_is_rough(metrics)
         scores = all_scores(metrics.values(), context.systems, context.doc_ids)
-    columns += [
-        column(name, metric, of_metric, context.doc_ids, by_document=by_document)
-        for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
-    ]
-    content = Content(names, context, columns, notices, by_document)
+    columns += [column(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
+    content = Content(names, context, design, columns, notices)
     title = args.title or title_of(content)
     render = {
         "-o": lambda path: page(content, title),
         "--texts": lambda path: exports.texts_table(content),
-        "--tables": lambda path: exports.pairs_tables(columns, names, TABLES[os.path.splitext(path)[1]]),
+        "--tables": lambda path: exports.pairs_tables(columns, names, TABLES[os.path.splitext(path)[1]], design),
         "--pearmut": lambda path: exports.pearmut(content, title),
         "--subset2evaluate": lambda path: exports.subset2evaluate(content),
     }

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sacrebleu import metrics
 from sacrebleu.metrics.base import Metric
@@ -24,17 +24,17 @@ from .native import is_native
 
 if TYPE_CHECKING:
     from ..scale.corpora import InBlocks
+    from ..scoring.testing import Design
 
 
 @dataclass(frozen=True)
 class RunSettings:
     """How a run resamples and which files it writes, whatever the metrics."""
 
-    ctx_resample: str = setting(
-        "The unit that --confidence and the paired tests resample or swap. Segments of one document are similar, so "
-        "intervals from segments are too narrow; document needs --docids.",
-        "segment",
-        choices=["segment", "document"],
+    ctx_resample: Literal["segment", "document"] | None = setting(
+        "The unit that --confidence, the paired tests and --ctx-report resample or swap. Segments of one document are "
+        "similar, so intervals from segments are too narrow; document needs --docids. (Default: segment; of "
+        "--ctx-report document if there are at least two)"
     )
     ctx_seg_scores: Directory | None = setting(
         "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
@@ -155,10 +155,16 @@ class Run:
             system = self.systems[0]
             ids = self._picked("--docids", self.args.docids, ids, len(system), getattr(system, "indices", None))
             document_ranges(ids, self.args.docids or f"document ids of {self.args.test_set}")
-        elif self.by_document:
+        elif self.by_document or (self.args.ctx_resample == "document" and self.args.ctx_report):
             where = f"; {self.args.test_set} has none" if self.args.test_set else ""
             raise InputError(f"--ctx-resample document needs the document id of each line: give --docids FILE{where}")
         return ids
+
+    def design(self) -> "Design":
+        """How the page of --ctx-report tests the systems."""
+        from ..scoring.testing import SystemTests
+
+        return SystemTests(resample=self.args.ctx_resample).design(self.systems, self.document_ids(), "--ctx-resample")
 
     def build(
         self, names: Sequence[str], references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]
@@ -189,10 +195,10 @@ class Run:
 
     def report_unused(self) -> None:
         """Say which context was given and used by none of the chosen metrics; called when all are built."""
-        if self.args.ctx_resample == "document" and not self.tested:
+        if self.args.ctx_resample == "document" and not (self.tested or self.args.ctx_report):
             notice(
-                "--ctx-resample document works only with --confidence, --paired-bs or --paired-ar; give one, or "
-                "leave it out"
+                "--ctx-resample document works only with --confidence, --paired-bs, --paired-ar or "
+                "--ctx-report; give one, or leave it out"
             )
         if self.args.ctx_names and not self.targets:
             notice(

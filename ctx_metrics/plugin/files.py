@@ -39,6 +39,7 @@ def check(run: Run) -> None:
 
         check_installed()
         check_size(run.systems)
+        run.design()
 
 
 def write(run: Run) -> None:
@@ -73,12 +74,12 @@ def report_page(run: Run, systems: Sequence[str], doc_ids: Sequence[str] | None)
 
     context = replace(run.context(run.references, run.systems, {"sources"}), doc_ids=doc_ids)
     of_metrics = all_scores(run.metrics.values(), context.systems, doc_ids)
-    by_document = run.args.ctx_resample == "document"
+    design = run.design()
+    design.say_what_is_rough(run.metrics, "--ctx-resample")
     columns = [
-        column(name, metric, of_systems, doc_ids, by_document=by_document)
-        for (name, metric), of_systems in zip(run.metrics.items(), of_metrics, strict=True)
+        column(*each, of_systems, design) for each, of_systems in zip(run.metrics.items(), of_metrics, strict=True)
     ]
-    content = Content(systems, context, columns, [*run.notices.said], by_document)
+    content = Content(systems, context, design, columns, [*run.notices.said])
     return page(content, title_of(content))
 
 

@@ -16,6 +16,7 @@ from ..run.context import Context, capabilities
 from ..scoring.comparison import Comparison, compare, scorer
 from ..scoring.matches import SegmentMatch
 from ..scoring.scores import Scores
+from ..scoring.testing import Design
 from ..scoring.token_matching import TokenMatchingMetric
 
 LARGEST = 50_000  # outputs, of all systems, that a browser lists without delay
@@ -61,15 +62,15 @@ class Content:
     """All that a report shows.
 
     names          of the systems, in the order of context.systems
+    design         how the systems are tested
     notices        what was said while the run scored
-    by_document    whether intervals and tests draw whole documents
     """
 
     names: Sequence[str]
     context: Context
+    design: Design
     columns: Sequence[Column]
     notices: Sequence[str] = ()
-    by_document: bool = False
 
     @property
     def documents(self) -> list[tuple[str, int, int]]:
@@ -89,22 +90,11 @@ def check_size(systems: Sequence[Sequence[str]]) -> None:
         )
 
 
-def column(
-    name: str,
-    metric: Metric,
-    scores: Sequence[Scores],
-    doc_ids: Sequence[str] | None,
-    *,
-    by_document: bool = False,
-    **how: Any,
-) -> Column:
-    """A metric's column of a run's scores; `by_document` draws whole documents for intervals and tests, and `how` is what
-    compare takes beside them."""
-    ranges = document_ranges(doc_ids) if by_document and doc_ids is not None else None
+def column(name: str, metric: Metric, scores: Sequence[Scores], design: Design) -> Column:
+    """A metric's column of a run's scores."""
     sign = 1 if capabilities(metric).higher_is_better else -1
-    comparison = compare(
-        scorer(metric), [each.rows for each in scores], [each.system for each in scores], ranges, sign=sign, **how
-    )
+    rows, of_systems = [each.rows for each in scores], [each.system for each in scores]
+    comparison = compare(scorer(metric), rows, of_systems, design.ranges, sign=sign, testing=design.testing)
     return Column(name, str(metric.get_signature().format()), scores, sign, comparison, metric)
 
 
@@ -122,13 +112,14 @@ def as_data(content: Content) -> dict[str, Any]:
         "references": [[text or "" for text in stream] for stream in context.references or []],
         "outputs": [[text or "" for text in system] for system in context.systems],
         "documents": [{"id": name, "start": start, "end": end} for name, start, end in content.documents],
+        "tests": content.design.facts(),
         "metrics": [
             {
                 "title": each.title,
                 "sign": each.sign,
-                "p": None
+                "p_holm": None
                 if each.comparison is None
-                else [[*map(known, row)] for row in each.comparison.p_values.tolist()],
+                else [[*map(known, row)] for row in each.comparison.adjusted.tolist()],
                 "system": [known(of_system.system) for of_system in each.scores],
                 "segments": [[*map(known, of_system.segments)] for of_system in each.scores],
                 "documents": [[*map(known, of_system.documents)] for of_system in each.scores]

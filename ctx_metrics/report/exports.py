@@ -9,12 +9,10 @@ from typing import Any
 from tabulate import tabulate
 
 from ..notices import notice
+from ..scoring.testing import Design
 from .content import Column, Content, cell, known
 
-NOTE = (
-    "Each cell is the row's score minus the column's. * marks p < .05 (randomization test), which no two systems of a rank "
-    "have."
-)
+CELLS = "Each cell is the row's score minus the column's."
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
     | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
@@ -77,17 +75,19 @@ def subset2evaluate(content: Content) -> str:
     return _json(items)
 
 
-def pairs_tables(
-    columns: Sequence[Column], names: Sequence[str], kind: str, note: str = NOTE, decimals: int = 1
-) -> str:
-    """Each metric's systems from the best, with rank and differences from all others: `kind` is latex or markdown."""
+def pairs_tables(columns: Sequence[Column], names: Sequence[str], kind: str, design: Design, decimals: int = 1) -> str:
+    """Each metric's systems from the best, with rank and differences from all others, and how they were tested: `kind` is
+    latex or markdown."""
+    untested = [each.title for each in columns if each.comparison is None]
+    notes = design.notes(intervals=False) if len(untested) < len(columns) else []
+    note = " ".join([CELLS, *notes, *[f"Not tested: {', '.join(untested)}."] * bool(untested)])
     formats = {"latex": "latex_raw", "markdown": "github"}
     tables = []
     for each in columns:
         rows, header = _pairs(each, names, kind, decimals)
         align = ["left", *["right"] * (len(header) - 1)]
         tables.append(tabulate(rows, header, tablefmt=formats[kind], disable_numparse=True, colalign=align))
-    return "\n\n".join([*tables, f"% {note}" if kind == "latex" else note]) + "\n"
+    return "\n\n".join([*tables, f"% {note.translate(LATEX)}" if kind == "latex" else note]) + "\n"
 
 
 def _pairs(column: Column, systems: Sequence[str], kind: str, decimals: int) -> tuple[list[list[str]], list[str]]:

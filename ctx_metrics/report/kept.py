@@ -12,21 +12,20 @@ from ..notices import notice
 from ..run.context import Context
 from ..scoring.comparison import compare, weighted_mean
 from ..scoring.scores import Scores
+from ..scoring.testing import USUAL, Design
 from .content import LARGEST, Column, Content
 
 PEOPLE = "human"  # what the column of people's scores is called
 CLOSE = 1e-6  # of a system's score and the mean of its segments', to be one
 
 
-def read_columns(
-    paths: Sequence[str], names: Sequence[str], context: Context, *, by_document: bool = False
-) -> list[Column]:
+def read_columns(paths: Sequence[str], names: Sequence[str], context: Context, design: Design) -> list[Column]:
     """The metrics of score files, folders and tables, which must hold each system by its name; raises InputError as
     read_scores does, and for a metric without scores of segments."""
     systems = context.systems
     unjudged = np.full(len(names), np.nan)
     texts = JudgedSet("this run", names, len(systems[0]), systems, system_scores=unjudged, doc_ids=context.doc_ids)
-    return [_column(scores, context.doc_ids, by_document) for scores in read_scores(paths, texts)]
+    return [_column(scores, context.doc_ids, design) for scores in read_scores(paths, texts)]
 
 
 def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores | None]) -> Content | None:
@@ -50,10 +49,11 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores | None]) ->
         source_lang=judged.source_lang,
         target_lang=judged.target_lang,
     )
-    return Content(judged.systems, context, [_column(each, judged.doc_ids, False) for each in kept])
+    design = USUAL.design(context.systems, judged.doc_ids)
+    return Content(judged.systems, context, design, [_column(each, judged.doc_ids, design) for each in kept])
 
 
-def _column(metric: MetricScores, doc_ids: Sequence[str] | None, by_document: bool) -> Column:
+def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design) -> Column:
     """Intervals and tests need a system score that is the mean of its segments' scores, as for nearly all metrics except
     BLEU, chrF and TER; the others have none, with a notice. Document scores are means. For TER, recognised by its name, a
     smaller score is better, unless its scores are negated."""
@@ -87,8 +87,9 @@ def _column(metric: MetricScores, doc_ids: Sequence[str] | None, by_document: bo
             lambda sums: weighted_mean(sums) / 100,
             rows,
             of_systems.tolist(),
-            ranges if by_document else None,
+            design.ranges,
             sign=sign,
+            testing=design.testing,
         )
     return Column(metric.name, metric.signature, scores, sign, comparison)
 

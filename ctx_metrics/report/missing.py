@@ -11,13 +11,14 @@ from ..corpus import document_ranges
 from ..run.context import Context
 from ..scoring.comparison import compare, weighted_mean
 from ..scoring.scores import Scores
+from ..scoring.testing import Design
 from .content import Column
 
 TITLE = "missing words, %"
 WITHOUT_SPACES = frozenset("zh ja th lo km my".split())  # languages whose characters are counted
 
 
-def missing_words(context: Context, *, by_document: bool = False) -> Column | None:
+def missing_words(context: Context, design: Design) -> Column | None:
     """Words of the first reference that an output has not, or has less often, in % of the reference's words; the order of
     words does not count. None without references.
 
@@ -25,7 +26,9 @@ def missing_words(context: Context, *, by_document: bool = False) -> Column | No
     NaN for a segment whose reference is empty.
 
     >>> texts = {"references": [["The dog sleeps on the sofa ."]], "systems": [["The dog sleeps .", "On the sofa"][:1]]}
-    >>> round(missing_words(Context(**texts)).scores[0].system, 1)    # on, the, sofa: 3 of 7
+    >>> from ctx_metrics.scoring.testing import USUAL
+    >>> design = USUAL.design(texts["systems"], None)
+    >>> round(missing_words(Context(**texts), design).scores[0].system, 1)    # on, the, sofa: 3 of 7
     42.9
     """
     if not context.references:
@@ -42,10 +45,8 @@ def missing_words(context: Context, *, by_document: bool = False) -> Column | No
         documents = [] if ranges is None else [_share(table[start:end].sum(axis=0)) for start, end in ranges]
         segments = [_share(row) for row in table]
         scores.append(Scores(segments, documents, _share(table.sum(axis=0)), TITLE, table.tolist()))
-    drawn = ranges if by_document else None
-    comparison = compare(
-        weighted_mean, [each.rows for each in scores], [each.system for each in scores], drawn, sign=-1
-    )
+    all_rows, of_systems = [each.rows for each in scores], [each.system for each in scores]
+    comparison = compare(weighted_mean, all_rows, of_systems, design.ranges, sign=-1, testing=design.testing)
     signature = f"reference:1|case:lc|tok:{'char' if by_characters else '13a'}"
     return Column("missing", signature, scores, -1, comparison)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..scoring.comparison import Comparison
 from .charts import charts, classes
 from .content import Column, Content, as_data, cell
 from .missing import missing_words
@@ -45,7 +46,7 @@ def page(content: Content, title: str) -> str:
     from jinja2 import Environment, FileSystemLoader
     from markupsafe import Markup
 
-    missing = missing_words(content.context, by_document=content.by_document)
+    missing = missing_words(content.context, content.design)
     if missing is not None:
         content = replace(content, columns=[*content.columns, missing])
     drawn = charts(content)
@@ -90,18 +91,19 @@ def rows(column: Column, names: Sequence[str]) -> list[list[str]]:
 
 
 def pairs(column: Column, names: Sequence[str]) -> list[list[str]]:
-    """A row for each system: its difference from each other one, with the p-value."""
+    """A row for each system: its difference from each other one, with the corrected p-value."""
     if column.comparison is None:
         return []
-    scores, p_values = [each.system for each in column.scores], column.comparison.p_values
+    scores, comparison = [each.system for each in column.scores], column.comparison
     return [
-        [name, *("" if i == j else _difference(scores[i] - scores[j], p_values[i, j]) for j in range(len(names)))]
+        [name, *("" if i == j else _difference(scores[i] - scores[j], comparison, i, j) for j in range(len(names)))]
         for i, name in enumerate(names)
     ]
 
 
-def _difference(points: float, p_value: float) -> str:
-    return "-" if math.isnan(points) else f"{points:+.1f} (p {p_value:.3f})"
+def _difference(points: float, comparison: Comparison, i: int, j: int) -> str:
+    star = "*" * comparison.differ(i, j)
+    return "-" if math.isnan(points) else f"{points:+.1f}{star} (p {comparison.adjusted[i, j]:.3f})"
 
 
 def table(value: Any) -> str:

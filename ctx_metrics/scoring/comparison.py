@@ -9,9 +9,8 @@ from sacrebleu.significance import estimate_ci
 
 from ..clusters import ranks
 from .base import ContextMetric
+from .testing import ALPHA, BOOTSTRAP, USUAL, SystemTests
 
-RESAMPLES, TRIALS, SEED, ALPHA = 1000, 10_000, 12345, 0.05  # sacrebleu's
-BOOTSTRAP, RANDOMIZATION = TESTS = ("bootstrap", "randomization")
 AT_ONCE = 40  # resamples, which bounds memory
 CELLS = 2**22  # units times trials at once, which does so too
 Scorer = Callable[[np.ndarray], np.ndarray]
@@ -24,7 +23,7 @@ class Comparison(NamedTuple):
     differences       float64 [S, S, 2]: 95 % bootstrap interval of a row's score less a column's
     p_values          float64 [S, S], symmetric: two-sided, of no difference between two systems; NaN on the diagonal, and
                       for a system whose score is NaN
-    adjusted          the same corrected for the number of pairs (Holm 1979); p_values where that was not asked for
+    adjusted          the same corrected for the number of pairs (Holm 1979); p_values where --no-holm asks for none
     ranks             from 1, 0 where the score is NaN; no system of a rank is significantly better than another one of it
     alpha             the level that an adjusted p-value of a significant difference is below
     """
@@ -49,11 +48,7 @@ def compare(
     ranges: Sequence[tuple[int, int]] | None = None,
     *,
     sign: int = 1,
-    test: str = RANDOMIZATION,
-    samples: int | None = None,
-    seed: int = SEED,
-    alpha: float = ALPHA,
-    holm: bool = False,
+    testing: SystemTests = USUAL,
 ) -> Comparison | None:
     """All pairs of systems as sacrebleu's paired tests compare each one with its baseline; None for fewer than two segments
     (or documents, where they are drawn).
@@ -74,15 +69,13 @@ def compare(
     scores     of each system, of all its segments
     ranges     of documents, which are drawn or swapped whole then; None: segments are
     sign       -1 where a smaller score is the better one
-    samples    trials of the test; None: 1,000 of the bootstrap, 10,000 of the randomization. Intervals have 1,000 resamples,
-               or as many as the bootstrap
-    holm       whether p-values are corrected for the number of pairs
+    testing    the test, its trials and the correction. Its unit is not read: the ranges tell it
 
     >>> from sacrebleu.metrics import BLEU
     >>> references, good, bad = ["It rains today."] * 9, ["It rains today."] * 9, ["Snow fell there."] * 9
     >>> bleu = BLEU(references=[references])
     >>> rows = [bleu._extract_corpus_statistics(system, None) for system in (good, bad)]
-    >>> found = compare(scorer(bleu), rows, [100.0, 0.0], samples=99)
+    >>> found = compare(scorer(bleu), rows, [100.0, 0.0], testing=SystemTests(samples=99))
     >>> found.ranks, round(float(found.p_values[0, 1]), 2)
     ([1, 2], 0.01)
     """
@@ -92,10 +85,8 @@ def compare(
         tables = [np.add.reduceat(table, starts, axis=0) for table in tables]
     if len(tables[0]) < 2:
         return None
-    resamples = (test == BOOTSTRAP and samples) or RESAMPLES
-    resampled = np.concatenate(
-        [[score(counts @ table) for table in tables] for counts in _draws(len(tables[0]), resamples, seed)], axis=1
-    )
+    bootstrap, draws = testing.test == BOOTSTRAP, _draws(len(tables[0]), testing.resamples, testing.seed)
+    resampled = np.concatenate([[score(counts @ table) for table in tables] for counts in draws], axis=1)
     known = [of_system[~np.isnan(of_system)] for of_system in resampled]
     means, margins = np.transpose([estimate_ci(own) if len(own) else (np.nan, np.nan) for own in known])
     differences = np.full((len(tables), len(tables), 2), np.nan)
@@ -105,19 +96,19 @@ def compare(
         differences[i, j] = np.nanpercentile(apart, [2.5, 97.5])
         differences[j, i] = 0.0 - differences[i, j, ::-1]  # no -0.0
     gaps = [abs(scores[i] - scores[j]) for i, j in pairs]
-    trials = resamples if test == BOOTSTRAP else samples or TRIALS
     larger = (
         _bootstrapped(resampled, pairs, gaps)
-        if test == BOOTSTRAP
-        else _swapped(score, tables, pairs, gaps, trials, seed)
+        if bootstrap
+        else _swapped(score, tables, pairs, gaps, testing.trials, testing.seed)
     )
-    found = (1 + larger) / (1 + trials)
+    found = (1 + larger) / (1 + testing.trials)
+    corrected = found if testing.no_holm else corrected_by_holm(found)
     p_values, adjusted = (np.full((len(tables), len(tables)), np.nan) for _ in range(2))
-    for (i, j), p, corrected in zip(pairs, found, corrected_by_holm(found) if holm else found, strict=True):
+    for (i, j), p, after in zip(pairs, found, corrected, strict=True):
         p_values[i, j] = p_values[j, i] = p
-        adjusted[i, j] = adjusted[j, i] = corrected
-    order = ranks(sign * np.asarray(scores), lambda i, j: bool(adjusted[i, j] < alpha))
-    return Comparison(means, margins, differences, p_values, adjusted, order, alpha)
+        adjusted[i, j] = adjusted[j, i] = after
+    order = ranks(sign * np.asarray(scores), lambda i, j: bool(adjusted[i, j] < testing.alpha))
+    return Comparison(means, margins, differences, p_values, adjusted, order, testing.alpha)
 
 
 def scorer(metric: Metric) -> Scorer:

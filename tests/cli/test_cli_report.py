@@ -107,7 +107,9 @@ def test_scores_that_are_there_are_shown_as_they_are(ctx, tmp_path, table):
             if (row["level"], row["metric"], row["system"]) == ("segment", each["title"], NAME_B)
         ]
         assert each["segments"][1] == own
-    assert data["metrics"][0]["p"] is None and data["metrics"][1]["p"][0][1] < 0.05  # bleu is no mean of segments
+    assert (
+        data["metrics"][0]["p_holm"] is None and data["metrics"][1]["p_holm"][0][1] < 0.05
+    )  # bleu is no mean of segments
 
 
 @pytest.mark.full

@@ -24,6 +24,7 @@ from ctx_metrics.report.missing import missing_words
 from ctx_metrics.report.page import page, title_of
 from ctx_metrics.run.context import Context, build
 from ctx_metrics.scoring.scores import scores
+from ctx_metrics.scoring.testing import USUAL
 
 TEXTS = {
     "source": ["Der Hund schläft.", "Es regnet.", "Wir gehen.", "Sie liest."],
@@ -56,11 +57,12 @@ def made(metrics=None, names=("a", "b"), **changes) -> Content:
     metrics = {
         name: build(metric, context, {}) if isinstance(metric, type) else metric for name, metric in metrics.items()
     }
+    design = USUAL.design(context.systems, context.doc_ids)
     columns = [
-        column(name, metric, [scores(metric, system, context.doc_ids) for system in context.systems], context.doc_ids)
+        column(name, metric, [scores(metric, system, context.doc_ids) for system in context.systems], design)
         for name, metric in metrics.items()
     ]
-    return Content(names, context, columns, ["something was cut"])
+    return Content(names, context, design, columns, ["something was cut"])
 
 
 def unpacked(html: str) -> dict:
@@ -81,7 +83,7 @@ def test_the_page_holds_all_texts_and_scores():
         assert each["segments"] == [of_system.segments for of_system in own.scores]
         assert each["documents"] == [of_system.documents for of_system in own.scores]
         assert each["system"] == [of_system.system for of_system in own.scores]
-        assert each["p"][0][0] is None and each["p"][0][1] == own.comparison.p_values[0, 1]
+        assert each["p_holm"][0][0] is None and each["p_holm"][0][1] == own.comparison.adjusted[0, 1]
     assert "<title>a &lt;title&gt;</title>" in html and "something was cut" in html
     assert all(own.signature in html for own in content.columns)
 
@@ -110,7 +112,7 @@ def test_nothing_is_fetched_and_no_text_closes_a_script():
 @pytest.mark.full
 def test_names_are_escaped():
     content = made()
-    html = page(Content(['<img src=x onerror="alert(1)">', "b"], content.context, content.columns), "t")
+    html = page(replace(content, names=['<img src=x onerror="alert(1)">', "b"]), "t")
     assert "img" not in [tag for tag, _ in Tags(html).found] and "&lt;img src=x" in html
 
 
@@ -190,7 +192,7 @@ def test_missing_words_by_hand():
     context = Context(
         references=[references], systems=[["The dog ran.", "It rains.", "x"], ["", "it", ""]], doc_ids=["a", "a", "b"]
     )
-    column = missing_words(context)
+    column = missing_words(context, USUAL.design(context.systems, context.doc_ids))
     assert [each.system for each in column.scores] == [pytest.approx(100 * 3 / 9), pytest.approx(100 * 8 / 9)]
     np.testing.assert_allclose(column.scores[0].segments, [50, 0, np.nan])
     np.testing.assert_allclose(column.scores[1].documents, [100 * 8 / 9, np.nan])
@@ -200,12 +202,12 @@ def test_missing_words_by_hand():
 @pytest.mark.parametrize("language, share", [("zh", 50), ("en", 100)])
 def test_words_of_languages_without_spaces_are_characters(language, share):
     context = Context(references=[["今天下雨"]], systems=[["今天晴朗"]], target_lang=language)
-    assert missing_words(context).scores[0].system == share
+    assert missing_words(context, USUAL.design(context.systems, None)).scores[0].system == share
 
 
 def test_nothing_is_missing_without_references():
     context = Context(sources=["Es regnet."], systems=[["It rains."]])
-    assert missing_words(context) is None
+    assert missing_words(context, USUAL.design(context.systems, None)) is None
 
 
 # exports
@@ -238,7 +240,8 @@ def marked(tmp_path_factory):
     folder = build_checkpoint(RECIPES["xcomet"], tmp_path_factory.mktemp("models") / "xcomet")
     context = Context(references=[REFERENCES], sources=SOURCES, systems=[OUTPUTS])
     metric = COMET([REFERENCES], [OUTPUTS], sources=SOURCES, model=str(folder))
-    return Content(["a"], context, [column("comet", metric, [scores(metric, OUTPUTS)], None)])
+    design = USUAL.design(context.systems, None)
+    return Content(["a"], context, design, [column("comet", metric, [scores(metric, OUTPUTS)], design)])
 
 
 def test_pearmut_ends_are_inclusive(marked):
@@ -264,7 +267,7 @@ def test_parts_are_on_the_scale_of_scores(marked):
 
 def test_tables_of_pairs():
     content = made()
-    markdown = exports.pairs_tables(content.columns, content.names, "markdown")
+    markdown = exports.pairs_tables(content.columns, content.names, "markdown", content.design)
     bleu, ter, note = [table.splitlines() for table in markdown.split("\n\n")]
     assert note[0].startswith("Each cell is the row's score minus the column's.")
     assert bleu[0].replace(" ", "").startswith("|BLEU|score|rank|")
@@ -273,7 +276,7 @@ def test_tables_of_pairs():
         "ab"[best],
         f"**{content.columns[1].scores[best].system:.1f}**",
     ]
-    latex = exports.pairs_tables(content.columns, ["a_1", "b&c"], "latex")
+    latex = exports.pairs_tables(content.columns, ["a_1", "b&c"], "latex", content.design)
     assert (
         r"a\_1" in latex and r"b\&c" in latex and latex.count(r"\textbf{") == 2 and latex.count(r"\begin{tabular}") == 2
     )
@@ -290,6 +293,8 @@ def test_tables_of_systems_without_scores():
     content, missing = made(), float("nan")
     [bleu, _] = content.columns
     column = replace(bleu, scores=[bleu.scores[0]._replace(system=missing), bleu.scores[1]], comparison=None)
-    rows = exports.pairs_tables([column], ["a", "b"], "markdown").splitlines()[2:4]
+    table, note = exports.pairs_tables([column], ["a", "b"], "markdown", content.design).split("\n\n")
+    rows = table.splitlines()[2:4]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     assert [row[0] for row in cells] == ["b", "a"] and cells[1] == ["a", "-", "", "-", ""]
+    assert note == "Each cell is the row's score minus the column's. Not tested: BLEU.\n"

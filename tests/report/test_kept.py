@@ -7,6 +7,7 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.judgements.judged import JudgedSet, MetricScores
 from ctx_metrics.report.kept import judged_content, read_columns
 from ctx_metrics.run.context import Context
+from ctx_metrics.scoring.testing import USUAL, SystemTests
 
 NAN = float("nan")
 TEXTS = [["It rains.", "We left.", "Stop."], ["It pours.", "We went.", "Halt."]]
@@ -23,7 +24,9 @@ def scores(*of_systems: str) -> str:
 
 def test_segments_documents_and_systems(tmp_path, context):
     (tmp_path / "human.seg.score").write_text(scores("1 2 None", "3 3 6"))
-    [column] = read_columns([str(tmp_path)], ["A", "B"], context)
+    [column] = read_columns(
+        [str(tmp_path)], ["A", "B"], context, SystemTests(resample="segment").design(TEXTS, context.doc_ids)
+    )
     assert (column.title, column.sign, column.best) == ("human", 1, 1)
     assert [each.system for each in column.scores] == [1.5, 4]
     np.testing.assert_array_equal([each.documents for each in column.scores], [[1.5, NAN], [3, 6]])
@@ -34,7 +37,7 @@ def test_segments_documents_and_systems(tmp_path, context):
 def test_no_interval_where_a_systems_score_is_no_mean(tmp_path, context, caplog):
     (tmp_path / "bleu-ref.seg.score").write_text(scores("1 2 3", "3 3 6"))
     (tmp_path / "bleu-ref.sys.score").write_text(scores("2.5", "3"))
-    [column] = read_columns([str(tmp_path)], ["A", "B"], context)
+    [column] = read_columns([str(tmp_path)], ["A", "B"], context, USUAL.design(TEXTS, context.doc_ids))
     assert column.comparison is None and [each.system for each in column.scores] == [2.5, 3]
     assert [message.partition(":")[0] for message in caplog.messages] == ["bleu"]
 
@@ -43,14 +46,14 @@ def test_no_interval_where_a_systems_score_is_no_mean(tmp_path, context, caplog)
 def test_ter_is_known_by_its_name(tmp_path, context, negated):
     one, other = ("-80 -80 -80", "-20 -10 -30") if negated else ("80 80 80", "20 10 30")
     (tmp_path / "ter-ref.seg.score").write_text(scores(one, other))
-    [column] = read_columns([str(tmp_path)], ["A", "B"], context)
+    [column] = read_columns([str(tmp_path)], ["A", "B"], context, USUAL.design(TEXTS, context.doc_ids))
     assert (column.sign, column.best) == (1 if negated else -1, 1)
 
 
 def test_scores_of_systems_alone_are_not_enough(tmp_path, context):
     (tmp_path / "m-ref.sys.score").write_text(scores("2.5", "3"))
     with pytest.raises(InputError, match="m: its files have no scores of segments"):
-        read_columns([str(tmp_path)], ["A", "B"], context)
+        read_columns([str(tmp_path)], ["A", "B"], context, USUAL.design(TEXTS, context.doc_ids))
 
 
 def test_a_judged_set_has_people_first(caplog):

@@ -15,6 +15,7 @@ from ctx_metrics.scoring import comparison
 from ctx_metrics.scoring.comparison import compare, scorer, weighted_mean
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
 from ctx_metrics.scoring.scores import scores
+from ctx_metrics.scoring.testing import USUAL, SystemTests
 
 SYSTEMS = {name: lines_of(name) for name in (A, B, C)}
 METRICS = {
@@ -39,7 +40,7 @@ def test_the_same_as_sacrebleus_paired_bootstrap(name, monkeypatch):
     references = [lines_of(REF)]
     metric = METRICS[name](references)
     ours = [scores(metric, system) for system in SYSTEMS.values()]
-    found = column(name.lower(), metric, ours, None, test="bootstrap")
+    found = column(name.lower(), metric, ours, SystemTests("bootstrap").design(list(SYSTEMS.values()), None))
     order = list(SYSTEMS)
     for baseline in order:
         systems = [(each, SYSTEMS[each]) for each in (baseline, *(other for other in order if other != baseline))]
@@ -56,7 +57,8 @@ def test_the_same_as_sacrebleus_paired_bootstrap(name, monkeypatch):
 
 def test_a_smaller_score_is_the_better_one_of_ter():
     metric = TER(references=[lines_of(REF)])
-    found = column("ter", metric, [scores(metric, system) for system in SYSTEMS.values()], None)
+    of_systems = [scores(metric, system) for system in SYSTEMS.values()]
+    found = column("ter", metric, of_systems, USUAL.design(list(SYSTEMS.values()), None))
     values = [each.system for each in found.scores]
     assert found.sign == -1 and found.best == values.index(min(values))
     assert found.comparison.ranks[found.best] == 1 and found.comparison.ranks[values.index(max(values))] > 1
@@ -88,7 +90,7 @@ def test_the_same_as_sacrebleus_approximate_randomization(name, documents, monke
     rows = [scores(metric, system).rows for system in SYSTEMS.values()]
     values = [scores(metric, system).system for system in SYSTEMS.values()]
     ranges = document_ranges(ids) if documents else None
-    found = compare(scorer(metric), rows, values, ranges, test="randomization", samples=999, holm=True)
+    found = compare(scorer(metric), rows, values, ranges, testing=SystemTests(samples=999))
     order = list(SYSTEMS)
     for baseline in order:
         systems = [(each, SYSTEMS[each]) for each in (baseline, *(other for other in order if other != baseline))]
@@ -107,9 +109,9 @@ def test_trials_in_parts_are_those_at_once(monkeypatch):
     rng = np.random.default_rng(0)
     rows = [np.stack([rng.random(37), np.ones(37)], 1) for _ in range(3)]
     values = [100 * each[:, 0].mean() for each in rows]
-    at_once = compare(weighted_mean, rows, values, test="randomization", samples=300)
+    at_once = compare(weighted_mean, rows, values, testing=SystemTests(samples=300))
     monkeypatch.setattr(comparison, "CELLS", 37 * 32)
-    in_parts = compare(weighted_mean, rows, values, test="randomization", samples=300)
+    in_parts = compare(weighted_mean, rows, values, testing=SystemTests(samples=300))
     assert (np.nan_to_num(at_once.p_values) == np.nan_to_num(in_parts.p_values)).all()
     assert 0 < at_once.p_values[0, 1] < 1
 
@@ -124,7 +126,7 @@ def false_findings(test: str, by_document: bool, within: float) -> float:
         values = shared + rng.normal(size=(2, 240)) * (1 - within) ** 0.5
         rows = [np.stack([own, np.ones(240)], 1) for own in values]
         scores = [100 * own.mean() for own in values]
-        compared = compare(weighted_mean, rows, scores, ranges, test=test, samples=400, seed=seed)
+        compared = compare(weighted_mean, rows, scores, ranges, testing=SystemTests(test, samples=400, seed=seed))
         found += compared.p_values[0, 1] < 0.05
     return found / trials
 
@@ -141,7 +143,7 @@ def test_equal_systems_differ_as_often_as_the_level_says():
 @pytest.mark.parametrize("test", ["randomization", "bootstrap"])
 def test_the_same_system_twice_does_not_differ(test):
     rows = np.stack([np.random.default_rng(6).random(30), np.ones(30)], 1)
-    found = compare(weighted_mean, [rows, rows], [100 * rows[:, 0].mean()] * 2, test=test, samples=99)
+    found = compare(weighted_mean, [rows, rows], [100 * rows[:, 0].mean()] * 2, testing=SystemTests(test, samples=99))
     assert found.p_values[0, 1] == 1 and found.ranks == [1, 1]
     assert found.differences[0, 1].tolist() == [0, 0]
 
@@ -150,7 +152,7 @@ def test_few_documents_cannot_tell_much():
     """Of 3 documents that one system wins, 2 of the 8 ways to swap are as far apart: p is .25."""
     rows = [np.array([[value, 1.0]] * 3) for value in (1.0, 0.0)]
     ranges = [(k, k + 1) for k in range(3)]
-    found = compare(weighted_mean, rows, [100.0, 0.0], ranges, test="randomization", samples=4000)
+    found = compare(weighted_mean, rows, [100.0, 0.0], ranges, testing=SystemTests(samples=4000))
     assert found.p_values[0, 1] == pytest.approx(0.25, abs=0.02)
 
 
@@ -159,7 +161,7 @@ def test_three_equal_systems_by_holm():
     rng = np.random.default_rng(1)
     rows = [np.stack([rng.random(50) + more, np.ones(50)], 1) for more in (0, 0.02, 0.2)]
     values = [100 * each[:, 0].mean() for each in rows]
-    found = compare(weighted_mean, rows, values, test="randomization", samples=999, holm=True)
+    found = compare(weighted_mean, rows, values, testing=SystemTests(samples=999))
     pairs = sorted((found.p_values[i, j], found.adjusted[i, j]) for i, j in ((0, 1), (0, 2), (1, 2)))
     first = min(1, 3 * pairs[0][0])
     second = min(1, max(first, 2 * pairs[1][0]))

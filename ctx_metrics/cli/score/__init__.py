@@ -164,6 +164,12 @@ def check_inputs(args: Namespace) -> None:
             error(f"argument --columns: {fault}")
 
 
+def check_resample(args: Namespace) -> None:
+    """Exit with 2, as argparse does, where documents are to be resampled and nothing can name them."""
+    if args.resample == "document" and not (args.docids or args.dataset or args.columns):
+        args.parser.error("--resample document needs the documents: give --docids FILE")
+
+
 def check(args: Namespace) -> None:
     """The same of all flags."""
     error = args.parser.error
@@ -215,6 +221,7 @@ def take_model(args: Namespace) -> None:
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     from ...scoring.scores import all_scores
+    from ...scoring.testing import USUAL
     from ..common import inputs, output
     from . import scoring
 
@@ -242,7 +249,7 @@ def run(args: Namespace) -> int:
         if args.compare:
             from ..common import comparisons
 
-            found = comparisons.compared(read.names, metrics, scores, context, comparisons.Testing())
+            found = comparisons.compared(read.names, metrics, scores, context, USUAL)
             text += f"\n{comparisons.tables(found, args.width)}\n"
         signatures = [(report.title, report.signature) for report in reports.values()]
     if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them

@@ -14,11 +14,12 @@ function showBaseline(baseline) {
     const [score, other] = [each.system[s], each.system[baseline]];
     if (score === null || other === null) return "-";
     const difference = score - other,
-      p = each.p ? each.p[s][baseline] : null;
+      p = each.p_holm ? each.p_holm[s][baseline] : null,
+      sure = p !== null && p < data.tests.alpha;
     return element(
       "td",
-      { class: p === null || p >= 0.05 ? null : difference * each.sign > 0 ? "better" : "worse" },
-      `${difference > 0 ? "+" : ""}${shown(difference)}${p === null ? "" : ` (p ${p.toFixed(3)})`}`,
+      { class: !sure ? null : difference * each.sign > 0 ? "better" : "worse" },
+      `${difference > 0 ? "+" : ""}${shown(difference)}${sure ? "*" : ""}${p === null ? "" : ` (p ${p.toFixed(3)})`}`,
     );
   };
   const rows = data.systems.flatMap((name, s) =>

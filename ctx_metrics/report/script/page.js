@@ -1,11 +1,11 @@
 // What the other scripts stand on: the page's data, elements, and how scores are written. All data are in the page; nothing is fetched.
 
 /**
- * @typedef {{title: string, sign: number, p: (number|null)[][]|null, segments: (number|null)[][], documents: (number|null)[][]|null, system: (number|null)[]}} Metric
+ * @typedef {{title: string, sign: number, p_holm: (number|null)[][]|null, segments: (number|null)[][], documents: (number|null)[][]|null, system: (number|null)[]}} Metric
  * @typedef {{id: string, start: number, end: number}} Doc
  * @typedef {{systems: string[], metrics: Metric[], source: string[]|null, references: string[][], outputs: string[][],
  *            words: string[], documents: Doc[], key: string, source_lang: string|null, target_lang: string|null,
- *            windows: {metric: number, rows: [number, number, number|null][][]}[],
+ *            tests: {alpha: number}, windows: {metric: number, rows: [number, number, number|null][][]}[],
  *            matches: Match[], details: Object<string, Detail>, charts: any[]}} Data
  * @typedef {[number, number[]|null, number[]|null, number[]|null, number[]|null]} Pair
  * @typedef {{metric: number, segments: number[], references: number[][][], outputs: number[][][], pairs: (Pair|null)[][]}} Match

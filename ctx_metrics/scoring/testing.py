@@ -1,0 +1,175 @@
+"""How systems are tested, for every command: the unit, the test and the correction, their defaults, and the words that name
+them below a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sacrebleu.metrics.base import Metric
+
+from ..corpus import document_ranges
+from ..errors import InputError
+from ..flag_types import Positive, Probability, Seed
+from ..notices import counted, notice
+from ..run.context import capabilities
+from ..settings import setting
+from .resample import say_few_documents
+
+RESAMPLES, TRIALS, SEED, ALPHA = 1000, 10_000, 12345, 0.05  # sacrebleu's
+BOOTSTRAP, RANDOMIZATION = TESTS = ("bootstrap", "randomization")
+
+
+def resample(group: str = "") -> Any:
+    """The flag --resample."""
+    return setting(
+        "The unit to swap or resample, for tests and intervals. (Default: document if there are at least two, else segment)",
+        group=group,
+    )
+
+
+@dataclass(frozen=True)
+class SystemTests:
+    """How systems are compared."""
+
+    test: str = setting(
+        "randomization (sacrebleu's --paired-ar), or bootstrap (sacrebleu's --paired-bs), which reports a difference "
+        "between equal systems too often.",
+        RANDOMIZATION,
+        group="tests",
+        choices=TESTS,
+    )
+    resample: Literal["segment", "document"] | None = resample()
+    samples: Positive | None = setting(
+        f"Number of trials of the test. (Default: {TRIALS} for randomization, {RESAMPLES} for bootstrap)"
+    )
+    seed: Seed = setting("Seed of the trials.", SEED)
+    alpha: Probability = setting("Level of significance.", ALPHA)
+    no_holm: bool = setting("Do not correct p-values for the number of pairs.", False)
+
+    @property
+    def trials(self) -> int:
+        """How many trials the test has."""
+        return self.samples or (RESAMPLES if self.test == BOOTSTRAP else TRIALS)
+
+    @property
+    def resamples(self) -> int:
+        """How many resamples the intervals come from."""
+        return self.trials if self.test == BOOTSTRAP else RESAMPLES
+
+    def design(
+        self, systems: Sequence[Sequence[Any]], doc_ids: Sequence[str] | None, flag: str = "--resample"
+    ) -> "Design":
+        """The design of the tests of some systems: documents are the unit where there are at least two.
+
+        systems    of each system, its segments
+        flag       what asks for documents on the command line, for the message
+
+        Raises InputError for documents that are asked for and are fewer than two.
+        """
+        ranges = [] if doc_ids is None else document_ranges(doc_ids)
+        if self.resample == "document" and len(ranges) < 2:
+            found = counted(len(ranges), "document", "documents")
+            raise InputError(
+                f"{flag} document needs at least 2 documents, but the document ids hold {found}; use {flag} segment"
+            )
+        by_document = self.resample != "segment" and len(ranges) > 1
+        return Design(self, len(systems), len(systems[0]), ranges if by_document else None)
+
+
+USUAL = SystemTests()  # of every command, as far as its flags say nothing else
+
+
+@dataclass(frozen=True)
+class Design:
+    """How some systems are tested.
+
+    systems     their number
+    segments    those of each system
+    ranges      of the documents that are swapped or drawn whole; None: segments are
+    """
+
+    testing: SystemTests
+    systems: int
+    segments: int
+    ranges: Sequence[tuple[int, int]] | None
+
+    @property
+    def unit(self) -> str:
+        """What is swapped or drawn: segment or document."""
+        return "segment" if self.ranges is None else "document"
+
+    @property
+    def units(self) -> int:
+        """How many there are of the unit."""
+        return self.segments if self.ranges is None else len(self.ranges)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of systems are tested."""
+        return self.systems * (self.systems - 1) // 2
+
+    def facts(self) -> dict[str, Any]:
+        """The test, its trials, the unit and the correction, for programs."""
+        testing = self.testing
+        return {
+            "test": testing.test,
+            "trials": testing.trials,
+            "unit": self.unit,
+            "units": self.units,
+            "correction": "none" if testing.no_holm else "holm",
+            "alpha": testing.alpha,
+            "seed": testing.seed,
+        }
+
+    def notes(self, intervals: bool = True) -> list[str]:
+        """What stands below a table of these tests, in sentences; `intervals` says whether the table shows any."""
+        if self.units < 2:
+            return []
+        testing, units = self.testing, self._units
+        name = "paired bootstrap" if testing.test == BOOTSTRAP else "approximate randomization"
+        corrected = (
+            "not corrected" if testing.no_holm else f"Holm's correction for {counted(self.pairs, 'pair', 'pairs')}"
+        )
+        how = f"{name}, {testing.trials:,} trials, {units}, seed {testing.seed}, {corrected}"
+        marks = f"* marks p < {testing.alpha:g} ({how})."
+        compared = self.pairs > 0
+        return [
+            *[marks] * compared,
+            *[f"Intervals: bootstrap, {testing.resamples:,} resamples of {units}."] * intervals,
+            *["Systems of one rank are in one significance cluster."] * compared,
+        ]
+
+    def say_what_is_rough(self, metrics: Mapping[str, Metric], flag: str = "--resample") -> None:
+        """Say what makes intervals and p-values rough; `flag` selects the unit on the command line."""
+        if self.ranges is not None:
+            say_few_documents(self.units)
+        for name, metric in metrics.items():
+            if self.ranges is None and self.units > 1 and capabilities(metric).dependent_rows:
+                mend = f"leave out {flag} segment" if self.testing.resample == "segment" else "give --docids FILE"
+                notice(f"{name}: segments share scores, so p-values of single segments are too small; {mend}")
+        if self.pairs:
+            self._say_undecidable(flag)
+        if self.units < 2:
+            notice("there is only one segment, so there are no intervals and no p-values")
+
+    @property
+    def _units(self) -> str:
+        return counted(self.units, self.unit, f"{self.unit}s")
+
+    def _say_undecidable(self, flag: str) -> None:
+        """Say it where not even the smallest p-value there can be is significant: few units have few outcomes."""
+        testing, pairs = self.testing, 1 if self.testing.no_holm else self.pairs
+        smallest, few = 1 / (1 + testing.trials), counted(testing.trials, "trial", "trials")
+        more = "more --samples of ctx-metrics compare"
+        swaps = 2.0 ** (1 - self.units)  # the share of the systems themselves, and of all units swapped
+        if testing.test == RANDOMIZATION and swaps > smallest:
+            smallest, few = swaps, self._units
+            more = "more segments" if self.ranges is None else f"more documents, or {flag} segment"
+        if self.units > 1 and smallest * pairs >= testing.alpha:
+            corrected = (
+                f" ({min(smallest * pairs, 1):.2g} with Holm's correction for {pairs} pairs)" if pairs > 1 else ""
+            )
+            notice(
+                f"with {few} no p-value can be below {smallest:.2g}{corrected}, so no difference can be significant; use "
+                f"{more}"
+            )

@@ -1,0 +1,169 @@
+"""One input has one answer: which systems differ, by which unit, test and correction, in everything that shows it."""
+
+import random
+import re
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import fresh_sacrebleu as sacrebleu
+from test_cli_report import data_of
+
+WORDS = "the cat sat on a mat while it rained in town all day and nobody went out to see her".split()
+HOW = "12 documents, seed 12345, Holm's correction for 6 pairs"
+NAMES = ["a", "b", "c", "d"]
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Four systems, each of which drops more words than the one before, in 12 documents that some of them like better."""
+    folder, draw = tmp_path_factory.mktemp("inputs"), random.Random(5)
+    lines = {name: [] for name in ["ref", "ids", *NAMES]}
+    for document in range(12):
+        likes = {name: draw.uniform(-0.15, 0.15) for name in NAMES}
+        for _ in range(5):
+            words = draw.choices(WORDS, k=12)
+            lines["ref"].append(" ".join(words))
+            lines["ids"].append(f"document {document}")
+            for k, name in enumerate(NAMES):
+                kept = [word for word in words if draw.random() > 0.2 + 0.04 * k + likes[name]]
+                lines[name].append(" ".join(kept) or "cat")
+    for name, own in lines.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in own))
+    return {name: str(folder / name) for name in lines}
+
+
+def flags(inputs, *more) -> list[str]:
+    systems = [inputs[name] for name in NAMES]
+    return ["-t", *systems, "-r", inputs["ref"], "-l", "de-en", "--docids", inputs["ids"], "-m", "chrf", *more]
+
+
+def of_objects(objects) -> tuple[set, dict]:
+    """The pairs that differ significantly, and the ranks."""
+    ranks = {
+        each[name]: int(each[f"{other}rank"])
+        for each in objects
+        for name, other in (("system", ""), ("other", "other_"))
+    }
+    return {frozenset((e["system"], e["other"])) for e in objects if e["significant"] in (True, "true")}, ranks
+
+
+def of_table(text: str) -> tuple[set, dict]:
+    """The same of a table for a paper: name, score, rank and a difference for each system, from the best."""
+    separator = r"\&" if "tabular" in text else r"\|"
+    rows = [
+        [cell.strip() for cell in re.split(separator, line.strip().strip("|").removesuffix(r"\\"))]
+        for line in text.splitlines()
+    ]
+    rows = [row for row in rows if row[0] in NAMES]
+    order = [row[0] for row in rows]
+    found = {frozenset((row[0], order[k])) for row in rows for k, cell in enumerate(row[3:]) if cell.endswith("*")}
+    return found, {row[0]: int(row[2]) for row in rows}
+
+
+def of_terminal(text: str) -> tuple[set, dict]:
+    """The same of the two tables for a terminal."""
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines() if line.startswith("│")]
+    ranks = {row[1]: int(row[0]) for row in rows if row[0].isdigit()}
+    order = list(ranks)
+    pairs = [row for row in rows if row[0] in NAMES and len(row) == 1 + len(NAMES)]
+    return {
+        frozenset((row[0], order[k])) for row in pairs for k, cell in enumerate(row[1:]) if cell.endswith("*")
+    }, ranks
+
+
+def of_page(path) -> tuple[set, dict]:
+    """The same of a page: of its data, its table of systems and its table of pairs, which must agree."""
+    data, html = data_of(path), path.read_text(encoding="utf-8")
+    places = range(len(NAMES))
+    alpha, [metric] = data["tests"]["alpha"], [each for each in data["metrics"] if each["title"] == "chrF2"]
+    stars = {
+        frozenset((NAMES[i], NAMES[j])) for i in places for j in places if i != j and metric["p_holm"][i][j] < alpha
+    }
+    ranks = [int(rank) for rank in re.findall(r'title="rank">(\d+)<', html)[:: len(data["metrics"])]]
+    pairs = html.split('<div class="pairs"')[1]
+    cells = [re.findall(r"<td>(.*?)</td>", row) for row in pairs.split("<tr>")[2:]]
+    drawn = {frozenset((NAMES[i], NAMES[j])) for i in places for j in places if "* (p" in cells[i][j]}
+    assert drawn == stars
+    return stars, dict(zip(NAMES, ranks, strict=True))
+
+
+def test_all_outputs_agree_and_name_unit_test_and_correction(ctx, inputs, tmp_path):
+    objects = ctx("compare", *flags(inputs, "--format", "jsonl")).objects()
+    wanted = of_objects(objects)
+    named = {"test": "randomization", "trials": 10_000, "unit": "document", "units": 12, "correction": "holm"}
+    assert all(named.items() <= each.items() for each in objects)
+
+    rows = ctx("compare", *flags(inputs, "--format", "tsv")).rows()
+    assert of_objects(rows) == wanted
+    assert all({key: str(value) for key, value in named.items()}.items() <= row.items() for row in rows)
+
+    page, latex, markdown = (tmp_path / f"report.{ending}" for ending in ("html", "tex", "md"))
+    assert ctx("report", *flags(inputs, "-o", page, "--tables", latex, markdown)).code == 0
+    assert of_page(page) == wanted and named.items() <= data_of(page)["tests"].items()
+    texts = {
+        "latex": (ctx("compare", *flags(inputs, "--format", "latex")).out, latex.read_text()),
+        "markdown": (ctx("compare", *flags(inputs, "--format", "markdown")).out, markdown.read_text()),
+    }
+    for ours, theirs in texts.values():
+        assert ours == theirs and of_table(ours) == wanted
+
+    tables = [ctx("compare", *flags(inputs)).out, ctx("score", *flags(inputs, "--compare")).out]
+    assert [of_terminal(each) for each in tables] == [wanted] * 2
+    said = f"* marks p < 0.05 (approximate randomization, 10,000 trials, {HOW})."
+    shown = [
+        *tables,
+        *(text for pair in texts.values() for text in pair),
+        page.read_text().replace("&lt;", "<").replace("&#39;", "'"),
+    ]
+    assert all(said in " ".join(each.split()) for each in shown)
+
+    by_segment = of_objects(ctx("compare", *flags(inputs, "--format", "jsonl", "--resample", "segment")).objects())
+    uncorrected = of_objects(ctx("compare", *flags(inputs, "--format", "jsonl", "--no-holm")).objects())
+    assert len({frozenset(each[0]) for each in (wanted, by_segment, uncorrected)}) == 3  # else nothing is shown here
+    assert ctx("report", *flags(inputs, "-o", page, "--resample", "segment", "-q")).code == 0
+    assert of_page(page) == by_segment
+
+
+@pytest.mark.full
+def test_the_sacrebleu_command_gives_the_same_answer(ctx, inputs, tmp_path):
+    page = tmp_path / "report.html"
+    words = [
+        inputs["ref"],
+        "-i",
+        *(inputs[name] for name in NAMES),
+        "-l",
+        "de-en",
+        "--docids",
+        inputs["ids"],
+        "-m",
+        "chrf",
+    ]
+    for more in ([], ["--ctx-resample", "segment"]):
+        done = sacrebleu(*words, "--ctx-report", str(page), *more)
+        assert done.returncode == 0 and "--ctx-resample" not in done.stderr
+        flag = [word.replace("--ctx-", "--") for word in more]
+        assert of_page(page) == of_objects(ctx("compare", *flags(inputs, "--format", "jsonl", *flag)).objects())
+    without = sacrebleu(
+        *[word for word in words if word not in ("--docids", inputs["ids"])],
+        "--ctx-report",
+        str(page),
+        "--ctx-resample",
+        "document",
+    )
+    assert without.returncode == 1 and "needs the document id of each line: give --docids FILE" in without.stderr
+
+
+@pytest.mark.full
+def test_judged_sets_are_tested_by_their_documents(ctx, tmp_path):
+    rows = [
+        f"{system}\t{i}\td{i // 2}\tsome text\t{(i * 7 + 3 * k) % 11}"
+        for k, system in enumerate("ab")
+        for i in range(24)
+    ]
+    (tmp_path / "judged.de-en.tsv").write_text("system\tseg\tdoc\tmt\tscore\n" + "\n".join(rows) + "\n")
+    (tmp_path / "chrf.seg.score").write_text("".join(f"{system}\t{i % 7}\n" for system in "ab" for i in range(24)))
+    done = ctx(
+        "meta", tmp_path / "judged.de-en.tsv", "--scores", tmp_path / "chrf.seg.score", "--report", tmp_path / "pages"
+    )
+    assert done.code == 0, done.err
+    assert data_of(tmp_path / "pages" / "judged.de-en.html")["tests"]["units"] == 12
