@@ -1,4 +1,8 @@
-"""The charts of a report as Vega-Lite, whose data the page holds, and the numbers of each as a table."""
+"""The charts of a report as Vega-Lite, whose data the page holds, and the numbers of each as a table.
+
+Vega takes values for keys of JavaScript objects, where names such as constructor have a meaning. Therefore a chart knows
+systems, metrics and documents by their numbers, and puts the names on what it shows.
+"""
 
 import math
 from collections.abc import Sequence
@@ -45,31 +49,40 @@ def lengths(content: Content) -> np.ndarray:
 def _base(content: Content, *params: Any) -> Any:
     import altair as alt
 
-    return alt.Chart(alt.NamedData("segments")).add_params(*params).properties(width=640, height=320)
+    return alt.Chart(alt.NamedData("segments")).add_params(*params, *_names(content)).properties(width=640, height=320)
 
 
-def _choice(name: str, options: Sequence[str], value: str, words: str) -> Any:
+def _names(content: Content) -> list[Any]:
+    """What expressions of a chart call `names`, of the systems, and `titles`, of the metrics."""
     import altair as alt
 
-    return alt.param(name=name, value=value, bind=alt.binding_select(options=[*options], name=f"{words} "))
+    titles = [each.title for each in content.columns]
+    return [alt.param(name="names", value=[*content.names]), alt.param(name="titles", value=titles)]
+
+
+def _choice(name: str, labels: Sequence[str], value: int, words: str) -> Any:
+    """The choice of a number, which the reader sees as a label."""
+    import altair as alt
+
+    bind = alt.binding_select(options=[*range(len(labels))], labels=[*labels], name=f"{words} ")
+    return alt.param(name=name, value=value, bind=bind)
 
 
 def _metric(content: Content) -> Any:
-    titles = [each.title for each in content.columns]
-    return _choice("metric", titles, titles[0], "Metric")
+    return _choice("metric", [each.title for each in content.columns], 0, "Metric")
 
 
 def _color(content: Content) -> Any:
     import altair as alt
 
-    names = [*content.names]
-    return alt.Color("system:N", sort=names, scale=alt.Scale(scheme="tableau10" if len(names) <= 10 else "category20"))
+    scale = alt.Scale(scheme="tableau10" if len(content.names) <= 10 else "category20")
+    return alt.Color("system:N", scale=scale, legend=alt.Legend(labelExpr="names[datum.value]"))
 
 
-def _judged(content: Content) -> list[str]:
-    """All systems, those first that have a score by the first metric."""
+def _judged(content: Content) -> list[int]:
+    """The numbers of all systems, those first that have a score by the first metric."""
     first = content.columns[0].scores
-    return sorted(content.names, key=lambda name: math.isnan(first[content.names.index(name)].system))
+    return sorted(range(len(first)), key=lambda s: math.isnan(first[s].system))
 
 
 def _distribution(content: Content) -> Chart:
@@ -130,20 +143,34 @@ def _by_length(content: Content) -> Chart:
 def _by_document(content: Content) -> Chart:
     import altair as alt
 
-    order, names = [name for name, _, _ in content.documents], _judged(content)
-    x = alt.X("document:N", title=None, sort=order, axis=alt.Axis(labelLimit=120, labelOverlap=True))
-    y = alt.Y("mean(score):Q", title="mean segment score", scale=alt.Scale(zero=False))
-    of_all = alt.Chart().mark_line(color="gray", strokeWidth=1).encode(x=x, y=y)
+    order = [name for name, _, _ in content.documents]
+    axis = alt.Axis(labelLimit=120, labelOverlap=True, labelExpr="documents[datum.value]")
+    x = alt.X("document:O", title=None, axis=axis)
+    y = alt.Y("score:Q", title="mean segment score", scale=alt.Scale(zero=False))
+    mean: Any = {"score": "mean(score)"}
+    of_all = (
+        alt.Chart()
+        .transform_aggregate(**mean, groupby=["document"])
+        .mark_line(color="gray", strokeWidth=1)
+        .encode(x=x, y=y)
+    )
     of_one = (
         alt.Chart()
         .transform_filter("datum.system == system")
-        .mark_circle(size=60)
-        .encode(x=x, y=y, tooltip=["document:N", "system:N", "mean(score):Q"])
+        .transform_aggregate(**mean, groupby=["document"])
+        .transform_calculate(name="documents[datum.document]", of="names[system]")
+        .mark_circle(size=60, opacity=1)
+        .encode(
+            x=x, y=y, tooltip=[alt.Tooltip("name:N", title="document"), alt.Tooltip("of:N", title="system"), "score:Q"]
+        )
     )
     chart = (
         alt.layer(of_all, of_one, data=alt.NamedData("segments"))
         .add_params(
-            _metric(content), _choice("system", content.names, names[0], "System (the line is the mean of all)")
+            _metric(content),
+            _choice("system", content.names, _judged(content)[0], "System (the line is the mean of all)"),
+            *_names(content),
+            alt.param(name="documents", value=order),
         )
         .transform_calculate(score="datum.scores[metric]")
         .transform_filter("isValid(datum.score)")
@@ -181,10 +208,10 @@ def _metrics(content: Content) -> Chart:
         content,
         "datum.system == system ? datum.scores[across] : null",
         "datum.scores[up]",
-        "up + ' against ' + across + ', ' + system",
+        "titles[up] + ' against ' + titles[across] + ', ' + names[system]",
         _choice("system", content.names, _judged(content)[0], "System"),
-        _choice("across", titles, titles[0], "Across"),
-        _choice("up", titles, titles[1], "Up"),
+        _choice("across", titles, 0, "Across"),
+        _choice("up", titles, 1, "Up"),
     )
     scores = np.array([[of_system.segments for of_system in each.scores] for each in content.columns])
     rows = [
@@ -197,14 +224,13 @@ def _systems(content: Content) -> Chart:
     names, judged = [*content.names], _judged(content)
     spec = _scatter(
         content,
-        "datum.system == names[0] ? datum.all[metric][across] : null",
+        "datum.system == 0 ? datum.all[metric][across] : null",
         "datum.all[metric][up]",
-        "up + ' against ' + across + ', ' + metric",
+        "names[up] + ' against ' + names[across] + ', ' + titles[metric]",
         _metric(content),
         _choice("across", names, judged[0], "Across"),
         _choice("up", names, judged[1], "Up"),
     )
-    spec["params"].append({"name": "names", "value": names})
     rows = []
     for each in content.columns:
         scores = np.array([of_system.segments for of_system in each.scores])
@@ -215,9 +241,9 @@ def _systems(content: Content) -> Chart:
 def _wins(content: Content) -> Chart:
     import altair as alt
 
-    names = [*content.names]
+    names, axis = [*content.names], alt.Axis(labelExpr="names[datum.value]")
     rows, cells = [], []
-    for each in content.columns:
+    for number, each in enumerate(content.columns):
         scores = each.sign * np.array([of_system.segments for of_system in each.scores])
         for i, name in enumerate(names):
             shares = [
@@ -226,20 +252,21 @@ def _wins(content: Content) -> Chart:
             ]
             rows.append([each.title, name, *(100 * share for share in shares)])
             cells += [
-                {"by": each.title, "better": name, "other": other, "wins": 100 * share}
-                for other, share in zip(names, shares, strict=True)
+                {"by": number, "better": i, "other": j, "wins": 100 * share}
+                for j, share in enumerate(shares)
                 if share == share
             ]
     chart = (
         alt.Chart(alt.InlineData(values=cells))
-        .add_params(_metric(content))
+        .add_params(_metric(content), *_names(content))
         .transform_filter("datum.by == metric")
+        .transform_calculate(system="names[datum.better]", against="names[datum.other]")
         .mark_rect()
         .encode(
-            x=alt.X("other:N", title="other system", sort=names),
-            y=alt.Y("better:N", title="system", sort=names),
+            x=alt.X("other:O", title="other system", axis=axis),
+            y=alt.Y("better:O", title="system", axis=axis),
             color=alt.Color("wins:Q", title="% of segments", scale=alt.Scale(domain=[0, 100], scheme="blueorange")),
-            tooltip=["better:N", "other:N", alt.Tooltip("wins:Q", format=".1f")],
+            tooltip=["system:N", "against:N", alt.Tooltip("wins:Q", format=".1f")],
         )
         .properties(width=48 * len(names), height=32 * len(names))
     )

@@ -155,12 +155,43 @@ def test_documents_open(driver, report):
 
 def test_charts_are_drawn(driver, report):
     opened(driver, report, "#charts")
+    drawn(driver)
+    assert not errors(driver)
+
+
+def drawn(driver):
+    """Wait until each figure has its chart."""
     WebDriverWait(driver, 20).until(
         lambda each: (
             len(each.find_elements(By.CSS_SELECTOR, "#part-charts canvas"))
             == len(each.find_elements(By.CSS_SELECTOR, "#part-charts figure"))
         )
     )
+
+
+def test_names_that_mean_something_in_javascript_are_names(driver, report, tmp_path):
+    """Of systems and of documents; a report in which they are plain names draws the same."""
+    names = ["__proto__", "constructor", "toString"]
+    (tmp_path / "ids.txt").write_text("__proto__\nconstructor\nconstructor\ntoString\n")
+    page, texts = tmp_path / "report.html", [str(report.parent / f"{name}.txt") for name in ("a", "b", "ref", "src")]
+    inputs = ["-t", *texts[:2], texts[2], "-r", texts[2], "-s", texts[3], "--docids", str(tmp_path / "ids.txt")]
+    assert main(["report", *inputs, "--names", *names, "-m", "bleu", "ter", "-o", str(page), "-q"]) == 0
+    opened(driver, page, "#charts")
+    drawn(driver)
+    for label, options in (("Metric", ["BLEU", "TER", "missing words, %"]), ("System", names), ("Up", names)):
+        found = driver.find_elements(By.XPATH, f"//*[@id='part-charts']//label[starts-with(., '{label} ')]//select")
+        assert [option.text for option in Select(found[-1]).options] == options
+        for each in found:
+            Select(each).select_by_index(1)
+    opened(driver, page, "#overview")
+    assert [row[0] for row in rows(driver, "#part-overview > table")] == names
+    opened(driver, page, "#documents")
+    assert {row[0] for row in rows(driver, "#document-table")} == set(names)
+    opened(driver, page, "#segments")
+    filled(driver)
+    choose(driver, "System", "constructor")
+    filled(driver)
+    assert "constructor" in driver.find_element(By.ID, "segment-1").text
     assert not errors(driver)
 
 

@@ -1,18 +1,16 @@
 // Charts, drawn by Vega-Lite when they are first seen.
 
-/** What charts are drawn of: a row for each output. */
+/** What charts are drawn of: a row for each output, with the numbers of its system and document, and its scores by metric. */
 function chartRows() {
-  const titled = (/** @type {(each: Metric) => any} */ value) =>
-    Object.fromEntries(data.metrics.map((each) => [each.title, value(each)]));
   return data.outputs[0].flatMap((_, i) => {
-    const all = titled((each) => Object.fromEntries(data.systems.map((name, s) => [name, each.segments[s][i]])));
-    return data.systems.map((system, s) => ({
+    const all = data.metrics.map((each) => each.segments.map((own) => own[i]));
+    return data.systems.map((_, system) => ({
       segment: i + 1,
       system,
-      document: documentName(i),
+      document: documentOf[i],
       words: data.words[i],
       all,
-      scores: titled((each) => each.segments[s][i]),
+      scores: all.map((own) => own[system]),
     }));
   });
 }
