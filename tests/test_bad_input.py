@@ -165,6 +165,7 @@ def write_judged(folder: Path) -> None:
         "chrf-ref.seg.score": scores,
         "short-ref.seg.score": scores[:3],
         "long-ref.seg.score": [*scores, "B\t3"],
+        "huge-ref.seg.score": ["A\t1", "A\t1e308", "A\t3"],
         "table-short.tsv": [
             "level\tsystem\tsegment\tmetric\tscore",
             *(f"segment\thyp\t{k}\tchrf\t{k}" for k in (1, 2)),

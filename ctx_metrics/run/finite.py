@@ -1,4 +1,4 @@
-"""The check that every metric's rows pass: a value that is no finite number is an error, never a score."""
+"""The check that every metric's rows pass: a value that is no number, or too large for one, is an error, never a score."""
 
 import functools
 from collections.abc import Sequence
@@ -9,9 +9,12 @@ from sacrebleu.metrics.base import Metric
 
 from ..errors import ModelError
 
+LARGEST = 1e100  # what a score is below: intervals add up squares of such numbers, which a float can hold
+
 
 def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "", dtype: str = "") -> None:
-    """Raise ModelError if a row holds NaN or an infinity; the message names the metric and the first such segment.
+    """Raise ModelError if a row holds NaN, an infinity or a number from LARGEST; the message names the metric and the first
+    such segment.
 
     rows      a row of statistics for each segment
     system    the system's name, for the message
@@ -22,10 +25,9 @@ def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "",
     Traceback (most recent call last):
     ctx_metrics.errors.ModelError: toy: a.txt: segment 2 got nan, not a score; fp16 may be too small: use --ctx-dtype fp32
     """
-    if np.isfinite([value for row in rows for value in row]).all():
+    if (np.abs([value for row in rows for value in row]) < LARGEST).all():
         return
-    segment, row = next((i, row) for i, row in enumerate(rows, 1) if not np.isfinite(row).all())
-    value = next(value for value in row if not np.isfinite(value))
+    segment, value = next((i, value) for i, row in enumerate(rows, 1) for value in row if not abs(value) < LARGEST)
     mend = f"{dtype} may be too small: use --ctx-dtype fp32"
     if dtype in ("", "fp32"):
         mend = "the model is broken: fetch or train it again" if dtype else "leave this metric out"

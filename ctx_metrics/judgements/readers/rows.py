@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...corpus import BOM, json_of, read_lines, read_text
 from ...errors import InputError
 from ...notices import counted, notice
+from ...run.finite import LARGEST
 
 SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # endings of score files
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
@@ -155,7 +156,7 @@ def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> t
 
 
 def number(text: str, where: str) -> float:
-    """A human score: NaN for an empty cell, None, NA or NaN; raises InputError for what is no finite number.
+    """A score: NaN for an empty cell, None, NA or NaN; raises InputError for what is no finite number, or too large.
 
     >>> number("-1.5", "scores.tsv, line 2"), number("None", "scores.tsv, line 3")
     (-1.5, nan)
@@ -168,6 +169,8 @@ def number(text: str, where: str) -> float:
         value = math.inf
     if not math.isfinite(value):
         raise InputError(f"{where}: {text!r} is not a score; write a number, or None for a missing score")
+    if abs(value) >= LARGEST:
+        raise InputError(f"{where}: {text} is too large for a score; write a number below {LARGEST:g}")
     return value
 
 
