@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 PROBE = bytes(4096)  # enough to find a full disk
 LINK = "it is a link, and nothing is written through a link; name the file itself"
+# such as s3://bucket, which pathlib makes s3:/bucket; C:/ is a drive
+ADDRESS = re.compile(r"[A-Za-z][\w+.-]+:/")
 STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to what is open, also where that is a file
 
 
 def check_writable(path: str | None, folder: bool = False, flag: str = "") -> None:
-    """Raise InputError where a file, or files in a folder, cannot be written; makes nothing. For before long work.
+    """Raise InputError where a file, or files in a folder, cannot be written, as at an address; makes nothing. For before
+    long work.
 
     path    None is the standard output
     flag    what names the path on the command line, for the message
@@ -38,6 +41,8 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
         kind = "folder" if folder else "file"
         raise InputError(f"{flag or 'cannot write'} '': the name is empty; give the name of a {kind}")
     what = f"{flag} {path}" if flag else f"cannot write {'into ' * folder}{path}"
+    if ADDRESS.match(path):
+        raise InputError(f"{what}: it is an address, but only files of this machine are written here; give a path")
     why = what + ": cannot write there" * bool(flag)
     with os_errors(why):
         before = _status(path)

@@ -19,6 +19,8 @@ from ctx_metrics.training.quality.teacher import _write as write_scores
 from ctx_metrics.training.state import TrainingState, write_state
 from ctx_metrics.writing import LINK, check_writable, is_stream, replacing, write_tensors, write_whole
 
+ADDRESS = "it is an address, but only files of this machine are written here; give a path"
+
 
 def mode(path) -> int:
     return stat.S_IMODE(os.stat(path).st_mode)
@@ -179,6 +181,8 @@ def test_what_another_process_is_writing_is_no_leftover(tmp_path):
         ("file", {"folder": True}, "cannot write into file: file is a file, but a folder is needed there"),
         ("file/a/b", {"flag": "--out"}, "--out file/a/b: file is a file, but a folder is needed there"),
         ("folder", {"flag": "--out"}, "--out folder: cannot write there: it is a folder"),
+        ("s3:/bucket", {"folder": True, "flag": "--out"}, "--out s3:/bucket: " + ADDRESS),
+        ("memory://x", {}, "cannot write memory://x: " + ADDRESS),
         ("x" * 300, {}, f"cannot write {'x' * 300}: File name too long"),
     ],
 )

@@ -154,6 +154,8 @@ def check(args: Namespace) -> None:
     from ..scale.scorer import SEVERAL
 
     error = args.parser.error
+    if args.folder.startswith("memory:"):
+        error(f"-o {args.folder}: the memory of this process is lost when the command ends; name a folder")
     args.metrics = args.metrics or [DEFAULT_METRIC]
     check_metrics(args)
     take_model(args)

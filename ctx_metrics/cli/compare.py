@@ -12,6 +12,7 @@ from typing import Literal
 from ..flag_types import Decimals, File, Model
 from ..notices import notice
 from ..scoring.testing import SystemTests
+from ..separated import SEPARATED
 from ..settings import add_all, from_flags, setting
 from ..writing import check_writable
 from .common import flags
@@ -53,8 +54,8 @@ class Comparing:
 class Written:
     """What is written, where and how."""
 
-    format: Literal["table", "tsv", "jsonl", "json", "latex", "markdown"] | None = setting(
-        "(Default: by the ending of -o, if it is .tsv, .jsonl, .json, .tex or .md, else table)", group="output"
+    format: Literal["table", "tsv", "csv", "jsonl", "json", "latex", "markdown"] | None = setting(
+        "(Default: by the ending of -o, if it is .tsv, .csv, .jsonl, .json, .tex or .md, else table)", group="output"
     )
     output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
     plot: File | None = setting("Draw the matrix of the first metric to a .png, .pdf or .svg file.")
@@ -92,7 +93,7 @@ def run(args: Namespace) -> int:
         scoring.say_unread(metrics, read, args)
         scores = all_scores(metrics.values(), read.context.systems)
     compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
-    if args.format in ("tsv", "latex", "markdown") and not args.quiet:  # the others have the signatures in them
+    if args.format in (*SEPARATED, "latex", "markdown") and not args.quiet:  # the others have the signatures in them
         for column in compared.columns:
             notice(f"{column.title}|{column.signature}")
     output.write(comparisons.render(compared, args.format, args.width), args.output)

@@ -154,14 +154,14 @@ def filtered(selection: "Selection", number: int, lines: Sequence[str], form: st
 
 def scores(selection: "Selection") -> str:
     """The table of all scores, one line for each segment and system. kept is 1 or 0; scores not requested are empty."""
-    from .common.output import tsv
+    from .common.output import cells
 
     rows = [
         (segment, name, values[segment - 1], int(stream[segment - 1] is not None))
         for segment in range(1, len(selection.streams[0]) + 1)
         for name, values, stream in zip(selection.names, selection.scores, selection.streams, strict=True)
     ]
-    return tsv(COLUMNS, rows, DECIMALS)
+    return cells("tsv", COLUMNS, rows, DECIMALS)
 
 
 def report(

@@ -58,14 +58,16 @@ class Page:
         "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
     )
     scores: Annotated[Sequence[str], expanduser, "PATH"] | None = setting(
-        "Also show scores from tables that `score` wrote (.jsonl, .tsv), from files METRIC-REF.seg.score, or from "
+        "Also show scores from tables that `score` wrote (.jsonl, .tsv, .csv), from files METRIC-REF.seg.score, or from "
         "folders of them, as --ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; human scores "
         "too. With --scores and without -m, no metric is run."
     )
     resample: Literal["segment", "document"] | None = resample("page")
     title: str | None = setting("Title of the page. (Default: the language pair and the systems)", metavar="TEXT")
     output: flags.Output = setting("File for the page.", "report.html", flag="-o --output")
-    texts: flags.Output | None = setting("Also write the texts with all scores as TSV.", group="exports")
+    texts: flags.Output | None = setting(
+        "Also write the texts with all scores as TSV, or as CSV if FILE ends in .csv.", group="exports"
+    )
     tables: Annotated[Sequence[str], table_file, "FILE"] | None = setting(
         "Also write tables of all pairs of systems: .tex for LaTeX, .md for Markdown."
     )
@@ -123,7 +125,7 @@ def run(args: Namespace) -> int:
     title = args.title or title_of(content)
     render = {
         "-o": lambda path: page(content, title),
-        "--texts": lambda path: exports.texts_table(content),
+        "--texts": lambda path: exports.texts_table(content, "csv" if path.lower().endswith(".csv") else "tsv"),
         "--tables": lambda path: exports.pairs_tables(columns, names, TABLES[os.path.splitext(path)[1]], design),
         "--pearmut": lambda path: exports.pearmut(content, title),
         "--subset2evaluate": lambda path: exports.subset2evaluate(content),

@@ -106,7 +106,7 @@ def run(args: Namespace) -> int:
             ["best", f"{best.weight:.6g}", best.best],
             ["decoder alone", "", best.decoder],
         ]
-        output.write(output.tsv(["chosen by", "--mix", best.title], rows, 2), args.output)
+        output.write(output.cells("tsv", ["chosen by", "--mix", best.title], rows, 2), args.output)
         return 0
     output.write(render(items, mixed(items, found.scores, args.mix or 0.0), args.format, args.top), args.output)
     return 0

@@ -223,7 +223,7 @@ def _file(path: str) -> _File:
             metric, _, reference = os.path.basename(start).rpartition("-")
             return _File(start, level, *((metric, reference) if metric else (reference, NO_REFERENCE)))
     raise InputError(
-        f"{path}: the name of a score file ends in {SEGMENTS} or {SYSTEMS}, of a table of scores in .tsv or .jsonl"
+        f"{path}: the name of a score file ends in {SEGMENTS} or {SYSTEMS}, of a table of scores in .tsv, .csv or .jsonl"
     )
 
 

@@ -1,18 +1,18 @@
-"""Tables of scores as `ctx-metrics score` writes them: a row for each score, as TSV or as JSON lines."""
+"""Tables of scores as `ctx-metrics score` writes them: a row for each score, as TSV, CSV or JSON lines."""
 
 import numpy as np
 
 from ..errors import InputError
 from ..notices import counted, notice
 from .judged import JudgedSet, MetricScores, row_means
-from .readers.rows import Row, is_jsonl, is_whole, number, read_jsonl, read_rows, unpacked
+from .readers.rows import Row, is_jsonl, is_whole, number, read_csv, read_jsonl, read_rows, unpacked
 
 COLUMNS = "level system segment metric score".split()
 
 
 def is_score_table(path: str) -> bool:
-    """Whether a file's name ends in .tsv or .jsonl, .gz and .xz left out."""
-    return unpacked(path).endswith(".tsv") or is_jsonl(path)
+    """Whether a file's name ends in .tsv, .csv or .jsonl, .gz and .xz left out."""
+    return unpacked(path).endswith((".tsv", ".csv")) or is_jsonl(path)
 
 
 def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
@@ -24,7 +24,10 @@ def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
     Raises InputError where a row of a segment or system is missing, comes twice, or names no segment of the set.
     """
     wanted = {*COLUMNS, "signature"}
-    header, rows = read_jsonl(path, wanted.__contains__) if is_jsonl(path) else read_rows(path)
+    if is_jsonl(path):
+        header, rows = read_jsonl(path, wanted.__contains__)
+    else:
+        header, rows = read_csv(path, []) if unpacked(path).endswith(".csv") else read_rows(path)
     if missing := [name for name in COLUMNS if name not in header]:
         raise InputError(f"{path}: no column {missing[0]}: not a table of `ctx-metrics score`")
     systems = {name: k for k, name in enumerate(judged.systems)}

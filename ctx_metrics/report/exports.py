@@ -10,6 +10,7 @@ from tabulate import tabulate
 
 from ..notices import notice
 from ..scoring.testing import Design
+from ..separated import separated
 from .content import Column, Content, cell, known
 
 CELLS = "Each cell is the row's score minus the column's."
@@ -20,8 +21,8 @@ LATEX = str.maketrans(
 SEVERITIES = {"critical": "major"}  # of Pearmut, which has minor and major
 
 
-def texts_table(content: Content) -> str:
-    """Tab-separated text with a header: a row for each output, with its texts and scores in full."""
+def texts_table(content: Content, form: str = "tsv") -> str:
+    """A table with a header, as tsv or csv: a row for each output, with its texts and scores in full."""
     context, documents = content.context, _documents_of(content)
     references = context.references or []
     header = ["system", "document", "segment", *(each.title for each in content.columns), "source"]
@@ -36,7 +37,7 @@ def texts_table(content: Content) -> str:
                 output,
             ]
             rows.append([name, documents[i], str(i + 1), *scores, *texts])
-    return "".join("\t".join(" ".join(cell.split("\t")) for cell in row) + "\n" for row in rows)
+    return separated(form, rows)
 
 
 def pearmut(content: Content, campaign: str) -> str:

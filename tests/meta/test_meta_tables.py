@@ -329,5 +329,5 @@ def test_nothing_to_show(form):
 
 
 def test_unknown_format():
-    with pytest.raises(InputError, match="'xml' is none of table, json, tsv, latex, markdown"):
+    with pytest.raises(InputError, match="'xml' is none of table, json, tsv, csv, latex, markdown"):
         render(report(), "xml")

@@ -9,6 +9,7 @@ from ...flag_types import File, Model, Positive, expanduser, finite
 from ...notices import notice
 from ...run.context import Context
 from ...run.flags import engine_options
+from ...separated import SEPARATED
 from ...settings import add_all, setting
 from ...writing import check_writable
 from ..score import DEFAULT_METRIC, add_metric_flags, take_model
@@ -109,7 +110,7 @@ def check(args: Namespace) -> None:
     if not any(args.weights):
         error("--weights are all 0; give at least one above 0")
     ending = ENDINGS.get(last := (args.output or "").rpartition(".")[2].lower())
-    if args.format is None and last in ("json", "tsv"):
+    if args.format is None and last in ("json", *SEPARATED):
         error(f"-o {args.output}: there is no format {last} here; name a .jsonl or .nbest file, or give --format")
     args.format = args.format or ending or ("nbest" if args.top else "text")
     if args.format == "text" and (args.top or 1) > 1:

@@ -12,6 +12,7 @@ from ...run.context import Context
 from ...scoring.comparison import Comparison
 from ...scoring.scores import Scores
 from ...scoring.testing import Design, SystemTests
+from ...separated import SEPARATED
 from . import output
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def compared(
 
 
 def render(found: Compared, form: str, decimals: int | None) -> str:
-    """The text of a comparison in a format: table, latex, markdown, tsv, jsonl or json."""
+    """The text of a comparison in a format: table, latex, markdown, tsv, csv, jsonl or json."""
     if form == "table":
         below = output.signatures((column.title, column.signature) for column in found.columns)
         return "\n\n".join([tables(found, decimals), below]) + "\n"
@@ -58,9 +59,11 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
         decimals = output.decimals_of("table", decimals)
         return pairs_tables(found.columns, found.names, form, found.design, decimals)
     objects = [each for column in found.columns for each in _objects(found, column)]
-    if form == "tsv":
+    if form in SEPARATED:
         columns = [name for name in objects[0] if name != "signature"]
-        return output.tsv(columns, [[_cell(name, each[name], decimals) for name in columns] for each in objects], 4)
+        return output.cells(
+            form, columns, [[_cell(name, each[name], decimals) for name in columns] for each in objects], 4
+        )
     if decimals is not None:
         objects = [{**each, **{name: round(each[name], decimals) for name in SCORES}} for each in objects]
     return output.as_json(objects, form, None)

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from ...flag_types import output_file
+from ...separated import SEPARATED
 from ...settings import Group, setting
 
-ENDINGS = {ending: ending for ending in ("tsv", "jsonl", "json")}  # of -o, and the formats that they ask for
+ENDINGS = {ending: ending for ending in (*SEPARATED, "jsonl", "json")}  # of -o, and the formats that they ask for
 Output = Annotated[str, output_file, "FILE"]
-Format = Literal["table", "tsv", "jsonl", "json"]
+Format = Literal["table", "tsv", "csv", "jsonl", "json"]
 
 
 def language_pair(text: str) -> tuple[str, str]:
@@ -51,7 +52,7 @@ def names(whose: str) -> Any:
 
 def score_format(help: str, group: str = "") -> Any:
     """The flag --format of scores."""
-    text = f"{help} (Default: by the ending of -o, if it is .tsv, .jsonl or .json, else table)"
+    text = f"{help} (Default: by the ending of -o, if it is .tsv, .csv, .jsonl or .json, else table)"
     return setting(text, group=group)
 
 

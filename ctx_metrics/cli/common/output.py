@@ -1,4 +1,4 @@
-"""Writes scores: tables, TSV, JSON lines, JSON."""
+"""Writes scores: tables, TSV, CSV, JSON lines, JSON."""
 
 import json
 import math
@@ -10,10 +10,11 @@ from typing import Any
 from tabulate import tabulate
 
 from ...errors import InputError
+from ...separated import SEPARATED, separated
 from ...writing import write_whole
 from ..score.scoring import MetricReport, Place
 
-DECIMALS = {"table": 1, "tsv": 4}
+DECIMALS = {"table": 1, "tsv": 4, "csv": 4}
 NAME = 8  # letters of a name at the head of a matrix's column
 
 
@@ -28,8 +29,8 @@ def render(
         for k, place in enumerate(places)
         for name, report in reports.items()
     ]
-    if form == "tsv":
-        return tsv([*rows[0][0]], [[*row.values()] for row, _ in rows], decimals_of("tsv", decimals, scale))
+    if form in SEPARATED:
+        return cells(form, [*rows[0][0]], [[*row.values()] for row, _ in rows], decimals_of(form, decimals, scale))
     return as_json([{**row, **details} for row, details in rows], form, decimals)
 
 
@@ -49,10 +50,9 @@ def number(value: Any, decimals: int, nothing: str = "") -> str:
     return f"{value:.{decimals}f}" if isinstance(value, float) else " ".join(str(value).split("\t"))
 
 
-def tsv(columns: Sequence[str], rows: Iterable[Sequence[Any]], decimals: int) -> str:
-    """Tab-separated values under a header; what is not there is empty."""
-    lines = [columns, *([number(value, decimals) for value in row] for row in rows)]
-    return "".join("\t".join(line) + "\n" for line in lines)
+def cells(form: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], decimals: int) -> str:
+    """Values under a header as tsv or csv; what is not there is empty."""
+    return separated(form, [columns, *([number(value, decimals) for value in row] for row in rows)])
 
 
 def as_json(objects: list[dict], form: str, decimals: int | None) -> str:

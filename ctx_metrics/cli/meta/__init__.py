@@ -30,7 +30,7 @@ from ..common.metrics import (
 )
 from ..common.work import add_work, check_work, in_blocks
 
-ENDINGS = {"json": "json", "tsv": "tsv", "tex": "latex", "md": "markdown"}
+ENDINGS = {"json": "json", "tsv": "tsv", "csv": "csv", "tex": "latex", "md": "markdown"}
 if TYPE_CHECKING:
     from ...judgements.judged import JudgedSet, MetricScores
     from ...meta.protocols import Protocol
@@ -150,7 +150,7 @@ class Evaluation:
     scores: Files | None = setting(
         "Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
         "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them; or from tables of `score` "
-        "(.jsonl, .tsv).",
+        "(.jsonl, .tsv, .csv).",
         metavar="PATH",
     )
     save_scores: Directory | None = setting(
@@ -204,8 +204,8 @@ class Resampling:
 class Output:
     """The report."""
 
-    format: Literal["table", "json", "tsv", "latex", "markdown"] | None = setting(
-        "(Default: by the ending of -o, if it is .json, .tsv, .tex or .md, else table)", group="output"
+    format: Literal["table", "json", "tsv", "csv", "latex", "markdown"] | None = setting(
+        "(Default: by the ending of -o, if it is .json, .tsv, .csv, .tex or .md, else table)", group="output"
     )
     output: flags.Output | None = flags.output()
     width: Decimals | None = setting("Number of decimals. (Default: 3, in TSV 6; JSON has all)", flag="-w --width")

@@ -14,6 +14,7 @@ from ...notices import notice
 from ...run.context import build, capabilities
 from ...run.flags import add_engine_arguments
 from ...run.streams import check_lengths, names_fault, system_names
+from ...separated import SEPARATED
 from ...settings import setting
 from ...writing import check_writable
 from ..common import flags, output
@@ -117,7 +118,7 @@ def run(args: Namespace) -> int:
         say_few_documents(ranking.units)
     signature = str(metric.get_signature().format())
     output.write(_render(names, ranking, signature, args), args.output)
-    if args.format == "tsv" and not args.quiet:  # the other formats have it in them
+    if args.format in SEPARATED and not args.quiet:  # the other formats have it in them
         notice(f"Pairwise|{signature}")
     if args.plot:
         from ...meta.plots import save
@@ -130,16 +131,16 @@ def run(args: Namespace) -> int:
 def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
     if args.format == "table":
         return _tables(names, ranking, signature, args)
-    if args.format != "tsv":
+    if args.format not in SEPARATED:
         return output.as_json(_objects(names, ranking, signature, args), args.format, None)
-    decimals = output.decimals_of("tsv", args.width)
+    decimals = output.decimals_of(args.format, args.width)
     columns = ["rank", "system", "win", "strength", "low", "high", *(f"against {names[j]}" for j in ranking.order)]
     rows = []
     for i in ranking.order:
         strengths = [output.number(value, decimals + 2) for value in (ranking.strengths[i], *ranking.intervals[i])]
         against = 100 * ranking.win_matrix[i, ranking.order]
         rows.append([ranking.ranks[i], names[i], 100 * ranking.win_shares[i], *strengths, *against])
-    return output.tsv(columns, rows, decimals)
+    return output.cells(args.format, columns, rows, decimals)
 
 
 def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from ...notices import notice
 from ...roundtrip.options import add_roundtrip_arguments
 from ...run.context import capabilities
 from ...run.flags import add_engine_arguments, add_pseudo_arguments
+from ...separated import SEPARATED
 from ...settings import Part, add_all, setting
 from ...writing import check_writable
 from ..common import flags
@@ -184,7 +185,7 @@ def check(args: Namespace) -> None:
     if args.levels is None:
         args.levels = ["system"] if args.format == "table" else ["segment", "system"]
     if args.compare and (args.format != "table" or args.scale != 100 or args.slide_grid):
-        error("--compare works only with --format table; ctx-metrics compare writes TSV, JSON, LaTeX and Markdown")
+        error("--compare works only with --format table; ctx-metrics compare writes TSV, CSV, JSON, LaTeX and Markdown")
     if args.compare and len(args.translations or "..") < 2:
         error("--compare: -t names only one system; a comparison needs at least two")
 
@@ -252,7 +253,7 @@ def run(args: Namespace) -> int:
             found = comparisons.compared(read.names, metrics, scores, context, USUAL)
             text += f"\n{comparisons.tables(found, args.width)}\n"
         signatures = [(report.title, report.signature) for report in reports.values()]
-    if args.format == "tsv" and not args.quiet:  # the other formats have the signatures in them
+    if args.format in SEPARATED and not args.quiet:  # the other formats have the signatures in them
         for title, signature in signatures:
             notice(f"{title}|{signature}")
     output.write(text, args.output)

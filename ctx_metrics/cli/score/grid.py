@@ -4,8 +4,9 @@ from argparse import Namespace
 
 from ...metrics.slide import SLIDE
 from ...notices import notice
+from ...separated import SEPARATED
 from ..common.inputs import Inputs
-from ..common.output import as_json, decimals_of, number, signatures, table, tsv
+from ..common.output import as_json, cells, decimals_of, number, signatures, table
 from .scoring import build_metrics, printed_signature
 
 COLUMNS = ("system", "window", "stride", "score")
@@ -30,9 +31,9 @@ def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, s
     of_all = [(metric.title, _signature(metric, args.scale, largest, largest))]
     if args.format == "table":
         return _tables(inputs.names, scores, args) + f"\n\n{signatures(of_all)}\n", of_all
-    if args.format == "tsv":
+    if args.format in SEPARATED:
         rows = [[*place, score] for place, score in scores.items()]
-        return tsv(COLUMNS, rows, decimals_of("tsv", args.width, args.scale)), of_all
+        return cells(args.format, COLUMNS, rows, decimals_of(args.format, args.width, args.scale)), of_all
     objects = [
         {**dict(zip(COLUMNS, (*place, score), strict=True)), "signature": _signature(metric, args.scale, *place[1:])}
         for place, score in scores.items()

@@ -1,4 +1,4 @@
-"""Writes a Report for programs: TSV, one line a value, and JSON, which has everything."""
+"""Writes a Report for programs: TSV and CSV, one line a value, and JSON, which has everything."""
 
 import json
 import math
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...separated import separated
 from ..report import Agreement, Report
 
 COLUMNS = ("protocol", "metric", "set", "value", "low", "high", "rank", "within", "n", "seen")
@@ -42,8 +43,9 @@ def one_line(name: str) -> str:
     return " ".join(name.split())
 
 
-def as_tsv(report: Report, decimals: int) -> str:
-    """One line a protocol, metric and set, and one for "overall", with the interval and the rank; NaN is empty.
+def as_rows(report: Report, form: str, decimals: int) -> str:
+    """As tsv or csv: one line a protocol, metric and set, and one for "overall", with the interval and the rank. NaN is
+    empty.
 
     The column "within" has the mean agreement within segments (documents), beside correlations of all outputs together.
     """
@@ -67,7 +69,7 @@ def as_tsv(report: Report, decimals: int) -> str:
             seen = "yes" if seen_somewhere(each, metric) else "no"
             of_all = [*ends, rank, within[m].mean(), str(sum(each.sizes)), seen]
             rows.append([each.protocol, metric, "overall", each.overall[m], *of_all])
-    return "".join("\t".join(map(text, row)) + "\n" for row in rows)
+    return separated(form, [[*map(text, row)] for row in rows])
 
 
 def as_json(report: Report, decimals: int | None) -> str:

@@ -11,10 +11,11 @@ import numpy as np
 from tabulate import tabulate
 
 from ...errors import InputError
+from ...separated import SEPARATED
 from ..report import Agreement, Report
-from .serialize import NOTHING, as_json, as_tsv, capital, fixed, one_line, seen_somewhere
+from .serialize import NOTHING, as_json, as_rows, capital, fixed, one_line, seen_somewhere
 
-FORMS = ("table", "json", "tsv", "latex", "markdown")
+FORMS = ("table", "json", *SEPARATED, "latex", "markdown")
 WIDTH = 120  # of a table in the terminal
 EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # in signatures, of comet and slide alone
 WITHIN = {"segment": "segments", "document": "documents"}  # what a correlation is the mean over, by its level
@@ -27,16 +28,16 @@ def render(report: Report, form: str, decimals: int | None = None) -> str:
     form      table     for a terminal, one table a protocol; sets that do not fit into 120 columns go into further tables
               markdown  the same as GitHub draws it, metrics of the best significance cluster in bold
               latex     the same as tabulars of booktabs, with a caption and a label to uncomment
-              tsv       one line a protocol, metric and set; the set "overall" has the interval and the rank
+              tsv, csv  one line a protocol, metric and set; the set "overall" has the interval and the rank
               json      everything, also p-values and details; NaN is null
-    decimals  of the values; 3, 6 in tsv, and all there are in json
+    decimals  of the values; 3, 6 in tsv and csv, and all there are in json
 
     Raises InputError for another form.
     """
     if form == "json":
         return as_json(report, decimals)
-    if form == "tsv":
-        return as_tsv(report, 6 if decimals is None else decimals)
+    if form in SEPARATED:
+        return as_rows(report, form, 6 if decimals is None else decimals)
     if form not in FORMS:
         raise InputError(f"output format {form!r} is none of {', '.join(FORMS)}")
     write = {"table": _terminal, "latex": _latex, "markdown": _markdown}[form]
