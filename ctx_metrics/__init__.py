@@ -3,12 +3,46 @@
 The public names below are resolved on first use, so that importing the package imports neither torch nor transformers.
 """
 
-import sys
-from importlib import import_module
+import sys as _sys
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
 import _ctx_metrics_startup
 
 from .moved import MovedModules as _MovedModules
+
+if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the table
+    from .corpus import Corpus as Corpus
+    from .corpus import read_lines as read_lines
+    from .engine.loaded import release as release
+    from .errors import CtxMetricsError as CtxMetricsError
+    from .errors import InputError as InputError
+    from .errors import ModelError as ModelError
+    from .errors import ResourceError as ResourceError
+    from .metrics.bertr import BERTR as BERTR
+    from .metrics.bertscore import BERTScore as BERTScore
+    from .metrics.comet import COMET as COMET
+    from .metrics.doccomet import DocCOMET as DocCOMET
+    from .metrics.learned import ESIM as ESIM
+    from .metrics.learned import BiLSTM as BiLSTM
+    from .metrics.learned import BiLSTMAtt as BiLSTMAtt
+    from .metrics.meteor import METEOR as METEOR
+    from .metrics.nist import NIST as NIST
+    from .metrics.pairwise import Pairwise as Pairwise
+    from .metrics.pseudo_reference import PRBLEU as PRBLEU
+    from .metrics.pseudo_reference import PRChrF as PRChrF
+    from .metrics.pseudo_reference import PRSentBLEU as PRSentBLEU
+    from .metrics.roundtrip import RTTBLEU as RTTBLEU
+    from .metrics.roundtrip import RTTSBERT as RTTSBERT
+    from .metrics.roundtrip import RTTBERTScore as RTTBERTScore
+    from .metrics.roundtrip import RTTChrF as RTTChrF
+    from .metrics.roundtrip import RTTSentBLEU as RTTSentBLEU
+    from .metrics.slide import SLIDE as SLIDE
+    from .pseudo_references.options import PseudoFilter as PseudoFilter
+    from .scoring.resample import DocumentPairedTest as DocumentPairedTest
+    from .scoring.resample import resample_documents as resample_documents
+
+    __version__: str
 
 _NAMES = {
     "metrics.bertr": "BERTR",
@@ -31,18 +65,19 @@ _NAMES = {
 _HOMES = {name: f"ctx_metrics.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOMES)
 
+if not TYPE_CHECKING:  # which would take every name for one of the package
 
-def __getattr__(name: str):
-    if name == "__version__":
-        return import_module("importlib.metadata").version("ctx-metrics")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'ctx_metrics' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list:
-    return sorted([*globals(), *__all__])
+    def __getattr__(name: str):
+        if name == "__version__":
+            return _import_module("importlib.metadata").version("ctx-metrics")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'ctx_metrics' has no attribute {name!r}")
+        return getattr(_import_module(_HOMES[name]), name)
 
 
-sys.meta_path.append(_MovedModules())
+def __dir__() -> list[str]:
+    return sorted(["__version__", *__all__])
+
+
+_sys.meta_path.append(_MovedModules())
 _ctx_metrics_startup.install()

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterable
 
 from .errors import InputError
+from .language_tags import likely
 from .notices import notice
+from .wording import name_the_language, worded
 
 # Frequent English function words that are rare as words of other languages in Latin script.
 FUNCTION_WORDS = frozenset(
@@ -90,8 +92,17 @@ def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None
         )
 
 
+def say_unread_source(metric: str, language: str | None) -> None:
+    """Say it where the multilingual encoder is about to read sources in a language that it was not trained on."""
+    if language and primary(language) not in READ_BY_MULTILINGUAL:
+        notice(
+            f"{metric}: the multilingual encoder was not trained on the language {language!r} of the sources; the scores "
+            f"may be unreliable{likely(language)}"
+        )
+
+
 def _unread(metric: str, flag: str, language: str) -> str:
-    return f"{metric}: no embedded model reads the language {language!r}; name another with {flag}"
+    return f"{metric}: no embedded model reads the language {language!r}; name another with {flag}{likely(language)}"
 
 
 def guard_english(
@@ -101,7 +112,7 @@ def guard_english(
     *,
     language: str | None,
     texts: Iterable[str | None],
-    mend: str = "name another model, or the language pair with -l",
+    mend: str = "",
     multilingual: bool = False,
 ) -> None:
     """Stop or warn when the embedded English encoder is about to read another language.
@@ -125,5 +136,7 @@ def guard_english(
         notice(f"{message}; it is scored because {flag} asks for it")
     elif not looks_english(texts):
         if multilingual:
-            mend = f"name the language pair with -l, or another model, such as {flag} multilingual"
+            another = worded(f"{flag} multilingual", "model='multilingual'")
+            mend = f"{name_the_language()}, or another model, such as {another}"
+        mend = mend or worded("name another model, or the language pair with -l", "name another model, or the language")
         notice(f"the embedded models read only English, but the text does not look English; {mend}")

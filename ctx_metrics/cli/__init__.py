@@ -16,6 +16,7 @@ from ..notices import OncePerRun, logger, quiet_libraries
 from ..run.spelling import SuggestingParser, closest
 from ..settings import add_all
 from ..standard_streams import open_closed, utf8_output
+from ..wording import by_flags
 from ..writing import check_not_input
 from .hints import hints
 
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     open_closed()
-    with _notices_on_stderr():
+    with _notices_on_stderr(), by_flags():
         quiet_libraries()
         try:
             with utf8_output():

@@ -16,6 +16,7 @@ from ..notices import logger, notice
 from ..run.context import Context, build, capabilities
 from ..run.streams import Segments
 from ..scoring.scores import of_parts, scores
+from ..wording import by_flags
 from .bleu_components import BLEUComponents
 from .specs import Feature, metric_class
 from .specs import parse_features as parse_features
@@ -164,7 +165,8 @@ def _in_own_words(feature: Feature, failing: str) -> Iterator[None]:
     """Within it, a metric's errors have its own flags as settings of the feature, and say what it was `failing` to do where
     another package's code, which checks its options as it likes, raises what it likes."""
     try:
-        yield
+        with by_flags():
+            yield
     except CtxMetricsError as error:
         flags = rf"--{feature.name}-([a-z-]+)"
         raise type(error)(re.sub(flags, rf"--features {feature.name}:\1=...", str(error))) from error

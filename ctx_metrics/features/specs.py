@@ -16,7 +16,7 @@ FOUR_METRICS = ("bleu", "nist", "ter", "meteor")
 BLEUCOMP = "bleucomp"
 # Constructor parameters that this module fills, or that are no choice of the user's.
 NO_OPTIONS = frozenset(
-    "self references systems sources doc_ids source_lang target_lang trg_lang engine info_references "
+    "self references systems sources doc_ids source_lang target_lang trg_lang engine info_references explain "
     # a sentence's BLEU is of the effective order always; idf would make a score depend on how many systems there are
     "effective_order idf".split()
 )

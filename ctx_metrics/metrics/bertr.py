@@ -20,6 +20,9 @@ from ..scoring.token_matching import (
 
 if TYPE_CHECKING:
     import torch
+    from typing_extensions import Unpack
+
+    from .keywords import References, Systems, TokenMatching
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,12 @@ class BERTR(TokenMatchingMetric):
         "zh": ("google-bert/bert-base-chinese", None),
         "": ("google-bert/bert-base-multilingual-cased", None),
     }
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[TokenMatching]
+        ) -> None: ...
 
     def _matching(self, references: Sequence[Stream]) -> Matching:
         return lambda hypothesis, reference: greedy_recall(

@@ -22,8 +22,10 @@ from ..settings import setting
 
 if TYPE_CHECKING:
     import torch
+    from typing_extensions import Unpack
 
     from ..engine.pairs import EncodedText
+    from .keywords import BERTScoreKeywords, References, Systems
 
 SCORES = ("p", "r", "f1")
 
@@ -79,6 +81,12 @@ class BERTScore(TokenMatchingMetric):
         "zh": ("google-bert/bert-base-chinese", "8"),
         "": ("google-bert/bert-base-multilingual-cased", "9"),
     }
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[BERTScoreKeywords]
+        ) -> None: ...
 
     def _prepare(self) -> None:
         super()._prepare()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..language import EXTRA, guard_multilingual, primary
+from ..language import EXTRA, guard_multilingual, primary, say_unread_source
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import notice
 from ..scoring.base import SystemResult, model_setting
@@ -14,7 +14,10 @@ from ..scoring.estimated import EstimatorMetric, EstimatorSettings
 from ..settings import setting
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..models.estimator import Estimator
+    from .keywords import COMETKeywords, References, Systems
 
 EMBEDDED_NAMES = (None, EMBEDDED, MULTILINGUAL)
 CHECKPOINT = "a COMET checkpoint: folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub"
@@ -64,16 +67,28 @@ class COMET(EstimatorMetric):
     capabilities = replace(EstimatorMetric.capabilities, reads=EstimatorMetric.capabilities.reads | {"source_lang"})
     takes_multilingual = True
 
-    def _load_estimator(self) -> "Estimator":
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[COMETKeywords]
+        ) -> None: ...
+
+    def _choice(self) -> tuple[str | None, str | None]:
         from ..models.comet.adapted import is_adapted
         from ..models.folder import read_config
-        from ..models.load import load_estimator
 
         name, inputs = self.options.model, self.options.inputs
         if name in (None, MULTILINGUAL):
-            name, inputs = self._embedded()
-        elif inputs is None and not self._has_references and is_adapted(Path(name)):
+            return self._embedded()
+        if inputs is None and not self._has_references and is_adapted(Path(name)):
             inputs = "mt+src" if read_config(Path(name)).get("inputs") == "mt+src+ref" else None
+        return name, inputs
+
+    def _load_estimator(self) -> "Estimator":
+        from ..models.load import load_estimator
+
+        assert self._chosen is not None  # by _adapt
+        name, inputs = self._chosen
         return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.options.spans)
 
     def _embedded(self) -> tuple[str | None, str | None]:
@@ -91,16 +106,14 @@ class COMET(EstimatorMetric):
             raise InputError(
                 f"{self.NAME.lower()}: {what} multilingual model is used, but its encoder is not installed; install "
                 "it with: "
-                f"{EXTRA}, or name another model with {self.flag}-model"
+                f"{EXTRA}, or name another model with {self.named('model')}"
             )
-        guard_multilingual(self.NAME.lower(), f"{self.flag}-model", self.asked, self._context.target_lang)
-        return str(EMBEDDED_UNIFIED), inputs or "mt+src"
-
-    @property
-    def _has_references(self) -> bool:
-        """Whether references are given, or will be; the sources in their place, which sacrebleu may ask for, are none."""
-        streams, sources = self._ref_cache, self._context.sources
-        return streams is None or any(sources is None or stream != list(sources) for stream in streams)
+        chosen = str(EMBEDDED_UNIFIED), inputs or "mt+src"
+        if self._chosen is None or self._chosen[0] != chosen[0]:
+            guard_multilingual(self.NAME.lower(), self.named("model"), self.asked, self._context.target_lang)
+            if "src" in chosen[1]:
+                say_unread_source(self.NAME.lower(), self._context.source_lang)
+        return chosen
 
     @property
     def title(self) -> str:
@@ -112,12 +125,12 @@ class COMET(EstimatorMetric):
             reads = "English" if self.english_only else "multilingual"
             notice(
                 f"{self.NAME.lower()}: no model is named, so the small embedded {reads} model ({self.estimator.model.name}) "
-                f"is used, which is not a COMET checkpoint ({self.flag}-model)"
+                f"is used, which is not a COMET checkpoint ({self.named('model')})"
             )
-        self._say_without_references()
+        self._say_without_references(corpora[0])
         return super()._score(corpora)
 
-    def _say_without_references(self) -> None:
+    def _say_without_references(self, corpus: Corpus) -> None:
         """Say where the embedded model never saw the source language, and where the references are the sources."""
         from ..models.embedded import UNIFIED_SOURCES
         from ..models.estimator import EMBEDDED_UNIFIED
@@ -128,9 +141,9 @@ class COMET(EstimatorMetric):
             notice(
                 f"{self.NAME.lower()}: {self.estimator.model.name} learned from no judgements with the source language "
                 f"{self._context.source_lang!r}, so its scores without references may not agree with people's; give "
-                f"references, or name another model ({self.flag}-model)"
+                f"references, or name another model ({self.named('model')})"
             )
         several = len(self.estimator.choices) > 1
         chosen = several and self.options.inputs is None and self.estimator.inputs == "mt+src"
-        if chosen and self._ref_cache and not self._has_references:
+        if chosen and corpus.references and not self._has_references:
             notice(f"{self.NAME.lower()}: the references are the sources, so the model scores without references")

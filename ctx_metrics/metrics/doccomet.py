@@ -13,10 +13,14 @@ from ..scoring.base import SystemResult
 from ..scoring.estimated import EstimatorSettings
 from ..settings import setting
 from ..windows import Window
+from ..wording import setting_named, worded
 from .comet import CHECKPOINT, COMET
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..models.estimator import Estimator
+    from .keywords import DocCOMETKeywords, References, Systems
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class DocCOMETSettings(EstimatorSettings):
         if self.model in (None, EMBEDDED):
             raise InputError(
                 "doccomet: the embedded model cannot read document context; name a COMET checkpoint with average pooling, "
-                "such as --doccomet-model Unbabel/wmt22-comet-da"
+                f"such as {setting_named('--doccomet-model', 'model', 'Unbabel/wmt22-comet-da')}"
             )
         if self.context < 0:
             raise InputError(
@@ -57,8 +61,17 @@ class DocCOMET(COMET):
     Settings = DocCOMETSettings
     capabilities = replace(COMET.capabilities, reads=COMET.capabilities.reads | {"doc_ids"})
 
-    def _prepare(self) -> None:
-        super()._prepare()
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[DocCOMETKeywords]
+        ) -> None: ...
+
+    def _choice(self) -> tuple[str | None, str | None]:
+        return self.options.model, None
+
+    def _take_model(self) -> None:
+        super()._take_model()
         self.settings.update(docs="none" if self._context.doc_ids is None else "ids", context=self.options.context)
 
     def _load_estimator(self) -> "Estimator":
@@ -68,7 +81,8 @@ class DocCOMET(COMET):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if corpora[0].doc_ids is None:
-            notice("doccomet: no document ids (--docids FILE), so all segments are taken as one document")
+            ids = worded("--docids FILE", "doc_ids")
+            notice(f"doccomet: no document ids ({ids}), so all segments are taken as one document")
         self._starts = {i: start for start, end in corpora[0].documents() for i in range(start, end)}
         return super()._score(corpora)
 

@@ -7,7 +7,10 @@ from ..scoring.base import model_setting
 from ..scoring.estimated import EstimatorMetric, EstimatorSettings
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..models.estimator import Estimator
+    from .keywords import Estimating, References, Systems
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,12 @@ class LearnedMetric(EstimatorMetric):
     """
 
     Settings = LearnedSettings
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[Estimating]
+        ) -> None: ...
 
     def _load_estimator(self) -> "Estimator":
         from ..models.learned.estimator import load_learned

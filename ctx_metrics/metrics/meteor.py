@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..notices import notice
@@ -13,6 +14,11 @@ from ..scoring.base import ContextMetric, SystemResult
 from ..scoring.segment_counts import results_of_segments
 from ..scoring.tokenization import TokenizerSettings, Words, tokenizer_for
 from ..settings import setting
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import METEORKeywords, References, Systems
 
 ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
 SNOWBALL = dict(
@@ -56,6 +62,12 @@ class METEOR(ContextMetric):
     NAME = "METEOR"
     Settings = METEORSettings
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang"}))
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[METEORKeywords]
+        ) -> None: ...
 
     def _prepare(self) -> None:
         target_lang = self._context.target_lang

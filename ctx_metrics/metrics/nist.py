@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
@@ -14,6 +15,11 @@ from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
 from ..scoring.segment_counts import counted_result
 from ..scoring.tokenization import Words, WordSettings, tokenizer_for
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import NISTKeywords, References, Systems
 
 MAX_ORDER = 5
 BETA = math.log(0.5) / math.log(1.5) ** 2
@@ -68,6 +74,12 @@ class NIST(ContextMetric):
         reads=frozenset({"systems", "target_lang", "info_references"}),
         whole_corpus="n-grams are counted over all references",
     )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[NISTKeywords]
+        ) -> None: ...
 
     def _prepare(self) -> None:
         lowercase, info_references = self.options.lowercase, self._context.info_references

@@ -16,9 +16,13 @@ from ..notices import counted, told
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, digest, model_setting
 from ..settings import setting
+from ..wording import name_the_language, worded
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..models.pairwise.model import Outputs
+    from .keywords import PairwiseKeywords, References, Systems
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,13 @@ class PairwiseSettings:
     def __post_init__(self):
         if self.against and self.baseline:
             raise InputError(
-                "pairwise: the opponents are given twice, by --pairwise-against and --pairwise-baseline; leave one out"
+                f"pairwise: the opponents are given twice, by {worded('--pairwise-against', 'against')} and "
+                f"{worded('--pairwise-baseline', 'baseline')}; leave one out"
             )
         if any(isinstance(stream, str) for stream in self.against or ()):
             raise InputError(
-                "pairwise: opponents must be lists of strings, not files; leave --pairwise-against out here"
+                "pairwise: opponents must be lists of strings, not files; "
+                + worded("leave --pairwise-against out here", "read them for against with read_lines")
             )
 
 
@@ -64,6 +70,12 @@ class Pairwise(ContextMetric):
         whole_corpus="its opponents are the other systems",
         line_files=("against",),
     )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[PairwiseKeywords]
+        ) -> None: ...
 
     def _prepare(self) -> None:
         from ..models.pairwise.model import PairwiseModel
@@ -100,7 +112,7 @@ class Pairwise(ContextMetric):
 
         Against the references of the constructor. Raises InputError as scoring does.
         """
-        corpora = self._corpora(self._pool, self._kept_references())
+        corpora = self._corpora(self._pool, self._to_score_against(self._ref_cache))
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
         rows = [[0.0, float(scored)] for scored in ~judge.unscored]
@@ -140,11 +152,12 @@ class Pairwise(ContextMetric):
     def _other_language(self) -> str:
         """The first half of what to do where the language can be at fault; "" where it is one of the model's."""
         if not self._context.target_lang:
-            return "name the language pair with -l, or "
+            return f"{name_the_language()}, or "
         code = self._context.target_lang.lower().replace("_", "-").split("-")[0]
         if code in (languages := self.model.languages or [code]):
             return ""
-        return f"name a language pair into {' or '.join(languages)} with -l, or "
+        into = " or ".join(languages)
+        return worded(f"name a language pair into {into} with -l, or ", f"name {into} as target_lang, or ")
 
     def _pool_digest(self) -> str:
         """What tells apart comparisons with other opponents: 8 hex digits of the texts, whatever their order."""
@@ -183,8 +196,11 @@ class Pairwise(ContextMetric):
                 opponents.remove(corpus.hypotheses)
         if not opponents:
             raise InputError(
-                "pairwise compares systems, but there is only one; name another after it with -i, or its opponent with "
-                "--pairwise-against FILE (in Python: against)"
+                "pairwise compares systems, but there is only one; "
+                + worded(
+                    "name another after it with -i, or its opponent with --pairwise-against FILE",
+                    "give several as systems, or its opponents as against",
+                )
             )
         for texts in opponents:
             if len(texts) != len(corpus):
@@ -195,7 +211,7 @@ class Pairwise(ContextMetric):
         return opponents
 
     def _guard(self, texts: Sequence[str | None]) -> None:
-        guard_english("pairwise", "--pairwise-model", self.asked, language=self._context.target_lang, texts=texts)
+        guard_english("pairwise", self.named("model"), self.asked, language=self._context.target_lang, texts=texts)
 
 
 class _Judge:

@@ -16,9 +16,13 @@ from ..run.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for
+from ..wording import worded
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..pseudo_references.selection import Selection
+    from .keywords import PRBLEUKeywords, PRChrFKeywords, References, Systems
 
 
 class PseudoReferenceMetric(DerivedMetric):
@@ -52,15 +56,16 @@ class PseudoReferenceMetric(DerivedMetric):
             raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")
         if not self.pseudo:
             notice(
-                f"{self.NAME.lower()}: no pseudo-references are given (--pseudo-refs FILE ...), so only the gold "
-                "references are used"
+                f"{self.NAME.lower()}: no pseudo-references are given "
+                f"({worded('--pseudo-refs FILE ...', 'pseudo_references')}), so only the gold references are used"
             )
             self.settings["pseudo"] = 0
             return
         from ..pseudo_references.filters import shared_filter
 
         if pseudo_filter.guard is not None:
-            why = "its guard leaves a pseudo-reference system out by the share of all lines (--pseudo-guard)"
+            guard = pseudo_filter.named("guard")
+            why = f"its guard leaves a pseudo-reference system out by the share of all lines ({guard})"
             self.capabilities = replace(self.capabilities, whole_corpus=why)
         of_filter = shared_filter(pseudo_filter, engine, target_lang).signature()
         self.settings = {**self.settings, "pseudo": len(self.pseudo), **of_filter}
@@ -114,6 +119,12 @@ class PRBLEU(PseudoReferenceMetric):
     Settings = WordSettings
     _INNER: type[BLEU | SentenceBLEU] = BLEU
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]
+        ) -> None: ...
+
     def _make_inner(self) -> Metric:
         tokenize = tokenizer_for(self.options.tokenize, self._context.target_lang)
         return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
@@ -131,6 +142,12 @@ class PRChrF(PseudoReferenceMetric):
 
     NAME = "PRChrF"
     Settings = ChrFSettings
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]
+        ) -> None: ...
 
     def _make_inner(self) -> Metric:
         return CHRF(**vars(self.options))

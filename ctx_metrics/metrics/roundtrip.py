@@ -3,6 +3,7 @@ source language again."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
@@ -19,7 +20,13 @@ from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.sentence_cosine import SentenceCosine
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting
 from ..settings import setting
+from ..wording import worded
 from .bertscore import BERTScore, WeightSettings, idf_setting
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import References, RTTBERTScoreKeywords, RTTBLEUKeywords, RTTChrFKeywords, RTTSBERTKeywords, Systems
 
 
 class RoundTripMetric(DerivedMetric):
@@ -38,11 +45,16 @@ class RoundTripMetric(DerivedMetric):
         name = self.NAME.lower()
         roundtrips, backtranslator = self._context.roundtrips, self._context.backtranslator
         if self._context.sources is None:
-            raise InputError(f"{name}: needs the source: give --source FILE (sources), or a test set with -t")
+            raise InputError(
+                f"{name}: needs the source: give {worded('--source FILE, or a test set with -t', 'sources')}"
+            )
         if not roundtrips:
             raise InputError(
-                f"{name}: needs each system's round trip: give --roundtrip FILE ... (roundtrips), one file per "
-                "system in the order of the systems, or make it with --rtt-bt"
+                f"{name}: needs each system's round trip: give "
+                + worded(
+                    "--roundtrip FILE ..., one file per system in the order of the systems, or make it with --rtt-bt",
+                    "roundtrips, one list of strings per system in the order of the systems",
+                )
             )
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
         for stream in roundtrips:
@@ -132,6 +144,12 @@ class RTTBLEU(RoundTripMetric):
     Settings = SourceWordSettings
     _INNER: type[BLEU | SentenceBLEU] = BLEU
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[RTTBLEUKeywords]
+        ) -> None: ...
+
     def _make_inner(self) -> Metric:
         tokenize = tokenizer_for(self.options.tokenize, self._context.source_lang)
         return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
@@ -166,6 +184,12 @@ class RTTChrF(RoundTripMetric):
 
     NAME = "RTTChrF"
     Settings = RTTChrFSettings
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[RTTChrFKeywords]
+        ) -> None: ...
 
     def _make_inner(self) -> Metric:
         own = asdict(self.options)
@@ -205,6 +229,12 @@ class RTTSBERT(EmbeddedRoundTripMetric):
     capabilities = replace(EmbeddedRoundTripMetric.capabilities, flags=("--rtt-sbert-",))
     _INNER = _Cosine
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[RTTSBERTKeywords]
+        ) -> None: ...
+
 
 @dataclass(frozen=True)
 class RTTBERTScoreSettings(WeightSettings):
@@ -224,3 +254,9 @@ class RTTBERTScore(EmbeddedRoundTripMetric):
     Settings = RTTBERTScoreSettings
     capabilities = replace(EmbeddedRoundTripMetric.capabilities, flags=("--rtt-bertscore-",))
     _INNER = _OfTokens
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[RTTBERTScoreKeywords]
+        ) -> None: ...

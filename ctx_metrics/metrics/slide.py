@@ -13,10 +13,14 @@ from ..scoring.results import SystemResult, coverage
 from ..scoring.windowed import read_texts, system_results, window_examples
 from ..settings import setting
 from ..windows import PARTIAL, Window, sentence_windows, token_windows
+from ..wording import worded
 from .comet import COMET, COMETSettings
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..models.estimator import Estimator, Penalty
+    from .keywords import References, SLIDEKeywords, Systems
 
 WINDOW = 6
 PARTIAL_DEFAULT = "weight"
@@ -48,7 +52,7 @@ class SLIDESettings(COMETSettings):
         if self.window is not None or self.partial is not None:
             raise InputError(
                 "slide: a token budget makes its own windows and scores all of them; "
-                "leave out --slide-window and --slide-partial"
+                + worded("leave out --slide-window and --slide-partial", "leave out window and partial")
             )
         if self.tokens < 1 or (self.stride is not None and self.stride < 1):
             raise InputError("slide: the token budget and the stride must be at least 1")
@@ -69,8 +73,14 @@ class SLIDE(COMET):
     Settings = SLIDESettings
     capabilities = replace(COMET.capabilities, reads=COMET.capabilities.reads | {"doc_ids"})
 
-    def _prepare(self) -> None:
-        super()._prepare()
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[SLIDEKeywords]
+        ) -> None: ...
+
+    def _take_model(self) -> None:
+        super()._take_model()
         options, docs = self.options, "none" if self._context.doc_ids is None else "ids"
         self.capabilities = replace(self.capabilities, dependent_rows=options.tokens is not None or options.window != 1)
         self.tokens = options.tokens
@@ -97,9 +107,10 @@ class SLIDE(COMET):
         return None if self.options.average is None and window != 1 else super()._average()
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        self._say_without_references()
+        self._say_without_references(corpora[0])
         if corpora[0].doc_ids is None:
-            notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
+            ids = worded("--docids FILE", "doc_ids")
+            notice(f"slide: no document ids ({ids}), so all segments are taken as one document")
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
         windows = [self._windows_of(*each) for each in zip(corpora, counts, strict=True)]
         blanks = [blank_lines(*each, self.estimator.inputs) for each in zip(corpora, windows, strict=True)]
@@ -114,7 +125,7 @@ class SLIDE(COMET):
             return super()._why_nothing(result)
         return (
             f"every document is shorter than the window of {self.window} sentences, and partial windows are dropped; take a "
-            "smaller --slide-window, or another --slide-partial than drop"
+            f"smaller {self.named('window')}, or another {self.named('partial')} than drop"
         )
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
@@ -147,7 +158,7 @@ class SLIDE(COMET):
                 dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
         result.counts = {"windows": len(windows), "coverage": coverage(result.rows), **result.counts}
         if dropped:
-            words = "[partial window was|partial windows were] dropped (--slide-partial drop)"
+            words = f"[partial window was|partial windows were] dropped ({self.named('partial', 'drop')})"
             result.notices.append(Odd(words, dropped, (), ""))
         special, inputs = self.estimator.special_tokens, self.estimator.inputs
         over = [i for i, tokens in enumerate(counts) if tokens + special > (self.tokens or math.inf)]

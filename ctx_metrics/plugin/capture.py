@@ -11,6 +11,7 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import document_ranges, read_lines
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
+from ..language_tags import language_pair
 from ..notices import OncePerRun, counted, logger, notice
 from ..pseudo_references.options import PseudoFilter
 from ..roundtrip.options import BackTranslation, check_roundtrips
@@ -75,6 +76,7 @@ class Run:
         self._files: dict[str, list[str]] = {}
         self._streams: dict[str, list[str] | None] = {}
         self._translated: dict[str, tuple[list[list[str]], str]] = {}
+        self.languages: tuple[str | None, str | None] = (None, None)
         self.systems: list[Segments] = []
         self.references: Sequence[Sequence[str]] = ()
         self.chosen: list[str] = []
@@ -88,7 +90,7 @@ class Run:
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
         """Start a run with its parsed arguments; `own` names each metric's own attributes among them.
 
-        Raises the error of a chosen metric that is among the `broken` ones, and InputError for a lone language or where
+        Raises the error of a chosen metric that is among the `broken` ones, and InputError for a bad language pair or where
         there is nothing to score against.
         """
         self.begun, self.args, self._own, self.unwritten = True, args, own, None
@@ -104,8 +106,7 @@ class Run:
         for name in self.chosen:
             if name in broken:
                 raise broken[name]
-        if self.chosen and args.langpair and not all(f"{args.langpair}-".split("-")[:2]):
-            raise InputError(f"-l {args.langpair} is not a language pair; name source and target, such as -l de-en")
+        self.languages = self._language_pair() if self.chosen else (None, None)
         scores = not (args.list or args.download or args.citation)
         if self.chosen and scores and args.test_set is None and not args.refs:
             raise InputError(
@@ -116,6 +117,13 @@ class Run:
             logger.removeFilter(old)
         self.notices = OncePerRun()
         logger.addFilter(self.notices)
+
+    def _language_pair(self) -> tuple[str, str] | tuple[None, None]:
+        """Source and target language, as -l gives them; None where it is not given."""
+        try:
+            return language_pair(self.args.langpair) if self.args.langpair else (None, None)
+        except InputError as error:
+            raise InputError(f"-l {error}") from error
 
     @property
     def active(self) -> bool:
@@ -228,8 +236,7 @@ class Run:
         self, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]], reads: Collection[str]
     ) -> Context:
         """What the run knows of these systems, as far as `reads` names it; nothing else is read from disk."""
-        args, langs = self.args, [*(self.args.langpair or "").split("-"), ""]
-        flags = self._context_flags()
+        args, flags = self.args, self._context_flags()
         indices = getattr(systems[0], "indices", None)
 
         def stream(key: str, field: str) -> Sequence[str] | None:
@@ -247,8 +254,8 @@ class Run:
             pseudo_references=[self._lines_of("--pseudo-refs", path, systems[0]) for path in paths] or None,
             references=references,
             systems=systems,
-            source_lang=langs[0] or None,
-            target_lang=langs[1] or None,
+            source_lang=self.languages[0],
+            target_lang=self.languages[1],
             pseudo_filter=from_flags(PseudoFilter, args) if "pseudo_filter" in reads else PseudoFilter(),
             engine=engine_options(args),
             explain=args.ctx_report is not None,

@@ -19,6 +19,7 @@ from ..run.flags import add_metric_arguments
 from ..run.registry import MetricTable
 from ..run.streams import Segments
 from ..standard_streams import lost, printing
+from ..wording import by_flags
 from . import files, output
 from .arguments import parser_class
 from .capture import Run
@@ -106,6 +107,8 @@ class CommandTable(dict):
 
     def _prepared(self, name: str, references) -> Metric:
         """A plugin metric as main() is given it, after what is to be said of it."""
+        from ..scoring.base import ContextMetric
+
         run = self._run
         if not self._ours:
             self._ours = run.build(run.chosen, references, run.systems)
@@ -119,7 +122,8 @@ class CommandTable(dict):
             )
         if run.args.sentence_level and hasattr(metric, "effective_order"):
             metric.effective_order = True  # as main() sets it for BLEU
-        if run.args.sentence_level and type(metric).sentence_score is Metric.sentence_score:
+        of_one = (Metric.sentence_score, ContextMetric.sentence_score)
+        if run.args.sentence_level and type(metric).sentence_score in of_one:
             in_order = _sentences_in_order(metric, run.systems[0])
             vars(metric)["sentence_score"] = lambda hypothesis, references: next(in_order)
         return metric
@@ -299,7 +303,8 @@ def _with_clear_errors(main, run: Run):
     def wrapper():
         try:
             try:
-                main()
+                with by_flags():
+                    main()
             except SystemExit as end:  # so ends --sentence-level
                 if end.code or not run.unwritten:
                     raise

@@ -6,6 +6,7 @@ from typing import ClassVar
 from ..errors import InputError
 from ..flag_types import File, Model, Number
 from ..settings import setting
+from ..wording import setting_named, worded
 
 FILTERS = ("bert", "mas", "none")
 PROBABILITY = 0.5  # the paper's, and the authors' --theta
@@ -61,22 +62,32 @@ class PseudoFilter:
 
     def __post_init__(self):
         if self.kind not in FILTERS:
-            raise InputError(f"--pseudo-filter: {self.kind!r} is none of {', '.join(FILTERS)}")
+            raise InputError(f"{self.named('kind')}: {self.kind!r} is none of {', '.join(FILTERS)}")
         if self.model is not None and self.kind != "bert":
-            raise InputError(f"--pseudo-model is the classifier of --pseudo-filter bert, and the filter is {self.kind}")
+            bert = self.named("kind", "bert")
+            raise InputError(f"{self.named('model')} is the classifier of {bert}, and the filter is {self.kind}")
         if self.vectors is not None and self.kind != "mas":
-            raise InputError(f"--pseudo-vectors are for --pseudo-filter mas, and the filter is {self.kind}")
+            mas = self.named("kind", "mas")
+            raise InputError(f"{self.named('vectors')} are for {mas}, and the filter is {self.kind}")
         if self.threshold is not None:
             if self.kind == "none":
-                raise InputError("--pseudo-threshold: --pseudo-filter none keeps all and has no threshold")
+                none = self.named("kind", "none")
+                raise InputError(f"{self.named('threshold')}: {none} keeps all and has no threshold")
             if not _LOWEST[self.kind] <= self.threshold < 1:
                 lowest = f"{_LOWEST[self.kind]:g}"
                 raise InputError(
-                    f"--pseudo-threshold {self.threshold:g}: scores of {self.kind} lie between {lowest} and 1, so a "
+                    f"{self.named('threshold')} {self.threshold:g}: scores of {self.kind} lie between {lowest} and 1, so a "
                     f"threshold must be from {lowest} to below 1"
                 )
         if self.guard is not None and not 0 <= self.guard < 1:
-            raise InputError(f"--pseudo-guard {self.guard:g} is neither a share from 0 to below 1 nor off")
+            off = worded("off", "None")
+            raise InputError(f"{self.named('guard')} {self.guard:g} is neither a share from 0 to below 1 nor {off}")
+
+    @staticmethod
+    def named(name: str, value: str = "") -> str:
+        """A setting as messages name it, with its value if one is given."""
+        flag = "--pseudo-filter" if name == "kind" else f"--pseudo-{name}"
+        return worded(setting_named(flag, name, value), f"PseudoFilter({setting_named(flag, name, value)})")
 
     @property
     def limit(self) -> float | None:
@@ -87,10 +98,10 @@ class PseudoFilter:
 
     @property
     def in_place_of_embedded(self) -> str:
-        """The flag that names another model where an embedded one scores, which reads English; "" elsewhere."""
+        """The setting that names another model where an embedded one scores, which reads English; "" elsewhere."""
         if self.kind == "bert":
-            return "--pseudo-model" if self.model in (None, "embedded") else ""
-        return "--pseudo-vectors" if self.kind == "mas" and self.vectors is None else ""
+            return self.named("model") if self.model in (None, "embedded") else ""
+        return self.named("vectors") if self.kind == "mas" and self.vectors is None else ""
 
     def signature(self) -> dict:
         """The signature's part on the choice: filter, threshold, guard; the filter's own adds its model."""

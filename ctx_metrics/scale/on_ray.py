@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from ..engine.threads import cpu_quota
 from ..errors import InputError, ResourceError
 from ..notices import notice
+from ..wording import by_flags
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -145,7 +146,8 @@ class Worker:
 
     def call(self, function: Callable[[Item], Result], item: Item) -> Result:
         """The function's result."""
-        return function(item)
+        with by_flags():
+            return function(item)
 
 
 def share(amounts: Sequence[float], workers: int) -> float:

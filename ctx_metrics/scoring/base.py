@@ -4,6 +4,7 @@ import argparse
 import copy
 import hashlib
 import inspect
+import json
 import math
 import re
 from abc import abstractmethod
@@ -18,16 +19,23 @@ from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import notice
-from ..run.context import Capabilities, Context, Stream
+from ..run.context import Capabilities, Stream
 from ..run.finite import check_finite
 from ..settings import add_flags, check_choices, setting
+from ..wording import setting_named
+from .constructor import context_of, shown, signature_of, unexpected
 from .results import Row, SystemResult
+from .texts import as_list, number_of_references, reference_streams, streams
 
 
 class ContextScore(Score):
     """A score on sacrebleu's scale (x100). NaN marks a sentence that nothing covers: `nan` in text, null in JSON."""
 
     def format(self, width: int = 2, score_only: bool = False, signature: str = "", is_json: bool = False) -> str:
+        if is_json and not (signature or score_only):  # sacrebleu takes it apart, and none cannot be
+            content = json.loads(self.format(width, False, ":", True))
+            del content[""]
+            return json.dumps({**content, "signature": ""}, indent=1, ensure_ascii=False)
         if is_json and math.isnan(self.score) and not score_only:
             shown = copy.copy(self)
             shown.score = 0.0
@@ -106,6 +114,8 @@ class ContextMetric(Metric):
     given         the settings, named as the fields of Settings, and the other fields of run.context.Context that the
                   class reads
 
+    Lists of strings may be arrays of NumPy or columns of pandas, too.
+
     Raises TypeError for an unknown keyword. All metrics raise InputError for settings or texts that cannot be scored.
     Metrics with a model raise ModelError for a model that cannot be used, and ResourceError for a device that is
     missing or too small.
@@ -126,28 +136,23 @@ class ContextMetric(Metric):
         super().__init_subclass__(**options)
         if "flag" not in vars(cls):
             cls.flag = next(iter(cls.capabilities.flags), f"--{getattr(cls, 'NAME', '').lower()}-").rstrip("-")
-        if "__init__" in vars(cls):
-            cls.__signature__ = None  # it shows itself
-        elif "Settings" in vars(cls):  # so that help() shows them
-            _, *shared, given = inspect.signature(ContextMetric.__init__).parameters.values()
-            own = [
-                inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-                for each in fields(cls.Settings)
-            ]
-            cls.__signature__ = inspect.Signature([*shared, *own, given])
+        own = cls.__init__ is not ContextMetric.__init__  # shows itself
+        cls.__signature__ = None if own else signature_of(cls.__init__, cls.Settings, cls.capabilities.reads)
+        if "Settings" in vars(cls):  # so that help() shows them
             told = [f"    {each.name:<13} {each.metadata['help']}\n" for each in fields(cls.Settings) if each.metadata]
             cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{''.join(told)}    "
 
     def __init__(self, references: Sequence[Stream] | None = None, systems: Sequence[Sequence[str]] = (), **given: Any):
         super().__init__()
-        own = {each.name for each in fields(self.Settings)}
+        name, own = self.NAME.lower(), {each.name for each in fields(self.Settings)}
         if unread := sorted(given.keys() - own - self.capabilities.reads):
-            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unread[0]!r}")
+            raise unexpected(type(self), unread[0], own | self.capabilities.reads | {"references"})
         self.given = given
         self.options = self.Settings(**{name: value for name, value in given.items() if name in own})
-        check_choices(self.options, self.NAME.lower())
+        check_choices(self.options, name)
         self.settings: dict[str, Any] = {}
-        self._context = Context(systems=systems, **{name: value for name, value in given.items() if name not in own})
+        beside = {key: value for key, value in given.items() if key not in own}
+        self._context = context_of(name, {"systems": systems, **beside}, self.capabilities.reads)
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
@@ -161,6 +166,13 @@ class ContextMetric(Metric):
         """Adds the flags of its settings, as the sacrebleu command has them."""
         add_flags(group, cls.Settings, prefix=f"{cls.flag}-", dest=f"{cls.NAME.lower()}_")
 
+    def named(self, name: str, value: str = "") -> str:
+        """A setting as messages name it, with its value if one is given: --comet-model in a command, model in Python."""
+        return setting_named(f"{self.flag}-{name.replace('_', '-')}", name, value)
+
+    def __repr__(self) -> str:
+        return shown(self, self._ref_cache, self.options, self._context)
+
     @property
     def asked(self) -> bool:
         """Whether the user named the model."""
@@ -172,7 +184,7 @@ class ContextMetric(Metric):
         if self.english_only and bool(texts) != bool(self._context.target_lang):
             guard_english(
                 self.NAME.lower(),
-                f"{self.flag}-model",
+                self.named("model"),
                 self.asked,
                 language=self._context.target_lang,
                 texts=texts,
@@ -181,7 +193,7 @@ class ContextMetric(Metric):
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Take all systems' hypotheses that will be scored against the constructor's references, in one pass."""
-        self._context = replace(self._context, systems=systems)
+        self._context = replace(self._context, systems=streams(f"{self.NAME.lower()}: systems", systems))
 
     @property
     def title(self) -> str:
@@ -193,47 +205,52 @@ class ContextMetric(Metric):
         """Score all corpora (one a system; the same references, sources and ids in each) in one pass."""
 
     def corpus_score(
-        self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None = None, n_bootstrap: int = 1
+        self,
+        hypotheses: Collection[str],
+        references: Collection[Collection[str | None]] | None = None,
+        n_bootstrap: int = 1,
     ) -> Score:
         """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score.
 
         references    streams of references; None for those of the constructor, or for a model that reads none
         """
-        score = super().corpus_score(hypotheses, references, n_bootstrap)  # type: ignore[arg-type]  # None is a gap there too
+        texts = as_list("hypotheses", hypotheses)
+        score = super().corpus_score(texts, references, n_bootstrap)  # type: ignore[arg-type]  # None is a gap there too
         shown = [f"{name} = {count}" for name, count in self.last_result.counts.items() if count]
         own = [score._verbose] if score._verbose else []
         score._verbose = " ".join([*own, f"({' '.join(shown)})"] if shown else own)
         return score
 
-    def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
+    def sentence_score(self, hypothesis: str, references: Collection[str | None] | None = None) -> Score:
+        """The score of one segment by itself.
+
+        references    its references; None, or none, for a model that reads none
+        """
+        given = [] if references is None else list_of_strings("references", references)
+        return self._aggregate_and_compute(self._extract_corpus_statistics([hypothesis], [[text] for text in given]))
+
+    def _cache_references(self, references: Collection[Collection[str | None]]) -> list:
         """Check and keep the reference streams; unlike sacrebleu's zip, never cuts them to the shortest."""
-        given = [references] if isinstance(references, str) or not isinstance(references, Collection) else references
-        if any(isinstance(stream, str) or not isinstance(stream, Collection) for stream in given):
-            raise InputError(f"{self.NAME.lower()}: references must be a list of streams, each a list of strings")
-        streams = [list(stream) for stream in given]
-        if len({len(stream) for stream in streams}) > 1:
-            raise InputError(
-                f"{self.NAME.lower()}: reference streams differ in length: {[len(s) for s in streams]} segments"
-            )
-        counts = {sum(text is not None for text in texts) for texts in zip(*streams, strict=True)}
-        self.num_refs = counts.pop() if len(counts) == 1 else -1 if streams else 0
-        return streams
+        kept = reference_streams(self.NAME.lower(), references)
+        self.num_refs = number_of_references(kept)
+        return kept
 
     def _extract_corpus_statistics(
-        self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None
+        self, hypotheses: Collection[str], references: Collection[Collection[str | None]] | None
     ) -> list[Row]:
+        system = as_list("hypotheses", hypotheses)
+        against = self._to_score_against(self._ref_cache if references is None else self._cache_references(references))
         if references is not None:
-            [self.last_result] = results = self._score(self._corpora([hypotheses], self._cache_references(references)))
+            [self.last_result] = results = self._score(self._corpora([system], against))
             self._announced(results, [""])
             return self.last_result.rows
-        kept = self._kept_references()
-        key = digest(hypotheses)
+        key = digest(system)
         if key not in self._results:
-            pending = {key: hypotheses}
-            for system in self._context.systems:
-                if (other := digest(system)) not in self._results:
-                    pending.setdefault(other, system)
-            results = self._results_of(self._corpora(list(pending.values()), kept))
+            pending = {key: system}
+            for each in self._context.systems:
+                if (other := digest(each)) not in self._results:
+                    pending.setdefault(other, each)
+            results = self._results_of(self._corpora(list(pending.values()), against))
             names = {digest(system): getattr(system, "name", "") for system in self._context.systems}
             self._announced(results, [names.get(each, "") for each in pending])
             self._results.update(zip(pending, results, strict=True))
@@ -252,16 +269,16 @@ class ContextMetric(Metric):
 
         guard    whether to look at the texts' language, as for the first part
         """
-        results = self._score(self._corpora(self._context.systems, self._kept_references(), guard))
+        results = self._score(self._corpora(self._context.systems, self._to_score_against(self._ref_cache), guard))
         for result in results:
             check_finite(self.NAME.lower(), result.rows, dtype=self._context.engine.dtype)
         return results
 
-    def _kept_references(self) -> list[Stream]:
-        """The constructor's references; raises InputError where there are none."""
-        if self._ref_cache is None:
+    def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
+        """The references, after what depends on whether there are any; raises InputError where they are missing."""
+        if streams is None:
             raise InputError(f"{self.NAME.lower()}: no references are given")
-        return self._ref_cache
+        return streams
 
     def _corpora(
         self, systems: Sequence[Sequence[str]], references: Sequence[Stream], guard: bool = True
@@ -309,7 +326,7 @@ class ContextMetric(Metric):
         return [name for name in ("sources", "doc_ids", "source_lang", "target_lang") if name in cls.capabilities.reads]
 
     def segment_scores(
-        self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None = None
+        self, hypotheses: Collection[str], references: Collection[Collection[str | None]] | None = None
     ) -> list[Score]:
         """Each segment's own score with the corpus around it, as sacrebleu --sentence-level prints it.
 
@@ -340,13 +357,8 @@ class ContextMetric(Metric):
 
     # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Sequence | None) -> None:
-        if isinstance(hyps, str) or not isinstance(hyps, Collection):
-            list_of_strings("hypotheses", hyps)  # which says what is wrong
         if not hyps:
             raise InputError(f"{self.NAME.lower()}: no hypotheses to score")
-
-    def _check_sentence_score_args(self, hyp: str, refs: Sequence[str]) -> None:
-        list_of_strings("references", refs)
 
     # sacrebleu's hooks for one segment at a time, which metrics that read a whole corpus do not use
     def _preprocess_segment(self, sent: str) -> str:

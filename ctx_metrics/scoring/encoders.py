@@ -30,5 +30,5 @@ class EncoderMetric(ContextMetric):
         """Keep the encoder; stop, or say so, where it does not read the language of the texts."""
         self.model, self.english_only = model, model.embedded
         if model.multilingual:
-            guard_multilingual(self.NAME.lower(), f"{self.flag}-model", self.asked, self._context.target_lang)
+            guard_multilingual(self.NAME.lower(), self.named("model"), self.asked, self._context.target_lang)
         self._guard_language()

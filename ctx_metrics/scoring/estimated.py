@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..corpus import Corpus
-from ..errors import InputError
-from ..run.context import Capabilities
+from ..errors import CtxMetricsError, InputError
+from ..run.context import Capabilities, Stream
 from ..settings import setting
 from ..windows import Window
 from .base import ContextMetric, SystemResult, multiref_setting
+from .texts import number_of_references
 from .windowed import ExamplesOf, check_sources, system_results, window_examples
 
 if TYPE_CHECKING:
@@ -34,21 +35,44 @@ class EstimatorMetric(ContextMetric):
     """Average over segments of what an estimator says of them. Subclasses set Settings, and say by _load_estimator which."""
 
     Settings: type = EstimatorSettings
-    capabilities = Capabilities(reads=frozenset({"systems", "sources", "target_lang", "engine"}), estimator=True)
+    capabilities = Capabilities(
+        reads=frozenset({"systems", "sources", "source_lang", "target_lang", "engine"}), estimator=True
+    )
 
     def _prepare(self) -> None:
+        self._chosen: tuple[str | None, str | None] | None = None
+        self._adapt(self._ref_cache is None or self._are_references(self._ref_cache))
+        if not self.capabilities.references:
+            self.num_refs = 0
+
+    def _are_references(self, streams: Sequence[Stream]) -> bool:
+        """Whether the streams are references; the sources in their place, which sacrebleu may ask for, are none."""
+        return any(stream != self._context.sources for stream in streams)
+
+    def _adapt(self, has_references: bool) -> None:
+        """Take the model for scoring with references, or without."""
+        self._has_references = has_references
+        if (chosen := self._choice()) == self._chosen:
+            return
+        self._chosen = chosen
+        try:
+            self._take_model()
+        except CtxMetricsError:
+            self._chosen = None  # so that the next call does not take it for loaded
+            raise
+
+    def _choice(self) -> tuple[str | None, str | None]:
+        """The model's name, and the texts that it shall read; None leaves them to the model."""
+        return self.options.model, None
+
+    def _take_model(self) -> None:
+        """Load the chosen model; what it reads, and its signature, become the metric's."""
         self._estimator: Estimator | None = None
         self.english_only = self.estimator.english_only
         self._guard_language()
-        references = self._ref_cache is None or bool(self._ref_cache)
-        check_sources(self.NAME.lower(), self.estimator, self._context.sources, references)
-        unread = set() if "src" in self.estimator.inputs else {"sources"}
-        self.capabilities = replace(
-            self.capabilities, reads=self.capabilities.reads - unread, references="ref" in self.estimator.inputs
-        )
-        if not self.capabilities.references:
-            self.num_refs = 0
-            self._ref_cache = self._ref_cache or []  # so that references=None needs none kept
+        check_sources(self.NAME.lower(), self.estimator, self._context.sources, self._has_references)
+        declared, unread = type(self).capabilities, set() if "src" in self.estimator.inputs else {"sources"}
+        self.capabilities = replace(declared, reads=declared.reads - unread, references="ref" in self.estimator.inputs)
         self.settings = {**self.estimator.signature(), "long": self.options.on_long}
         if self.capabilities.references:
             self.settings["multiref"] = self.options.multiref
@@ -60,19 +84,20 @@ class EstimatorMetric(ContextMetric):
         """How values are averaged; raises InputError where the model's scale has no penalties."""
         asked, own = getattr(self.options, "average", None), self.estimator.penalty
         if asked == "penalty" and own is None:
+            penalty = self.named("average", "penalty")
             raise InputError(
-                f"{self.NAME.lower()}: {self.flag}-average penalty is only for the multilingual model, and others that "
-                f"`ctx-metrics train comet --inputs` wrote, without references; leave it out"
+                f"{self.NAME.lower()}: {penalty} is only for the multilingual model, and others that "
+                "`ctx-metrics train comet --inputs` wrote, without references; leave it out"
             )
         return None if asked == "mean" else own
 
     def _of_mean(self, mean: Any) -> Any:
         return mean if self.penalty is None else 100 * self.penalty.value(-mean / 100)
 
-    def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
-        streams = super()._cache_references(references)
-        if not self.capabilities.references:
-            self.num_refs = 0
+    def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
+        streams = streams or []
+        self._adapt(self._are_references(streams))
+        self.num_refs = number_of_references(streams) if self.capabilities.references else 0
         return streams
 
     @abstractmethod

@@ -13,6 +13,7 @@ from ..language import primary
 from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..settings import setting
+from ..wording import name_the_language
 from .base import SystemResult, multiref_setting
 from .encoders import EncoderMetric, encoder_setting
 from .matches import PairMatch, of_segments
@@ -83,7 +84,7 @@ class TokenMatchingMetric(EncoderMetric):
         if model == "paper":
             if not self._context.target_lang:
                 raise InputError(
-                    f"{name}: {self.flag}-model paper depends on the target language; name the language pair with -l"
+                    f"{name}: {self.named('model', 'paper')} depends on the target language; {name_the_language()}"
                 )
             model, layer = self.PAPER_MODELS.get(primary(self._context.target_lang), self.PAPER_MODELS[""])
             layers = layer if layers is None else layers

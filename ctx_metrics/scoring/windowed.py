@@ -12,6 +12,7 @@ from ..models.estimator import Estimate, Estimator, Example, Penalty
 from ..notices import counted, told
 from ..run.context import Stream
 from ..windows import Window, credit
+from ..wording import setting_named, worded
 from .base import best_reference
 from .results import ScoredWindow, SystemResult
 
@@ -98,7 +99,8 @@ def _refuse_long(
         which = f" of system {system + 1}" if len(windows) > 1 else ""
         raise InputError(
             f"{metric}: {counted(len(long), f'{unit} is', f'{unit}s are')} longer than the model reads ({estimator.limit}), "
-            f"first {lines}{which}; shorten them, or allow cutting with --{metric}-on-long truncate"
+            f"first {lines}{which}; shorten them, or allow cutting with "
+            + setting_named(f"--{metric}-on-long", "on_long", "truncate")
         )
 
 
@@ -125,13 +127,20 @@ def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | No
     if "src" in estimator.inputs and sources is None:
         if "ref" in estimator.inputs and not references:
             both = f"the model reads {estimator.inputs}, and neither sources nor references are given"
-            raise InputError(f"{metric}: {both}: give --source FILE and a reference (-r FILE)")
-        raise InputError(_needs(metric, estimator, "src", "--source FILE"))
+            raise InputError(
+                f"{metric}: {both}: give "
+                + worded("--source FILE and a reference (-r FILE)", "sources, and references when you score")
+            )
+        if estimator.choices and not references:
+            give = worded("--source FILE, or a reference (-r FILE)", "sources, or references when you score")
+            raise InputError(f"{metric}: without references the model reads {estimator.inputs}: give {give}")
+        raise InputError(_needs(metric, estimator, "src", worded("--source FILE", "sources")))
 
 
 def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
     others = [choice for choice in estimator.choices if name not in choice.split("+")]
-    without = f", or score without it with --{metric}-inputs {others[0]}" if others else ""
+    inputs = setting_named(f"--{metric}-inputs", "inputs", others[0] if others else "")
+    without = f", or score without it with {inputs}" if others else ""
     return f"{metric}: the model reads {estimator.inputs} and needs the {TEXTS[name]}s: give {flag}{without}"
 
 

@@ -101,7 +101,10 @@ def test_the_notice_names_the_embedded_model(multilingual, caplog, language, whi
 
 
 def test_neither_references_nor_sources(multilingual):
-    with pytest.raises(InputError, match="comet: the model reads mt\\+src and needs the sources: give --source FILE"):
+    with pytest.raises(
+        InputError,
+        match="comet: without references the model reads mt\\+src: give sources, or references when you score",
+    ):
         COMET(target_lang="de", references=[], engine=QUIET)
 
 
@@ -126,7 +129,7 @@ def test_slide_over_one_sentence_is_comet(multilingual):
         ),
         (
             {"target_lang": "de"},
-            "comet: the model reads only English, but the language is 'de'; name another with --comet-mod",
+            "comet: the model reads only English, but the language is 'de'; name another with model=",
         ),
     ],
 )
@@ -140,9 +143,7 @@ def test_without_its_encoder(monkeypatch, given, message):
 @pytest.mark.parametrize("references", [[], [["Das Haus ist alt.", "Es regnet heute."]]])
 def test_a_language_that_no_embedded_model_reads(multilingual, caplog, references):
     given = {"target_lang": "zu", "sources": SOURCES, "references": references, "engine": QUIET}
-    with pytest.raises(
-        InputError, match="^comet: no embedded model reads the language 'zu'; name another with --comet-m"
-    ):
+    with pytest.raises(InputError, match="^comet: no embedded model reads the language 'zu'; name another with model="):
         COMET(**given)
     COMET(**given, model="multilingual")
     assert "comet: the multilingual encoder was not trained on the language 'zu'" in caplog.text
@@ -195,7 +196,7 @@ def test_with_references_the_mean_is_of_values(multilingual):
     segments = [score.score for score in metric.segment_scores(OUTPUTS)]
     assert metric.corpus_score(OUTPUTS, None).score == pytest.approx(sum(segments) / 2)
     for more in ({"references": REFERENCES}, {"references": REFERENCES, "model": "embedded"}):
-        with pytest.raises(InputError, match="comet: --comet-average penalty is only for the multilingual model"):
+        with pytest.raises(InputError, match="comet: average='penalty' is only for the multilingual model"):
             COMET(**given, **more, average="penalty")
 
 
@@ -238,6 +239,7 @@ def test_a_folder_of_the_same_kind_scores_without_references_too(multilingual, c
     asked.corpus_score(OUTPUTS, None)
     assert asked.settings["inputs"] == "mt+src+ref" and "the references are the sources" not in caplog.text
     with pytest.raises(
-        InputError, match=r"reads mt\+src\+ref, and neither sources nor references are given: give --source"
+        InputError,
+        match=r"reads mt\+src\+ref, and neither sources nor references are given: give sources, and references",
     ):
         COMET(**{**given, "sources": None}, references=[], inputs="mt+src+ref")

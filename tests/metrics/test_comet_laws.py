@@ -128,9 +128,7 @@ def test_missing_texts_are_named(make):
     metric = make()
     reads = metric.estimator.inputs
     if "src" in reads:
-        with pytest.raises(
-            InputError, match=f"reads {reads.replace('+', '.')} and needs the sources: give --source FILE"
-        ):
+        with pytest.raises(InputError, match=f"reads {reads.replace('+', '.')} and needs the sources: give sources"):
             make(sources=None).corpus_score(SYSTEMS["a"], [REFERENCES])
     if "ref" in reads:
         with pytest.raises(InputError, match="needs the references: give a reference"):
@@ -151,7 +149,7 @@ def test_long_texts(make):
         "truncated = " in score.format()
         and "truncated" not in make(indices, sources=short).corpus_score(short, [short]).format()
     )
-    pattern = r"longer than the model reads \(50.*, first lines? 1.*-on-long truncate"
+    pattern = r"longer than the model reads \(50.*, first lines? 1.*with on_long='truncate'"
     with pytest.raises(InputError, match=pattern):
         make(indices, sources=short, on_long="error").corpus_score(long, [short])
     make(indices, sources=short, on_long="error").corpus_score(short, [short])
@@ -206,7 +204,7 @@ def test_inputs_are_a_choice_for_models_that_read_both(checkpoint):
     }
     assert scores["mt+src+ref"] == scores[None] and len(set(scores.values())) == 3
     assert COMET(model=model, inputs="mt+ref").corpus_score(SYSTEMS["a"], [REFERENCES]).score == scores["mt+ref"]
-    with pytest.raises(InputError, match="or score without it with --comet-inputs mt.ref"):
+    with pytest.raises(InputError, match="or score without it with inputs='mt.ref'"):
         COMET(model=model).corpus_score(SYSTEMS["a"], [REFERENCES])
 
 

@@ -70,7 +70,7 @@ def test_without_context_it_is_comet(regression):
 
 def test_no_ids_are_said(regression, caplog):
     DocCOMET(sources=SOURCES, model=str(regression)).corpus_score(HYPOTHESES, [REFERENCES])
-    assert "doccomet: no document ids (--docids FILE), so all segments are taken as one document" in caplog.messages
+    assert "doccomet: no document ids (doc_ids), so all segments are taken as one document" in caplog.messages
 
 
 def test_models_that_cannot_do_it(tmp_path):

@@ -120,7 +120,7 @@ def test_models_that_read_the_source(make):
 def test_a_missing_source_or_reference_is_named(make, kind):
     with pytest.raises(InputError) as caught:
         make("-src")
-    says = f"{kind}: the model reads mt+src and needs the sources: give --source FILE"
+    says = f"{kind}: the model reads mt+src and needs the sources: give sources"
     assert str(caught.value) == says
     with pytest.raises(InputError) as caught:
         make().corpus_score(HYPOTHESES, [])
@@ -151,7 +151,7 @@ def test_long_texts(make, kind, caplog):
         make("-short", on_long="error").corpus_score(texts, [["a cat", "a dog"]])
     assert str(caught.value) == (
         f"{kind}: 1 segment is longer than the model reads (3 tokens a text), first line 1; "
-        f"shorten them, or allow cutting with --{kind}-on-long truncate"
+        "shorten them, or allow cutting with on_long='truncate'"
     )
     make("-short", on_long="error").corpus_score(texts[1:], [["a dog"]])
     with pytest.raises(InputError, match="on_long 'cut' is neither truncate nor error"):
@@ -164,7 +164,7 @@ GERMAN = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 
 def test_english_models(make, kind, caplog):
     metric = make("-en", target_lang="de")  # asked for: said, not refused
     says = f"{kind}: the model reads only English, but the language is 'de'; it is scored because "
-    assert caplog.messages == [f"{says}--{kind}-model asks for it"]
+    assert caplog.messages == [f"{says}model=... asks for it"]
     metric.corpus_score(GERMAN, [GERMAN])
     caplog.clear()
     make("-en", target_lang="en").corpus_score(HYPOTHESES, [REFERENCES])
@@ -184,7 +184,7 @@ def test_the_embedded_model_refuses_another_language(kind, monkeypatch, folders)
     )
     with pytest.raises(InputError) as caught:
         CLASSES[kind](target_lang="de")
-    says = f"{kind}: the model reads only English, but the language is 'de'; name another with --{kind}-model"
+    says = f"{kind}: the model reads only English, but the language is 'de'; name another with model=..."
     assert str(caught.value) == says
     CLASSES[kind](target_lang="en")
 

@@ -213,14 +213,12 @@ def test_what_is_no_folder_and_no_name_of_the_hub(name):
 
 
 def test_what_has_no_opponent_or_two_kinds_of_them(of_chrf):
-    with pytest.raises(
-        InputError, match="pairwise compares systems, but there is only one; name another after it with -i"
-    ):
+    with pytest.raises(InputError, match="pairwise compares systems, but there is only one; give several as systems"):
         make(of_chrf, [SYSTEMS[0]]).corpus_score(SYSTEMS[0], None)
-    with pytest.raises(InputError, match=r"--pairwise-against FILE \(in Python: against\)$"):
+    with pytest.raises(InputError, match="or its opponents as against$"):
         make(of_chrf, [SYSTEMS[0]], baseline=True).corpus_score(SYSTEMS[0], None)
     assert make(of_chrf, [SYSTEMS[0]], baseline=True).corpus_score(SYSTEMS[1], None).score != 50
-    with pytest.raises(InputError, match="given twice, by --pairwise-against and --pairwise-baseline"):
+    with pytest.raises(InputError, match="given twice, by against and baseline"):
         make(of_chrf, against=[SYSTEMS[0]], baseline=True)
     with pytest.raises(InputError, match="must be lists of strings, not files"):
         make(of_chrf, against=["b.txt"])
@@ -253,7 +251,7 @@ def test_features_must_be_those_of_training(tmp_path):
     change(
         folder, features=[{**feature, "signature": feature["signature"].replace("stem:porter", "stem:snowball-german")}]
     )
-    with pytest.raises(ModelError, match="; name the language pair with -l, or train the model again$"):
+    with pytest.raises(ModelError, match="; name the language with target_lang .*, or train the model again$"):
         Pairwise(model=str(folder))
     with pytest.raises(ModelError, match="scale:100; train the model again$"):
         Pairwise(target_lang="en", model=str(folder))
@@ -304,7 +302,7 @@ def test_english_alone(tmp_path, caplog):
 def test_another_language_than_an_english_models(tmp_path, caplog, feature, language, says):
     """The error names what can be at fault, and nothing says that the texts are scored all the same."""
     folder = write_pairwise(tmp_path / "model", (feature,), languages=["en"])
-    mend = "; name a language pair into en with -l, or train the model again$"
+    mend = "; name en as target_lang, or train the model again$"
     with pytest.raises(ModelError, match=f"{says}[^;]*{mend}"):
         Pairwise(target_lang=language, model=str(folder))
     assert caplog.messages == []

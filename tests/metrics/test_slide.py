@@ -157,7 +157,7 @@ def test_inputs_decide_what_is_read(stub):
     assert "sources" not in SLIDE(sources=SEVEN).capabilities.reads
     stub.inputs = "mt+src"
     assert "sources" in SLIDE(sources=SEVEN).capabilities.reads
-    with pytest.raises(InputError, match="needs the sources: give --source FILE"):
+    with pytest.raises(InputError, match="needs the sources: give sources"):
         SLIDE(doc_ids=["d"] * 7).corpus_score(SEVEN, [SEVEN])
     metric = SLIDE(sources=texts(*range(7)), doc_ids=["d"] * 7, window=2)
     metric.corpus_score(SEVEN, [SEVEN])
@@ -178,7 +178,7 @@ def test_window_examples_join_by_one_space(stub):
         ({"window": 3, "stride": 4}, "the stride must be from 1 to the window"),
         ({"window": 0}, "window 0"),
         ({"partial": "keep"}, "'keep' is none of drop, include, weight"),
-        ({"tokens": 9, "window": 3}, "leave out --slide-window"),
+        ({"tokens": 9, "window": 3}, "leave out window"),
         ({"tokens": 0}, "token budget and the stride must be at least 1"),
         ({"tokens": 9, "stride": 0}, "token budget and the stride must be at least 1"),
         ({"multiref": "min"}, "neither max nor mean"),
@@ -191,7 +191,7 @@ def test_settings_are_checked(stub, settings, message):
 
 def test_no_ids_are_said(stub, caplog):
     SLIDE().corpus_score(SEVEN, [SEVEN])
-    assert "no document ids (--docids FILE), so all segments are taken as one document" in caplog.text
+    assert "no document ids (doc_ids), so all segments are taken as one document" in caplog.text
 
 
 HYPOTHESES = [

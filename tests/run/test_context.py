@@ -46,7 +46,7 @@ class Inherits(Passing):
         (Inherits, {"sources"}),
         (object, set()),
         (BLEU, {"trg_lang"}),
-        (SLIDE, {"systems", "sources", "doc_ids", "target_lang", "engine"}),
+        (SLIDE, {"systems", "sources", "doc_ids", "source_lang", "target_lang", "engine"}),
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )

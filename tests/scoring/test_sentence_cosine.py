@@ -158,14 +158,14 @@ def test_settings_that_cannot_be():
 
 
 def test_another_language_is_refused_unasked(stub):
-    with pytest.raises(InputError, match="^rttsbert: .* the language 'sah'; name another with --rtt-sbert-model$"):
+    with pytest.raises(InputError, match=r"^rttsbert: .* the language 'sah'; name another with model=\.\.\.$"):
         _Cosine(target_lang="sah")
 
 
 def test_another_language_is_said_when_asked(stub, caplog):
     SentenceCosine(target_lang="de", model="embedded")
     [said] = caplog.messages
-    assert said.endswith("the language is 'de'; it is scored because --sentencecosine-model asks for it")
+    assert said.endswith("the language is 'de'; it is scored because model=... asks for it")
 
 
 def test_text_of_unknown_language_is_looked_at(stub, caplog):

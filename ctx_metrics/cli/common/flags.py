@@ -4,6 +4,8 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
+from ... import language_tags
+from ...errors import InputError
 from ...flag_types import output_file
 from ...separated import SEPARATED
 from ...settings import Group, setting
@@ -15,10 +17,10 @@ Format = Literal["table", "tsv", "csv", "jsonl", "json"]
 
 def language_pair(text: str) -> tuple[str, str]:
     """Source and target language from a pair such as de-en, for argparse."""
-    source, _, target = text.partition("-")
-    if not source or not target:
-        raise ArgumentTypeError(f"{text!r} is not a language pair such as de-en")
-    return source, target
+    try:
+        return language_tags.language_pair(text)
+    except InputError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def languages(help: str = "Source and target language, such as de-en.") -> Any:

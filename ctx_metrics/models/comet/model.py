@@ -33,7 +33,7 @@ from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
 from .adapted import AdaptedCheckpoint, is_adapted
 from .checkpoint import HEAD_LAYER, CometCheckpoint, open_comet, place_of
 from .hyperparameters import SEPARATORS, Hyperparameters, activation
-from .sequence import INPUTS, joined
+from .sequence import INPUTS, joined, wrong_inputs
 from .spans import decode_spans, mqm_score
 
 EXAMPLES_A_BLOCK = 4096
@@ -349,11 +349,6 @@ def sparsemax(scores: torch.Tensor) -> torch.Tensor:
     counts = torch.arange(1, len(scores) + 1, dtype=scores.dtype)
     support = int((counts * ordered > sums).sum())
     return (scores - sums[support - 1] / support).clamp(min=0)
-
-
-def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
-    """What to say when a model is asked to read what it does not take."""
-    return f"{name} takes the inputs {' or '.join(choices)}, not {asked} (--comet-inputs, --slide-inputs)"
 
 
 class CometEncoder(TextEncoder):

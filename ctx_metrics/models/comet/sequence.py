@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...engine.tokenizer import TokenIds
+from ...wording import worded
 from .hyperparameters import SEPARATORS
 
 INPUTS = ("mt+src", "mt+ref", "mt+src+ref")  # what a unified model can read of an output
@@ -26,3 +27,9 @@ def joined(texts: Sequence[TokenIds], encoder_model: str, pad: int | None, most:
     cut = sum(text.cut for text in texts) + max(0, len(ids) - most)
     second = len(contents[0]) + 2 if encoder_model == "BERT" else None
     return TokenIds(ids[:most], cut, second)
+
+
+def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
+    """What to say when a model is asked to read what it does not take."""
+    setting = worded("--comet-inputs, --slide-inputs", "inputs")
+    return f"{name} takes the inputs {' or '.join(choices)}, not {asked} ({setting})"

@@ -1,0 +1,70 @@
+"""The constructor of a metric as users see it: its signature, its faults and its repr."""
+
+import difflib
+import inspect
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+from ..language_tags import LANGUAGES, check_language
+from ..run.context import Context
+from .texts import as_list, counted_texts, streams
+
+STREAMS = ("sources", "doc_ids")
+LISTS_OF_STREAMS = ("systems", "roundtrips", "pseudo_references", "info_references")
+
+
+def keywords(settings: type, reads: Collection[str]) -> list[inspect.Parameter]:
+    """The keyword parameters of a metric: its settings, and the fields of a context that it reads."""
+    return [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name])
+        for cls, own in ((settings, fields(settings)), (Context, fields(Context)))
+        for types in [get_type_hints(cls)]
+        for each in own
+        if cls is settings or (each.name in reads and each.name != "systems")
+    ]
+
+
+def signature_of(constructor: Callable, settings: type, reads: Collection[str]) -> inspect.Signature:
+    """The signature of a constructor whose last parameter takes these keywords."""
+    *shared, _ = list(inspect.signature(constructor).parameters.values())[1:]
+    return inspect.Signature([*shared, *keywords(settings, reads)])
+
+
+def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
+    """The error for a keyword that a metric does not take, with the one that was probably meant."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+    return TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}; {hint}")
+
+
+def context_of(metric: str, given: dict[str, Any], reads: Collection[str]) -> Context:
+    """The context that keywords give: lists of strings from whatever holds them, such as arrays and columns of tables.
+
+    Raises InputError, naming the parameter, for what holds no strings, and for the tag of a language that is none.
+    """
+    clean = dict(given)
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name in STREAMS:
+            clean[name] = as_list(f"{metric}: {name}", value)
+        elif name in LISTS_OF_STREAMS:
+            clean[name] = streams(f"{metric}: {name}", value)
+        elif name in LANGUAGES and value != "":
+            check_language(name, value, reads)
+    return Context(**clean)
+
+
+def shown(metric: object, references: list | None, settings: Any, context: Context) -> str:
+    """A metric as a call of its constructor, without what has its default; texts are counted."""
+    given = {each: getattr(of, each.name) for of in (settings, context) for each in fields(of)}
+    changed = {each.name: value for each, value in given.items() if value != each.default}
+    texts = {name: counted_texts(changed.pop(name)) for name in (*STREAMS, *LISTS_OF_STREAMS) if changed.get(name)}
+    texts = {"references": counted_texts(references)} | texts if references else texts
+    changed.pop("systems", None)
+    words = [
+        f"{name}={value}" for name, value in (texts | {name: repr(each) for name, each in changed.items()}).items()
+    ]
+    return f"{type(metric).__name__}({', '.join(words)})"

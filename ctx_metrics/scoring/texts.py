@@ -1,0 +1,48 @@
+"""The texts that a metric is given, in whatever holds them: lists, arrays, columns of tables."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ..corpus import list_of_strings
+from ..errors import InputError
+from ..run.context import Stream
+
+
+def as_list(name: str, stream: Any) -> list:
+    """The stream itself if it is a list, which may know its file's name, else a list of what it holds."""
+    return stream if isinstance(stream, list) else list_of_strings(name, stream)
+
+
+def streams(name: str, given: Any) -> list[list]:
+    """Lists of strings from a list, or another collection, of what holds them."""
+    return [as_list(name, stream) for stream in as_list(name, given)]
+
+
+def reference_streams(metric: str, references: Any) -> list[list]:
+    """Streams of references as lists; raises InputError for what holds none, and for streams of different lengths."""
+    given = [references] if isinstance(references, str) or not isinstance(references, Collection) else references
+    if any(isinstance(stream, str) or not isinstance(stream, Collection) for stream in given):
+        raise InputError(f"{metric}: references must be a list of streams, each a list of strings")
+    own = [list(stream) for stream in given]
+    if len({len(stream) for stream in own}) > 1:
+        raise InputError(f"{metric}: reference streams differ in length: {[len(s) for s in own]} segments")
+    return own
+
+
+def number_of_references(streams: Sequence[Stream]) -> int:
+    """The number of references of every segment, for signatures; -1 where segments have different numbers.
+
+    >>> number_of_references([["a", "b"], ["c", "d"]]), number_of_references([["a", None]]), number_of_references([])
+    (2, -1, 0)
+    """
+    counts = {sum(text is not None for text in texts) for texts in zip(*streams, strict=True)}
+    return counts.pop() if len(counts) == 1 else -1 if streams else 0
+
+
+def counted_texts(value: list) -> str:
+    """A list of texts, or of lists of texts, by its size.
+
+    >>> counted_texts(["a", "b"]), counted_texts([["a", "b"], ["c", "d"]])
+    ('[2 texts]', '[2 lists]')
+    """
+    return f"[{len(value)} {'text' if not value or isinstance(value[0], str) else 'list'}{'s' * (len(value) != 1)}]"

@@ -1,0 +1,46 @@
+"""How messages name a setting: by its flag in a command, by its keyword in Python."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_by_flags = False
+
+
+@contextmanager
+def by_flags() -> Iterator[None]:
+    """Within it, which is while a command runs, messages name flags."""
+    global _by_flags
+    before, _by_flags = _by_flags, True
+    try:
+        yield
+    finally:
+        _by_flags = before
+
+
+def setting_named(flag: str, keyword: str, value: str = "") -> str:
+    """A setting, with its value if one is given.
+
+    >>> setting_named("--comet-model", "model"), setting_named("--comet-inputs", "inputs", "mt+src")
+    ('model=...', "inputs='mt+src'")
+    >>> with by_flags():
+    ...     setting_named("--comet-inputs", "inputs", "mt+src")
+    '--comet-inputs mt+src'
+    """
+    return worded(f"{flag} {value}", f"{keyword}={value!r}") if value else worded(flag, f"{keyword}=...")
+
+
+def worded(flag: str, keyword: str) -> str:
+    """The first in a command, the second in Python.
+
+    >>> worded("--docids FILE", "doc_ids")
+    'doc_ids'
+    >>> with by_flags():
+    ...     worded("--docids FILE", "doc_ids")
+    '--docids FILE'
+    """
+    return flag if _by_flags else keyword
+
+
+def name_the_language() -> str:
+    """What to do where the language of the texts is not known."""
+    return worded("name the language pair with -l", "name the language with target_lang (round trips: source_lang)")
