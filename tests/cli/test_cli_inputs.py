@@ -163,7 +163,7 @@ def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message
     [
         (["-d", "wmt20", "-t", A], "'wmt20' is not TESTSET:LANGPAIR, such as wmt20:de-en"),
         (["-d", "wmt20:de-en", "-t", A, "-r", REF], "-d names a test set with its source and references; leave out -s and -r"),
-        (["-t", A, "-r", REF, "-l", "en"], "'en' is not a language pair such as de-en"),
+        (["-t", A, "-r", REF, "-l", "en"], "en is not a language pair such as de-en"),
         (["-t", A, "-", "-r", REF], "-t - reads the standard input, which cannot be combined with files; leave one out"),
         (["-t", A, "-r", REF, "--columns", "mt"], "--columns describes the standard input; leave it out with -t FILE"),
         (["-t", A, "-r", REF, "-m", "rouge"], "invalid choice: 'rouge'"),

@@ -313,7 +313,10 @@ def test_language_pairs(ctx, tree, tmp_path):
     assert ctx("meta", named, "-l", "de-en", *argv).code == 0
     assert error(ctx("meta", named, "-l", "fr-en", *argv)) == f"{named}: its language pair is de-en, not fr-en (-l)"
     assert "name one with -l, not 2" in error(ctx("meta", JUDGED, "-l", "de-en", "cs-en", *argv))
-    assert error(ctx("meta", JUDGED, "-l", "german", *argv)) == "-l german: not a language pair such as de-en"
+    assert (
+        error(ctx("meta", JUDGED, "-l", "german", *argv))
+        == "-l german is not a language pair such as de-en or zh-Hans-en"
+    )
 
 
 def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_path, monkeypatch):

@@ -458,7 +458,7 @@ def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
     "flags, says",
     [
         (["--teacher-scores", "t.npz"], "--teacher-scores works only with --teacher METRIC"),
-        (["-l", "deen"], "-l deen: not a language pair such as de-en"),
+        (["-l", "deen"], "-l deen is not a language pair such as de-en or zh-Hans-en"),
     ],
 )
 def test_flags_that_cannot_be(train, flags, says):

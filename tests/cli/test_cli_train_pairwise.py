@@ -327,7 +327,7 @@ def test_references_on_both_sides_are_said(train, learned):
     "flags, says",
     [
         (["--dev", "0.5"], "--dev takes files and folders, or one share of --train, not both"),
-        (["-l", "deen"], "-l deen: not a language pair such as de-en"),
+        (["-l", "deen"], "-l deen is not a language pair such as de-en or zh-Hans-en"),
         (["--features", "none", "bleu"], "--features none cannot be combined with other values"),
         (["--vectors", "encoder", "none"], "--vectors none cannot be combined with other values"),
         (["--features", "none", "--vectors", "none"], "leave nothing to read"),

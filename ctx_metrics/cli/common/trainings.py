@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CtxMetricsError, InputError
 from ...flag_types import Folder
+from ...language_tags import language_pair
 from ...notices import notice
 from ...settings import from_flags, setting
 from ...training.options import DataOptions
@@ -62,8 +63,10 @@ def data_options(args: Namespace) -> DataOptions:
 def check_pairs(args: Namespace) -> None:
     """Exit with 2, as argparse does, for a language pair of -l that is none."""
     for pair in args.pairs or ():
-        if not all(pair.partition("-")):
-            args.parser.error(f"-l {pair}: not a language pair such as de-en")
+        try:
+            language_pair(pair)
+        except InputError as error:
+            args.parser.error(f"-l {error}")
 
 
 def begin(out: Path, restart: bool) -> None:
@@ -142,13 +145,13 @@ def known_languages(datasets: Sequence[str], pairs: Sequence[str] | None) -> Lan
     >>> known_languages(["wmt20.en-de", "mine"], ["cs-en"])
     {'wmt20.en-de': ('en', 'de'), 'mine': ('cs', 'en')}
     """
-    from ...judgements.readers.rows import language_pair
+    from ...judgements.readers import rows
 
-    one = language_pair(pairs[0]) if pairs is not None and len(pairs) == 1 else (None, None)
+    one = rows.language_pair(pairs[0]) if pairs is not None and len(pairs) == 1 else (None, None)
     languages = {}
     for name in dict.fromkeys(datasets):
         # of two data sets of one name, the second has its path behind it
-        of_name = language_pair(name.rpartition(" (")[0] or name)
+        of_name = rows.language_pair(name.rpartition(" (")[0] or name)
         languages[name] = of_name if of_name[0] else one
     return languages
 

@@ -17,6 +17,7 @@ from ...errors import InputError
 from ...judgements.judged import JudgedSet, MetricScores, is_human
 from ...judgements.readers import read_judged
 from ...judgements.score_files import read_scores
+from ...language_tags import language_pair
 from ...meta.scoring import MetricSettings, build_metric, lacking, named_systems, score_set
 from ...notices import notice, progress
 from ...run.flags import engine_options
@@ -128,9 +129,10 @@ def _read(path: str, args: Namespace) -> list[JudgedSet]:
     if any(judged.source_lang is None for judged in sets):
         if len(pairs) > 1:
             raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
-        source, _, target = pairs[0].partition("-")
-        if not (source and target):
-            raise InputError(f"-l {pairs[0]}: not a language pair such as de-en")
+        try:
+            source, target = language_pair(pairs[0])
+        except InputError as error:
+            raise InputError(f"-l {error}") from error
         sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
     if others := [judged for judged in sets if _pair(judged) not in pairs]:
         raise InputError(f"{path}: its language pair is {_pair(others[0])}, not {' or '.join(pairs)} (-l)")

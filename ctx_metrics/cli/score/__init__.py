@@ -145,7 +145,8 @@ def check_inputs(args: Namespace) -> None:
     if args.dataset and (args.source or args.references):
         error("-d names a test set with its source and references; leave out -s and -r")
     if args.dataset and not args.language_pair:
-        args.language_pair = flags.language_pair(args.dataset[1])
+        source, _, target = args.dataset[1].partition("-")  # sacrebleu knows the pairs of its sets
+        args.language_pair = source, target
     for flag, paths in (("-s", args.source), ("-r", args.references), ("--docids", args.docids)):
         if paths and "-" in (paths if flag == "-r" else [paths]):
             error(
