@@ -8,7 +8,9 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.language_tags import check_language, language_pair
 
 
-@pytest.mark.parametrize("tag", "de DE deu zh-Hans zh_CN pt-BR sr-Latn-RS deu_Latn en_GB de-1996 fr-fr en-gb gsw hsb tlh".split())
+@pytest.mark.parametrize(
+    "tag", "de DE deu zh-Hans zh_CN pt-BR sr-Latn-RS deu_Latn en_GB de-1996 fr-fr en-gb gsw hsb tlh".split()
+)
 def test_tags_of_one_language_pass(tag):
     check_language("target_lang", tag)
 

@@ -209,3 +209,59 @@ def test_a_metric_without_flags_of_its_own(tmp_path):
     )
     mine, chrf = (sacrebleu(REF, "-i", A, B, "-m", name, "-f", "text", **env) for name in ("mychrf", "chrf"))
     assert (mine.returncode, mine.stdout) == (0, chrf.stdout)
+
+
+FAULTY = """
+from sacrebleu.metrics import CHRF
+from sacrebleu.metrics.base import Score
+class TextScore(CHRF):
+    def _aggregate_and_compute(self, stats):
+        return Score("TextScore", "high")
+class TextRows(CHRF):
+    def _compute_segment_statistics(self, hypothesis, ref_kwargs):
+        return ["high"]
+class Raises(CHRF):
+    def _compute_segment_statistics(self, hypothesis, ref_kwargs):
+        raise KeyError("two\\nlines")
+class Unmade(CHRF):
+    def __init__(self, references=None):
+        raise RuntimeError("no model")
+class NoScore(CHRF):
+    def _compute_score_from_stats(self, stats):
+        return 3.5
+"""
+SAYS = {
+    "textscore": "its score is 'high', not a Score with a number; leave this metric out",
+    "textrows": "segment 1 got 'high', not a score; leave this metric out",
+    "raises": r"the metric fails: KeyError: 'two\nlines'; leave it out, or report it to its authors",
+    "unmade": "the metric fails: RuntimeError: no model; leave it out, or report it to its authors",
+    "noscore": "its score is 3.5, not a Score with a number; leave this metric out",
+}
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory) -> dict:
+    classes = {each.lower(): f"faulty:{each}" for each in ("TextScore", "TextRows", "Raises", "Unmade", "NoScore")}
+    return add_package(tmp_path_factory.mktemp("faulty"), classes, {"faulty.py": FAULTY}, "faulty")
+
+
+@pytest.mark.parametrize("name", some(SAYS, ["textscore", "raises"]))
+def test_what_goes_wrong_in_it_is_one_line(faulty, name):
+    done = sacrebleu(REF, "-i", A, "-m", name, **faulty)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"sacreBLEU: error: {name}: {SAYS[name]}\n"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SAYS)
+@pytest.mark.parametrize(
+    "argv",
+    [["-i", A, B], ["-i", A, B, "--paired-bs"], ["-i", A, "-sl"], ["-i", A, "--ctx-seg-scores", "out"]],
+    ids=" ".join,
+)
+def test_what_goes_wrong_in_it_is_one_line_everywhere(faulty, name, argv, tmp_path):
+    argv = [str(tmp_path / each) if each == "out" else each for each in argv]
+    done = sacrebleu(REF, *argv, "-m", name, **faulty)
+    said = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (1, "") and "Traceback" not in done.stderr
+    assert said[-1].startswith(f"sacreBLEU: error: {name}: ") and said[-1].endswith(SAYS[name])

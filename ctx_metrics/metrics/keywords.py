@@ -32,7 +32,6 @@ class CharacterNgrams(TypedDict, total=False):
     char_order: int
     word_order: int
     beta: int
-    lowercase: bool
 
 
 class Encoding(TypedDict, total=False):

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Union
 
@@ -130,13 +131,23 @@ def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], contex
     for cls, settings in chosen:
         reads = capabilities(cls).reads - ({"systems"} if hasattr(cls, "announce") else set())
         given = {key: getattr(context, key) for key in reads}
-        metrics.append(cls(**{"references": context.references, **given, **settings}))
+        with _building(cls):
+            metrics.append(cls(**{"references": context.references, **given, **settings}))
     for metric in metrics:
         if hasattr(metric, "in_blocks"):
             metric.in_blocks = context.in_blocks
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
     return metrics
+
+
+def _building(cls: type["Metric"]) -> AbstractContextManager:
+    """Within it, whatever another package's constructor raises is a ModelError of one line."""
+    if cls.__module__.partition(".")[0] in ("sacrebleu", "ctx_metrics"):
+        return nullcontext()
+    from .finite import of_package  # needs NumPy
+
+    return of_package(cls.__name__.lower())
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:

@@ -1,20 +1,24 @@
-"""The check that every metric's rows pass: a value that is no number, or too large for one, is an error, never a score."""
+"""The checks that every metric's rows, and another package's metrics, pass: what is no number, or too large for one, is an
+error, never a score."""
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..errors import ModelError
+from ..errors import ModelError, as_line
 
 LARGEST = 1e100  # what a score is below: intervals add up squares of such numbers, which a float can hold
 
 
 def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "", dtype: str = "") -> None:
-    """Raise ModelError if a row holds NaN, an infinity or a number from LARGEST; the message names the metric and the first
-    such segment.
+    """Raise ModelError if a row holds NaN, an infinity, a number from LARGEST or no number; the message names the metric and the
+    first such segment.
 
     rows      a row of statistics for each segment
     system    the system's name, for the message
@@ -25,28 +29,63 @@ def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "",
     Traceback (most recent call last):
     ctx_metrics.errors.ModelError: toy: a.txt: segment 2 got nan, not a score; fp16 may be too small: use --ctx-dtype fp32
     """
-    if (np.abs([value for row in rows for value in row]) < LARGEST).all():
+    values = np.array([value for row in rows for value in row])
+    if values.dtype.kind in "biuf" and (np.abs(values) < LARGEST).all():
         return
-    segment, value = next((i, value) for i, row in enumerate(rows, 1) for value in row if not abs(value) < LARGEST)
+    in_order = ((segment, value) for segment, row in enumerate(rows, 1) for value in row)
+    bad = ((segment, value) for segment, value in in_order if not (isinstance(value, Real) and abs(value) < LARGEST))
+    segment, value = next(bad, (0, None))
+    if not segment:
+        return
     mend = f"{dtype} may be too small: use --ctx-dtype fp32"
     if dtype in ("", "fp32"):
         mend = "the model is broken: fetch or train it again" if dtype else "leave this metric out"
-    where = f"{system}: " if system else ""
-    raise ModelError(f"{metric}: {where}segment {segment} got {float(value):g}, not a score; {mend}")
+    where, got = f"{system}: " if system else "", f"{float(value):g}" if isinstance(value, Real) else repr(value)
+    raise ModelError(f"{metric}: {where}segment {segment} got {got}, not a score; {mend}")
 
 
-def with_finite_rows(cls: type[Metric]) -> type[Metric]:
-    """The same class, another package's, whose statistics pass check_finite from now on."""
-    extract = cls._extract_corpus_statistics
+def checked(cls: type[Metric]) -> type[Metric]:
+    """The same class, another package's: from now on its rows pass check_finite, its scores are numbers, and whatever goes
+    wrong in it is a ModelError of one line."""
+    extract, scores = cls._extract_corpus_statistics, ("_aggregate_and_compute", "_compute_score_from_stats")
     if hasattr(extract, "checks_finite") or cls.__module__.startswith("sacrebleu."):
         return cls
+    name = cls.__name__.lower()
 
     @functools.wraps(extract)
-    def checked(self: Metric, hypotheses: Sequence[str], references: Any) -> Any:
-        rows = extract(self, hypotheses, references)
-        check_finite(cls.__name__.lower(), rows, getattr(hypotheses, "name", ""))
+    def checked_rows(self: Metric, hypotheses: Sequence[str], references: Any) -> Any:
+        with of_package(name):
+            rows = extract(self, hypotheses, references)
+            check_finite(name, rows, getattr(hypotheses, "name", ""))
         return rows
 
-    vars(checked)["checks_finite"] = True
-    cls._extract_corpus_statistics = checked  # type: ignore[method-assign]
+    def with_number(method: Callable) -> Callable:
+        @functools.wraps(method)
+        def checked_score(self: Metric, stats: Any) -> Any:
+            with of_package(name):
+                found = method(self, stats)
+                if not isinstance(value := getattr(found, "score", found), Real) or value is found:
+                    raise ModelError(
+                        f"{name}: its score is {value!r}, not a Score with a number; leave this metric out"
+                    )
+            return found
+
+        return checked_score
+
+    vars(checked_rows)["checks_finite"] = True
+    cls._extract_corpus_statistics = checked_rows  # type: ignore[method-assign]
+    for method in scores:
+        setattr(cls, method, with_number(getattr(cls, method)))
     return cls
+
+
+@contextmanager
+def of_package(metric: str) -> Iterator[None]:
+    """Within it, whatever another package's metric raises is a ModelError of one line, but for what a user can mend."""
+    try:
+        yield
+    except Exception as error:
+        if as_line(error) is not None:
+            raise
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ModelError(f"{metric}: the metric fails: {why}; leave it out, or report it to its authors") from error

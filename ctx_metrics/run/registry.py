@@ -47,9 +47,9 @@ class MetricTable(dict):
 
             if not (isinstance(value, type) and issubclass(value, Metric)):
                 raise CtxMetricsError(f"metric {key.lower()} ({entry_point.value}) is not a sacrebleu Metric class")
-            from .finite import with_finite_rows
+            from .finite import checked
 
-            self[key] = value = with_finite_rows(value)
+            self[key] = value = checked(value)
         return value
 
     def get(self, key: str, default: Any = None) -> Any:

@@ -97,7 +97,44 @@ def test_the_source_languages_are_those_of_the_card():
 )
 def test_the_notice_names_the_embedded_model(multilingual, caplog, language, which):
     COMET(target_lang=language, engine=QUIET).corpus_score(OUTPUTS, REFERENCES)
-    assert f"so the small embedded {which} is used, which is not a COMET checkpoint (--comet-model)" in caplog.text
+    assert f"so the small embedded {which} is used, which is not a COMET checkpoint (model)" in caplog.text
+
+
+@pytest.mark.parametrize("cls", [COMET, SLIDE])
+@pytest.mark.parametrize("given", [{"target_lang": "de"}, {"target_lang": "en"}, {"model": "multilingual"}, {}])
+def test_no_references_at_the_call_are_none_in_the_constructor(multilingual, cls, given):
+    given = {**given, "sources": SOURCES, "engine": QUIET}
+    free = cls([], **given)
+    wanted = free.corpus_score(OUTPUTS, None).format(), str(free.get_signature())
+    assert "nrefs:0" in wanted[1] and "inputs:mt+src|" in wanted[1]
+    for none in (None, [], [SOURCES], (tuple(SOURCES),)):
+        metric = cls(**given)
+        assert (metric.corpus_score(OUTPUTS, none).format(), str(metric.get_signature())) == wanted, none
+    [first] = cls([], **{**given, "sources": SOURCES[:1]}).segment_scores(OUTPUTS[:1], None)
+    for none in (None, [], SOURCES[:1]):
+        metric = cls(**{**given, "sources": SOURCES[:1]})
+        assert metric.sentence_score(OUTPUTS[0], none).score == first.score
+
+
+def test_every_call_has_the_model_for_its_own_references(multilingual):
+    metric = COMET(target_lang="en", sources=SOURCES, engine=QUIET)
+    wanted = {}
+    for references in (REFERENCES, None):
+        own = COMET(references or [], target_lang="en", sources=SOURCES, engine=QUIET)
+        wanted[references is None] = own.corpus_score(OUTPUTS, None).score, str(own.get_signature())
+    for references in (None, REFERENCES, [SOURCES], REFERENCES):
+        score = metric.corpus_score(OUTPUTS, references).score
+        assert (score, str(metric.get_signature())) == wanted[references != REFERENCES]
+        assert metric.capabilities.references == (references == REFERENCES)
+
+
+def test_a_call_that_lacks_sources_fails_every_time_and_harms_no_other(multilingual):
+    metric = COMET(target_lang="de", engine=QUIET)
+    wanted = metric.corpus_score(OUTPUTS, REFERENCES).score
+    for _ in range(2):
+        with pytest.raises(InputError, match="^comet: without references the model reads mt.src: give sources, or ref"):
+            metric.corpus_score(OUTPUTS, None)
+    assert metric.corpus_score(OUTPUTS, REFERENCES).score == wanted
 
 
 def test_neither_references_nor_sources(multilingual):

@@ -11,7 +11,7 @@ from ctx_metrics import BERTR, ESIM, NIST, SLIDE
 from ctx_metrics.errors import ModelError
 from ctx_metrics.metrics.bertscore import greedy_match, largest_cosines
 from ctx_metrics.run.context import CONTEXT, Context, build, capabilities
-from ctx_metrics.run.finite import check_finite, with_finite_rows
+from ctx_metrics.run.finite import check_finite, checked
 from ctx_metrics.scoring.base import best_reference
 from ctx_metrics.scoring.scores import scores
 
@@ -105,8 +105,8 @@ class Toy(Metric):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e308])
 def test_another_packages_metric_must_give_finite_rows(value):
-    cls, shown = with_finite_rows(type("Toy", (Toy,), {})), re.escape(f"{value:g}")
-    assert with_finite_rows(cls) is cls and cls([[1, 2]])._extract_corpus_statistics(["a"], None) == [[1, 2]]
+    cls, shown = checked(type("Toy", (Toy,), {})), re.escape(f"{value:g}")
+    assert checked(cls) is cls and cls([[1, 2]])._extract_corpus_statistics(["a"], None) == [[1, 2]]
     with pytest.raises(ModelError, match=f"^toy: segment 2 got {shown}, not a score; leave this metric out$"):
         cls([[1, 2], [3, value]])._extract_corpus_statistics(["a", "b"], None)
     with pytest.raises(ModelError, match="^toy: segment 1 got"):
@@ -115,7 +115,7 @@ def test_another_packages_metric_must_give_finite_rows(value):
 
 def test_sacrebleus_own_classes_are_left_alone():
     before = CHRF._extract_corpus_statistics
-    assert with_finite_rows(CHRF)._extract_corpus_statistics is before
+    assert checked(CHRF)._extract_corpus_statistics is before
 
 
 @pytest.mark.parametrize("dtype, mend", [("fp32", "fetch or train it again"), ("bf16", "bf16 may be too small")])

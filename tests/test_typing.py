@@ -1,0 +1,124 @@
+"""Types are those of the metrics: what type checkers are told is what there is, and a user's program is checked by it."""
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import ctx_metrics
+from ctx_metrics.metrics import keywords
+from ctx_metrics.scoring.base import ContextMetric
+
+
+def for_type_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def test_the_names_for_type_checkers_are_the_table_s():
+    tree = ast.parse(Path(ctx_metrics.__file__).read_text(encoding="utf-8"))
+    [block] = filter(for_type_checkers, tree.body)
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    told = {alias.asname: f"ctx_metrics.{node.module}" for node in imports for alias in node.names}
+    assert told == ctx_metrics._HOMES
+    assert all(hasattr(importlib.import_module(module), name) for name, module in told.items())
+
+
+def metrics() -> list[type[ContextMetric]]:
+    named = [getattr(ctx_metrics, name) for name in ctx_metrics.__all__]
+    return [each for each in named if isinstance(each, type) and issubclass(each, ContextMetric)]
+
+
+def typed_keywords(cls: type) -> type:
+    """What Unpack[...] of the constructor for type checkers names, of the class or the nearest base that has one."""
+    for base in cls.__mro__:
+        tree = ast.parse(inspect.getsource(base))
+        for block in filter(for_type_checkers, tree.body[0].body):  # type: ignore[attr-defined]
+            [constructor] = block.body
+            return getattr(keywords, constructor.args.kwarg.annotation.slice.id)
+    raise AssertionError(f"{cls.__name__} has no constructor for type checkers")
+
+
+@pytest.mark.parametrize("cls", metrics(), ids=lambda cls: cls.__name__)
+def test_keywords_for_type_checkers_are_those_of_the_signature(cls):
+    """Collections of strings stand in for sequences."""
+    told = get_type_hints(typed_keywords(cls))
+    _, _, *there = inspect.signature(cls).parameters.values()
+    as_told = {each.name: str(each.annotation).replace("Sequence", "Collection") for each in there}
+    assert {name: str(kind).replace("Sequence", "Collection") for name, kind in told.items()} == as_told
+
+
+RIGHT = """
+from collections.abc import Sequence
+
+import numpy as np
+from ctx_metrics import BERTR, COMET, METEOR, NIST, PRBLEU, RTTChrF, SLIDE, InputError, Pairwise, PseudoFilter, read_lines
+from ctx_metrics.engine.options import EngineOptions
+
+texts: Sequence[str] = read_lines("ref.txt")
+metric = SLIDE([texts], [texts], doc_ids=texts, sources=np.array(texts), target_lang="en", window=2)
+score: float = metric.corpus_score(texts, None).score
+signature: str = str(metric.get_signature())
+free = COMET(sources=texts, target_lang="ja", engine=EngineOptions(device="cpu"))
+free.corpus_score(np.array(texts), [[None, "a"]], n_bootstrap=10)
+free.sentence_score("a", None)
+one: list[float] = [each.score for each in BERTR(layers="3,4").segment_scores(texts, [texts])]
+PRBLEU(pseudo_references=[texts], pseudo_filter=PseudoFilter("mas"), lowercase=True)
+RTTChrF(sources=texts, roundtrips=[texts], average=True, beta=3)
+Pairwise(against=[texts], baseline=False)
+METEOR(stem="none"), NIST(info_references=[texts])
+try:
+    pass
+except InputError:
+    pass
+"""
+WRONG = {
+    'COMET(modle="x")': "did you mean",
+    'SLIDE(docids=["a"])': 'Unexpected keyword argument "docids"',
+    "BERTR(sources=texts)": 'Unexpected keyword argument "sources"',
+    'METEOR(target_lang=["en"])': 'incompatible type "list[str]"',
+    "COMET(spans=1.5)": "incompatible type",
+    "from ctx_metrics import COMTE": 'has no attribute "COMTE"',
+    "free.corpus_scores(texts, None)": 'has no attribute "corpus_scores"',
+}
+
+
+@pytest.mark.full
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="needs mypy")
+def test_mypy_checks_a_users_program(tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text(f"{RIGHT}\n" + "".join(f"{line}\n" for line in WRONG))
+    # the user's own configuration alone; the package is where Python finds it, not in the working folder
+    argv = [
+        "--strict",
+        "--config-file",
+        "",
+        "--cache-dir",
+        "cache",
+        "--follow-imports",
+        "silent",
+        "right.py",
+        "wrong.py",
+    ]
+    argv += ["--disable-error-code", "import-untyped"]
+    root = str(Path(ctx_metrics.__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *argv],
+        cwd=tmp_path,
+        env={"PATH": "", "MYPYPATH": root},
+        capture_output=True,
+        text=True,
+    )
+    lines = done.stdout.splitlines()
+    first = RIGHT.count("\n") + 2
+    assert [line for line in lines if line.startswith("right.py")] == [], done.stdout
+    for number, (line, says) in enumerate(WRONG.items(), first):
+        assert any(each.startswith(f"wrong.py:{number}: error:") and says in each for each in lines), (
+            line,
+            done.stdout,
+        )
