@@ -27,9 +27,10 @@ def test_every_keyword_of_a_metric_is_on_the_page():
 
 def test_the_constructor_shows_the_settings():
     shown = inspect.signature(RTTChrF).parameters
-    assert {name: shown[name].default for name in list(shown)[:-1]} == {
+    assert {name: parameter.default for name, parameter in shown.items()} == {
         **{"references": None, "systems": ()},
         **{"average": False, "char_order": 6, "word_order": 0, "beta": 2},
+        **{"sources": None, "source_lang": None, "roundtrips": None, "backtranslator": None},
     }
 
 

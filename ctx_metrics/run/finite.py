@@ -2,7 +2,6 @@
 error, never a score."""
 
 import functools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
@@ -17,8 +16,8 @@ LARGEST = 1e100  # what a score is below: intervals add up squares of such numbe
 
 
 def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "", dtype: str = "") -> None:
-    """Raise ModelError if a row holds NaN, an infinity, a number from LARGEST or no number; the message names the metric and the
-    first such segment.
+    """Raise ModelError if a row holds NaN, an infinity, a number from LARGEST or no number, naming the metric and the first
+    such segment.
 
     rows      a row of statistics for each segment
     system    the system's name, for the message
