@@ -9,6 +9,7 @@ from typing import Any
 from .errors import InputError
 from .notices import counted, notice, place
 from .unpacking import lines_of, unpacked
+from .wording import worded
 
 BOM = "\ufeff"
 
@@ -47,7 +48,8 @@ def decode(content: bytes, name: str, encoding: str | None = None) -> str:
 
     encoding    None where the user cannot choose one: UTF-8
     """
-    mend = "save it as UTF-8" + (" or name its encoding with -e" if encoding else "")
+    name_it = worded("-e", "encoding")
+    mend = "save it as UTF-8" + (f" or name its encoding with {name_it}" if encoding else "")
     encoding = encoding or "utf-8"
     try:
         return content.decode(encoding)
@@ -58,7 +60,9 @@ def decode(content: bytes, name: str, encoding: str | None = None) -> str:
     except UnicodeError as error:  # of encodings such as punycode, which do not say where
         raise InputError(f"{name} is not {encoding}; {mend}") from error
     except LookupError as error:
-        raise InputError(f"cannot read {name}: unknown encoding {encoding!r}; -e takes one such as utf-8") from error
+        raise InputError(
+            f"cannot read {name}: unknown encoding {encoding!r}; {name_it} takes one such as utf-8"
+        ) from error
 
 
 def split_lines(text: str, name: str = "") -> list[str]:

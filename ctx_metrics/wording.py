@@ -44,3 +44,12 @@ def worded(flag: str, keyword: str) -> str:
 def name_the_language() -> str:
     """What to do where the language of the texts is not known."""
     return worded("name the language pair with -l", "name the language with target_lang (round trips: source_lang)")
+
+
+def metric_with_model(metric: str, model: str) -> str:
+    """A metric by its name in lower case, with a model.
+
+    >>> metric_with_model("pairwise", "my-model")
+    "the metric pairwise with model='my-model'"
+    """
+    return worded(f"-m {metric} --{metric}-model {model}", f"the metric {metric} with model={model!r}")

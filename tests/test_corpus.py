@@ -93,7 +93,9 @@ def test_unknown_encoding(reading):
     with pytest.raises(InputError, match="unknown encoding 'utf-88'"):
         reading(b"one\n", "utf-88")
     for encoding in ("punycode", "undefined"):  # Python does not say where these fail
-        with pytest.raises(InputError, match=f"text is not {encoding}; save it as UTF-8 or name its encoding with -e$"):
+        with pytest.raises(
+            InputError, match=f"text is not {encoding}; save it as UTF-8 or name its encoding with encoding$"
+        ):
             reading(b"One two.\n", encoding)
 
 

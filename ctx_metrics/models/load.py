@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..engine.options import EngineOptions
 from ..errors import ModelError
+from ..wording import metric_with_model
 from .estimator import EMBEDDED_FOLDER, Estimator
 from .hub import EMBEDDED
 
@@ -42,7 +43,7 @@ def load_estimator(
     elif kind_of(config):
         estimator = LearnedEstimator(folder, options)
     elif config.get("model_type") == "ctx-pairwise":
-        raise ModelError(f"{name} is a pairwise model: use -m pairwise --pairwise-model {name}")
+        raise ModelError(f"{name} is a pairwise model: use {metric_with_model('pairwise', name)}")
     else:
         raise ModelError(
             f"{name} is not a quality model: it is not a COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), and "

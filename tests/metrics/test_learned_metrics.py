@@ -245,7 +245,7 @@ def test_models_of_another_kind(kind, other, folders):
     if kind != other:
         with pytest.raises(ModelError) as caught:
             CLASSES[kind](model=folders[other])
-        mend = f"use -m {other} --{other}-model {folders[other]}"
+        mend = f"use the metric {other} with model='{folders[other]}'"
         assert str(caught.value) == f"{folders[other]} holds no {kind} model, but one of {other}: {mend}"
 
 

@@ -58,7 +58,7 @@ def test_other_folders(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="is not a quality model"):
         load_estimator(str(tiny_bert), EngineOptions())
     folder = write_pairwise(tmp_path / "pairwise")
-    with pytest.raises(ModelError, match="is a pairwise model: use -m pairwise --pairwise-model .*/pairwise$"):
+    with pytest.raises(ModelError, match="is a pairwise model: use the metric pairwise with model='.*/pairwise'$"):
         load_estimator(str(folder), EngineOptions())
 
 

@@ -413,9 +413,9 @@ def test_another_kind(folder):
         with pytest.raises(ModelError) as caught:
             load_learned(kind, str(folder), QUIET)
         assert checked(caught, folder) == (
-            f"FOLDER holds no {kind} model, but one of esim: use -m esim --esim-model FOLDER"
+            f"FOLDER holds no {kind} model, but one of esim: use the metric esim with model='FOLDER'"
         )
-    with pytest.raises(ModelError, match="use -m esim --esim-model"):
+    with pytest.raises(ModelError, match="use the metric esim with model="):
         BiLSTM(model=str(folder))
     assert ESIM(model=str(folder)).estimator.kind == "esim"
     # a config that lies about the kind does not fit its weights
@@ -426,8 +426,8 @@ def test_models_that_are_none_of_the_three(regressor, tiny_bert, tmp_path):
     pairwise = write_pairwise(tmp_path / "pairwise")
     assert read(regressor)["model_type"] == CONFIG_KIND
     for folder, mend in (
-        (regressor, "but a regressor: use -m comet --comet-model FOLDER"),
-        (pairwise, "but a pairwise model: use -m pairwise --pairwise-model FOLDER"),
+        (regressor, "but a regressor: use the metric comet with model='FOLDER'"),
+        (pairwise, "but a pairwise model: use the metric pairwise with model='FOLDER'"),
         (tiny_bert, "nor one of bilstm or bilstmatt; name a folder of esim"),
     ):
         with pytest.raises(ModelError) as caught:

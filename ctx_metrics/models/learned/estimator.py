@@ -16,6 +16,7 @@ from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, map_pairs
 from ...engine.readout import SEGMENT, Accumulator, PackedTokens, PooledMix
 from ...errors import ModelError
+from ...wording import metric_with_model
 from ..estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from ..folder import CONFIG, FIELDS, cannot_be, check_fields, check_layers, encoder_of, load_network, read_config
 from ..hub import LEARNED, ResolvedModel, hub_folder
@@ -173,7 +174,7 @@ def load_learned(kind: str, name: str | None, options: EngineOptions) -> Learned
     if own_kind != kind:
         others = {"ctx-alignment-regressor": ("a regressor", "comet"), "ctx-pairwise": ("a pairwise model", "pairwise")}
         what, metric = others.get(str(read_config(folder).get("model_type")), (f"one of {own_kind}", own_kind or ""))
-        mend = f"but {what}: use -m {metric} --{metric}-model {name}"
+        mend = f"but {what}: use {metric_with_model(metric, name)}"
         if not metric:
             mend = f"nor one of {' or '.join(other for other in NETWORKS if other != kind)}; name a folder of {kind}"
         raise ModelError(f"{name} holds no {kind} model, {mend}")
