@@ -15,6 +15,7 @@ from ..language import guard_english
 from ..notices import counted, told
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, digest, model_setting
+from ..scoring.texts import streams
 from ..settings import setting
 from ..wording import name_the_language, worded
 
@@ -40,12 +41,12 @@ class PairwiseSettings:
     baseline: bool = setting("Compare every system only with the first one, instead of with all others.", False)
 
     def __post_init__(self):
-        if self.against and self.baseline:
+        if self.baseline and self.against is not None and len(self.against):
             raise InputError(
                 f"pairwise: the opponents are given twice, by {worded('--pairwise-against', 'against')} and "
                 f"{worded('--pairwise-baseline', 'baseline')}; leave one out"
             )
-        if any(isinstance(stream, str) for stream in self.against or ()):
+        if self.against is not None and any(isinstance(stream, str) for stream in self.against):
             raise InputError(
                 "pairwise: opponents must be lists of strings, not files; "
                 + worded("leave --pairwise-against out here", "read them for against with read_lines")
@@ -81,7 +82,8 @@ class Pairwise(ContextMetric):
         from ..models.pairwise.model import PairwiseModel
 
         engine = self._context.engine
-        self._against = list(self.options.against or ())
+        against = self.options.against
+        self._against = [] if against is None else streams("pairwise: against", against)
         self.model = PairwiseModel(self.options.model, engine)
         guarded = self.model.english_only and self._context.target_lang
         if guarded and not self.asked:

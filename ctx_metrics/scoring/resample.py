@@ -12,6 +12,7 @@ from sacrebleu.significance import PairedTest, Result
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import counted, notice
+from .texts import as_list
 
 FEW = 10  # documents below which resampling is said to be rough
 
@@ -38,7 +39,7 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     >>> "resample:document" in str(metric.get_signature())
     True
     """
-    ranges = document_ranges(doc_ids)
+    ranges = document_ranges(as_list("document ids", doc_ids))
     if len(ranges) < 2:
         documents = counted(len(ranges), "document", "documents")
         raise InputError(
@@ -65,6 +66,7 @@ class Documents(list):
     """A system's segments as a list of documents, each a list of segments; `segments` is the system as it was given."""
 
     def __init__(self, segments: Sequence[str], ranges: Sequence[tuple[int, int]]):
+        segments = as_list("hypotheses", segments)
         if len(segments) != ranges[-1][1]:
             hypotheses = counted(len(segments), "hypothesis", "hypotheses")
             raise InputError(f"resampling by document: {ranges[-1][1]} document ids for {hypotheses}")

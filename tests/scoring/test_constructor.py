@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 
 import ctx_metrics
-from ctx_metrics import BERTR, COMET, METEOR, NIST, PRBLEU, RTTBLEU, SLIDE, DocCOMET, Pairwise, PseudoFilter
+from ctx_metrics import (
+    BERTR,
+    COMET,
+    METEOR,
+    NIST,
+    PRBLEU,
+    RTTBLEU,
+    SLIDE,
+    DocCOMET,
+    Pairwise,
+    PseudoFilter,
+    resample_documents,
+)
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.run.context import capabilities
@@ -63,8 +75,8 @@ def test_dir_shows_public_names_alone():
 
 def arrays() -> list:
     pandas = pytest.importorskip("pandas")
-    index = [7, 5, 3]  # as after a choice of rows: the order counts, not the labels
-    return [np.array, tuple, lambda texts: pandas.Series(list(texts), index=index[: len(texts)])]
+    # labels as after a choice of rows: the order counts
+    return [np.array, tuple, lambda texts: pandas.Series(list(texts), index=range(20, 20 - len(texts), -1))]
 
 
 @pytest.mark.parametrize("number", range(3), ids=["numpy", "tuple", "pandas"])
@@ -94,6 +106,17 @@ def test_arrays_and_columns_beside_the_texts(number):
     assert pooled.score == pytest.approx(100)
     informed = NIST(info_references=[of(TEXTS)]).corpus_score(of(TEXTS), [of(TEXTS)])
     assert informed.score == NIST(info_references=[TEXTS]).corpus_score(TEXTS, [TEXTS]).score
+
+
+@pytest.mark.parametrize("number", range(3), ids=["numpy", "tuple", "pandas"])
+def test_resampled_documents_from_arrays_and_columns(number):
+    of = arrays()[number]
+    texts, ids = TEXTS * 4, [str(k // 3) for k in range(12)]
+    one, other = (
+        resample_documents(METEOR(), each(ids)).corpus_score(each(texts), [each(texts[::-1])], n_bootstrap=20)
+        for each in (of, list)
+    )
+    assert (one.score, one._mean, one._ci) == (other.score, other._mean, other._ci)
 
 
 def test_two_dimensions_are_streams():
@@ -135,7 +158,7 @@ WRONG = {
     "the paper's model without language": lambda: BERTR(model="paper"),
     "two kinds of windows": lambda: SLIDE(window=2, tokens=9),
     "one system": lambda: Pairwise([TEXTS], [TEXTS]).corpus_score(TEXTS, None),
-    "two kinds of opponents": lambda: Pairwise(against=[TEXTS], baseline=True),
+    "two kinds of opponents": lambda: Pairwise(against=np.array([TEXTS]), baseline=True),
     "files as opponents": lambda: Pairwise(against=["a.txt"]),
     "a filter's model": lambda: PseudoFilter("mas", model="x"),
     "a pair": lambda: COMET(target_lang="de-en"),
