@@ -17,7 +17,7 @@ def by_flags() -> Iterator[None]:
         _by_flags = before
 
 
-def setting_named(flag: str, keyword: str, value: str = "") -> str:
+def setting_named(flag: str, keyword: str, value: str | float = "") -> str:
     """A setting, with its value if one is given.
 
     >>> setting_named("--comet-model", "model"), setting_named("--comet-inputs", "inputs", "mt+src")
@@ -26,7 +26,9 @@ def setting_named(flag: str, keyword: str, value: str = "") -> str:
     ...     setting_named("--comet-inputs", "inputs", "mt+src")
     '--comet-inputs mt+src'
     """
-    return worded(f"{flag} {value}", f"{keyword}={value!r}") if value else worded(flag, f"{keyword}=...")
+    if value == "":
+        return worded(flag, f"{keyword}=...")
+    return worded(f"{flag} {value if isinstance(value, str) else f'{value:g}'}", f"{keyword}={value!r}")
 
 
 def worded(flag: str, keyword: str) -> str:

@@ -1,7 +1,7 @@
 """The round-trip metrics (Moon, Cho and Park 2020): the source against what comes back when an output is translated into the
 source language again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -82,7 +82,7 @@ class RoundTripMetric(DerivedMetric):
         for line in other_languages(names, self._context.sources, systems, roundtrips):
             notice(line)
 
-    def _cache_references(self, references: Sequence[Sequence[str | None]]) -> list:
+    def _cache_references(self, references: Collection[Collection[str | None]]) -> list:
         self.num_refs = 0
         return []
 

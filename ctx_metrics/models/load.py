@@ -43,7 +43,7 @@ def load_estimator(
     elif kind_of(config):
         estimator = LearnedEstimator(folder, options)
     elif config.get("model_type") == "ctx-pairwise":
-        raise ModelError(f"{name} is a pairwise model: use {metric_with_model('pairwise', name)}")
+        raise ModelError(f"{name} is a pairwise model: use {metric_with_model('pairwise', str(name))}")
     else:
         raise ModelError(
             f"{name} is not a quality model: it is not a COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), and "

@@ -76,15 +76,15 @@ class PseudoFilter:
             if not _LOWEST[self.kind] <= self.threshold < 1:
                 lowest = f"{_LOWEST[self.kind]:g}"
                 raise InputError(
-                    f"{self.named('threshold')} {self.threshold:g}: scores of {self.kind} lie between {lowest} and 1, so a "
+                    f"{self.named('threshold', self.threshold)}: scores of {self.kind} lie between {lowest} and 1, so a "
                     f"threshold must be from {lowest} to below 1"
                 )
         if self.guard is not None and not 0 <= self.guard < 1:
             off = worded("off", "None")
-            raise InputError(f"{self.named('guard')} {self.guard:g} is neither a share from 0 to below 1 nor {off}")
+            raise InputError(f"{self.named('guard', self.guard)} is neither a share from 0 to below 1 nor {off}")
 
     @staticmethod
-    def named(name: str, value: str = "") -> str:
+    def named(name: str, value: str | float = "") -> str:
         """A setting as messages name it, with its value if one is given."""
         flag = "--pseudo-filter" if name == "kind" else f"--pseudo-{name}"
         return worded(setting_named(flag, name, value), f"PseudoFilter({setting_named(flag, name, value)})")

@@ -246,7 +246,7 @@ class ContextMetric(Metric):
             return self.last_result.rows
         key = digest(system)
         if key not in self._results:
-            pending = {key: system}
+            pending: dict[str, Sequence[str]] = {key: system}
             for each in self._context.systems:
                 if (other := digest(each)) not in self._results:
                     pending.setdefault(other, each)

@@ -133,7 +133,8 @@ def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | No
             )
         if estimator.choices and not references:
             give = worded("--source FILE, or a reference (-r FILE)", "sources, or references when you score")
-            raise InputError(f"{metric}: without references the model reads {estimator.inputs}: give {give}")
+            reads = f"without references the model reads {estimator.inputs} and needs the sources"
+            raise InputError(f"{metric}: {reads}: give {give}")
         raise InputError(_needs(metric, estimator, "src", worded("--source FILE", "sources")))
 
 

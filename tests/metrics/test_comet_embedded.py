@@ -132,7 +132,10 @@ def test_a_call_that_lacks_sources_fails_every_time_and_harms_no_other(multiling
     metric = COMET(target_lang="de", engine=QUIET)
     wanted = metric.corpus_score(OUTPUTS, REFERENCES).score
     for _ in range(2):
-        with pytest.raises(InputError, match="^comet: without references the model reads mt.src: give sources, or ref"):
+        with pytest.raises(
+            InputError,
+            match="^comet: without references the model reads mt.src and needs the sources: give sources, or ref",
+        ):
             metric.corpus_score(OUTPUTS, None)
     assert metric.corpus_score(OUTPUTS, REFERENCES).score == wanted
 
@@ -140,7 +143,7 @@ def test_a_call_that_lacks_sources_fails_every_time_and_harms_no_other(multiling
 def test_neither_references_nor_sources(multilingual):
     with pytest.raises(
         InputError,
-        match="comet: without references the model reads mt\\+src: give sources, or references when you score",
+        match="comet: without references the model reads mt\\+src and needs the sources: give sources, or references when you score",
     ):
         COMET(target_lang="de", references=[], engine=QUIET)
 

@@ -15,6 +15,7 @@ from ctx_metrics.pseudo_references.alignment import mas
 from ctx_metrics.pseudo_references.filters import shared_filter
 from ctx_metrics.pseudo_references.options import PseudoFilter
 from ctx_metrics.pseudo_references.token_embeddings import TokenEmbeddings
+from ctx_metrics.wording import by_flags
 
 VECTORS = "cat 1 0\ndog 3 4\nbird 0 -1\n"
 
@@ -141,11 +142,13 @@ def test_no_filter():
     assert every.signature() == {"filter": "none", "threshold": None, "guard": 0.4}
 
 
-@pytest.mark.parametrize(
-    ("options", "flag"), [(PseudoFilter(), "--pseudo-model"), (PseudoFilter("mas"), "--pseudo-vectors")]
-)
-def test_embedded_models_refuse_a_known_other_language(options, flag, stand_in):
-    with pytest.raises(InputError, match=f"pseudo-references: .*English, but the language is 'de'.*{flag}"):
+@pytest.mark.parametrize(("options", "name"), [(PseudoFilter(), "model"), (PseudoFilter("mas"), "vectors")])
+def test_embedded_models_refuse_a_known_other_language(options, name, stand_in):
+    with pytest.raises(
+        InputError, match=f"pseudo-references: .*English, but the language is 'de'.*another with PseudoFilter.{name}="
+    ):
+        shared_filter(options, target_lang="de")
+    with by_flags(), pytest.raises(InputError, match=f"the language is 'de'.*another with --pseudo-{name}$"):
         shared_filter(options, target_lang="de")
 
 

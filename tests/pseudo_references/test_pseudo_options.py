@@ -10,6 +10,7 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.pseudo_references.options import PseudoFilter
 from ctx_metrics.run.flags import ContextFiles
 from ctx_metrics.settings import add_flags, from_flags
+from ctx_metrics.wording import by_flags
 
 
 def parsed(*argv: str) -> PseudoFilter:
@@ -66,9 +67,18 @@ def test_signature():
     ],
 )
 def test_contradictions(argv, words):
-    with pytest.raises(InputError) as error:
+    with by_flags(), pytest.raises(InputError) as error:
         parsed(*argv)
     assert words in str(error.value) and "\n" not in str(error.value)
+
+
+def test_in_python_messages_name_keywords():
+    with pytest.raises(
+        InputError, match=r"^PseudoFilter\(model=\.\.\.\) is the classifier of PseudoFilter\(kind='bert'\)"
+    ):
+        PseudoFilter("mas", model="m")
+    with pytest.raises(InputError, match=r"^PseudoFilter\(guard=1\) is neither a share from 0 to below 1 nor None$"):
+        PseudoFilter(guard=1)
 
 
 def test_an_unknown_filter():

@@ -342,14 +342,14 @@ def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
         ),
         (["-m", "bleu", "--columns", "ref=gone"], "has no column gone; it has src, mt, ref, doc"),
         (["-m", "rttchrf"], "rttchrf: needs each system's round trip"),
-        (["-m", "comet", "-l", "de-xx", "--comet-model", "embedded"], None),
+        (["-m", "comet", "-l", "de-sah", "--comet-model", "embedded"], None),
         (["-m", "bertr", "-l", "en-is", "--bertr-model", "gone/model"], "gone/model"),
     ],
 )
 def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
     done = ctx("annotate", table, "-o", tmp_path / "out", *flags)
     if message is None:
-        assert done.code == 0 and "the model reads only English, but the language is 'xx'; it is scored" in done.err
+        assert done.code == 0 and "the model reads only English, but the language is 'sah'; it is scored" in done.err
         return
     assert done.code == 1 and message in done.err and done.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
