@@ -83,7 +83,7 @@ class Pairwise(ContextMetric):
 
         engine = self._context.engine
         against = self.options.against
-        self._against: list[Sequence[str]] = [] if against is None else streams("pairwise: against", against)
+        self._against: list[Sequence[str]] = [*(() if against is None else streams("pairwise: against", against))]
         self.model = PairwiseModel(self.options.model, engine)
         guarded = self.model.english_only and self._context.target_lang
         if guarded and not self.asked:
