@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from plugin_conftest import COMMAND, REF, A, python, run, sacrebleu
+from plugin_conftest import COMMAND, DOCIDS, REF, A, B, python, run, sacrebleu
 from selection import some
 
 TEXT = ["-b", "-m", "chrf"]
@@ -38,18 +38,74 @@ def test_importing_the_package_is_light():
     assert not set(done.stdout.split()) & HEAVY
 
 
-def test_importing_sacrebleu_loads_no_metric():
-    done = python("import sacrebleu.sacrebleu, sys; print(*sys.modules)")
-    modules = set(done.stdout.split())
-    assert {"ctx_metrics.plugin.command", "ctx_metrics.run.registry"} <= modules
-    assert not modules & {
-        "torch",
-        "transformers",
-        "scipy",
-        "tokenizers",
-        "huggingface_hub",
-        "ctx_metrics.metrics.bertr",
-    }
+# sacrebleu's command in this process, then what it has imported
+RUN = (
+    "import sys; from importlib import metadata\n"
+    "searches = []; metadata.entry_points = lambda **how: searches.append(how) or ()\n"
+    "from sacrebleu.sacrebleu import main\n"
+    "try: main()\n"
+    "except SystemExit: pass\n"
+    "print('\\n', len(searches), *sys.modules)"
+)
+OWN_RUNS = {
+    "bleu": [REF, "-i", A, "-m", "bleu"],
+    "all of its metrics": [REF, "-i", A, B, "-m", "bleu", "chrf", "ter", "-l", "de-en", "-f", "text"],
+    "a sentence at a time": [REF, "-i", A, "-sl", "-tok", "char"],
+    "abbreviated": [REF, "--inp", A, "--met", "chrf", "--score"],
+    "list": ["--list"],
+    "version": ["--version"],
+}
+
+
+@pytest.mark.parametrize("name", OWN_RUNS)
+def test_a_run_of_sacrebleus_own_metrics_imports_and_searches_nothing(name):
+    done = python(RUN, *OWN_RUNS[name])
+    searches, *modules = done.stdout.split("\n")[-2].split()
+    assert (done.returncode, searches) == (0, "0"), done.stderr
+    assert "ctx_metrics.plugin.on_demand" in modules and "numpy" not in modules
+    assert not [each for each in modules if each.startswith(("ctx_metrics.plugin.command", "ctx_metrics.cli"))]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--hel"],
+        [REF, "-i", A, "-m", "bleu", "nist", "-b"],
+        [REF, "-i", A, "-m", "blue"],
+        [REF, "-i", A, "-m", "bleu", "--docids", DOCIDS],
+        [REF, "-i", A, B, "--paired-bs", "--paired-bs-n", "10"],
+    ],
+    ids=" ".join,
+)
+def test_the_metrics_are_searched_once_where_more_is_asked_for(arguments):
+    done = python(RUN, *arguments)
+    searches, *modules = done.stdout.split("\n")[-2].split()
+    assert searches == "1" and "ctx_metrics.plugin.command" in modules, done.stderr
+
+
+def test_importing_sacrebleu_searches_and_loads_no_metric():
+    code = (
+        "import sys; from importlib import metadata; metadata.entry_points = None\n"
+        "import sacrebleu; from sacrebleu.metrics import METRICS; print(METRICS['BLEU'] is sacrebleu.BLEU, *sys.modules)"
+    )
+    done = python(code)
+    seen = set(done.stdout.split())
+    assert done.stderr == "" and {"True", "ctx_metrics.run.registry"} <= seen
+    assert not seen & {"torch", "transformers", "numpy", "tokenizers", "ctx_metrics.metrics.bertr"}
+
+
+def test_runs_of_one_process_change_over_when_one_needs_us():
+    code = (
+        "import sys; from sacrebleu.sacrebleu import main; kept = []\n"
+        "for metrics in (['bleu'], ['nist'], ['bleu'], ['rouge'], ['chrf']):\n"
+        "    kept += [sys.stdin, sys.stdout]  # main() opens the two anew, and what is dropped closes them\n"
+        f"    sys.argv = ['sacrebleu', {REF!r}, '-i', {A!r}, '-b', '-w', '4', '-m', *metrics]\n"
+        "    try: main()\n"
+        "    except SystemExit as end: print(end.code)\n"
+    )
+    first, nist, again, code, chrf = python(code).stdout.split()
+    assert first == again == sacrebleu(REF, "-i", A, "-b", "-w", "4").stdout.strip()
+    assert 1 < float(nist) < float(first) < float(chrf) and code == "2"
 
 
 WAYS = [

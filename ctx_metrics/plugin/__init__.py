@@ -17,6 +17,6 @@ def extend(module: ModuleType) -> None:
         else:
             registry.extend(module)
     else:
-        from . import command
+        from . import on_demand
 
-        command.extend(module)
+        on_demand.extend(module)

@@ -23,6 +23,7 @@ from ..wording import by_flags
 from . import files, output
 from .arguments import parser_class
 from .capture import Run
+from .view import view
 
 
 def extend(module: ModuleType) -> None:
@@ -33,8 +34,8 @@ def extend(module: ModuleType) -> None:
     utils.filter_subset = _remembering_rows(utils.filter_subset, run)
     vars(module).update(
         METRICS=CommandTable(run),
-        argparse=_view(module.argparse, ArgumentParser=parser_class(run)),
-        io=_view(module.io, TextIOWrapper=functools.partial(_standard_input, run)),
+        argparse=view(module.argparse, ArgumentParser=parser_class(run)),
+        io=view(module.io, TextIOWrapper=functools.partial(_standard_input, run)),
         smart_open=_with_clear_lines(module.smart_open, run),
         filter_subset=utils.filter_subset,
         sanity_check_lengths=_noting_systems(module.sanity_check_lengths, run),
@@ -144,13 +145,6 @@ def _sentences_in_order(metric: Metric, system: Sequence[str]) -> Iterator[Score
     context."""
     for row in metric._extract_corpus_statistics(system, None):
         yield metric._aggregate_and_compute([row])
-
-
-def _view(module: ModuleType, **names) -> ModuleType:
-    """A view of a module of Python's, for sacrebleu alone, that has our own things under some names."""
-    view = ModuleType(module.__name__)
-    view.__dict__.update(module.__dict__, **names)
-    return view
 
 
 def _standard_input(run: Run, buffer, encoding: str):

@@ -19,7 +19,5 @@ def table_of(found: Any) -> MetricTable:
 
     The table reports in one line what cannot be loaded, lists the names of installed metrics, and checks each row.
     """
-    table = MetricTable({name: found[name] for name in found if name not in found.entry_points})
-    for entry_point in found.entry_points.values():
-        table.add(entry_point)
-    return table
+    built_in = {name: found[name] for name in found if name not in found.entry_points}
+    return MetricTable(built_in, found.entry_points.values)

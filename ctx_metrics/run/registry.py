@@ -2,46 +2,63 @@
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
-from importlib import metadata
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CtxMetricsError
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 GROUP = "sacrebleu.metrics"
 _NAME = re.compile(r"[a-z][a-z0-9]*")
 
 
 class MetricTable(dict):
-    """sacrebleu's METRICS with the installed metrics beside its own; an entry point is loaded when first looked up."""
+    """sacrebleu's METRICS with the installed metrics beside its own. The first look at more than a metric of sacrebleu's
+    searches for them; an entry point is loaded when first looked up."""
 
-    def __init__(self, built_in: dict):
+    def __init__(self, built_in: dict, installed: "Callable[[], Iterable[metadata.EntryPoint]]" = tuple):
         super().__init__(built_in)
-        self.plugins: list[str] = []  # lower-case names
+        self.built_in = built_in
+        self._installed = installed
+        self._entry_points: dict[str, metadata.EntryPoint] = {}
 
-    def add(self, entry_point: metadata.EntryPoint) -> None:
+    @property
+    def plugins(self) -> list[str]:
+        """The lower-case names of the installed metrics."""
+        self._search()
+        return [key.lower() for key in self._entry_points]
+
+    def _search(self) -> None:
+        installed, self._installed = self._installed, tuple
+        for entry_point in sorted(installed(), key=lambda e: (e.name, e.value)):
+            self.add(entry_point)
+
+    def add(self, entry_point: "metadata.EntryPoint") -> None:
         """Add an entry point unless its name is bad or taken; then say so and leave it out."""
-        name, taken = entry_point.name, super().get(entry_point.name.upper())
+        name, key = entry_point.name, entry_point.name.upper()
         if not _NAME.fullmatch(name):
             _refuse(entry_point, "its name must be lower-case letters and digits, so that its flags are its own")
-        elif taken is not None and getattr(taken, "value", None) != entry_point.value:
+        elif not super().__contains__(key):
+            self[key] = self._entry_points[key] = entry_point
+        elif getattr(super().get(key), "value", None) != entry_point.value:
             _refuse(entry_point, "the name is taken")
-        elif taken is None:
-            self[name.upper()] = entry_point
-            self.plugins.append(name)
 
     def __getitem__(self, key: str):
-        value = super().__getitem__(key)
-        if isinstance(value, metadata.EntryPoint):
+        if key not in self:
+            raise KeyError(key)
+        value, entry_point = super().__getitem__(key), self._entry_points.get(key)
+        if entry_point is not None and value is entry_point:
             try:
-                value, entry_point = value.load(), value
+                value = entry_point.load()
             except (
                 Exception,
                 SystemExit,
             ) as error:  # another package's code: whatever it raises is why it is not there
                 raise CtxMetricsError(
-                    f"metric {key.lower()} ({value.value}) cannot be loaded: {type(error).__name__}: {error}"
+                    f"metric {key.lower()} ({entry_point.value}) cannot be loaded: {type(error).__name__}: {error}"
                 ) from error
             from sacrebleu.metrics.base import Metric
 
@@ -51,6 +68,19 @@ class MetricTable(dict):
 
             self[key] = value = checked(value)
         return value
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self.keys()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]  # dict's own view, of all metrics
+        self._search()
+        return super().keys()
 
     def get(self, key: str, default: Any = None) -> Any:
         return self[key] if key in self else default  # noqa: SIM401  # dict's own get would not load
@@ -62,12 +92,14 @@ class MetricTable(dict):
         return [(key, self[key]) for key in self]
 
 
-def _refuse(entry_point: metadata.EntryPoint, why: str) -> None:
+def _refuse(entry_point: "metadata.EntryPoint", why: str) -> None:
     sys.stderr.write(f"ctx-metrics: metric {entry_point.name!r} of {entry_point.value} is left out: {why}\n")
 
 
-def _installed() -> Iterable[metadata.EntryPoint]:
+def _installed() -> "Iterable[metadata.EntryPoint]":
     """The group's entry points; a package whose entry points cannot be read has none, and is named on stderr."""
+    from importlib import metadata  # not above: a run of sacrebleu's own metrics does without it
+
     try:
         return metadata.entry_points(group=GROUP)
     except Exception:  # raised for all packages, whichever has the fault; so they are read one by one
@@ -84,7 +116,7 @@ def _installed() -> Iterable[metadata.EntryPoint]:
     return [entry_point for of_package in entry_points.values() for entry_point in of_package]
 
 
-def _fault(package: metadata.Distribution, error: Exception) -> str:
+def _fault(package: "metadata.Distribution", error: Exception) -> str:
     """Why a package's entry points cannot be read, naming the line; "" where none of them is of the group."""
     if isinstance(error, UnicodeError):
         return f"its entry_points.txt is not UTF-8: {error}"
@@ -99,19 +131,14 @@ def _fault(package: metadata.Distribution, error: Exception) -> str:
 
 def extend(module: ModuleType) -> None:
     """Put the table of all installed metrics in place of sacrebleu.metrics.METRICS."""
-    vars(module)["METRICS"] = _with_installed(module.METRICS)
-
-
-def _with_installed(built_in: Mapping) -> MetricTable:
-    found = getattr(built_in, "entry_points", ())  # by a sacrebleu that reads the group itself
-    table = MetricTable({name: built_in[name] for name in built_in if name not in found})
-    for entry_point in sorted(_installed(), key=lambda e: (e.name, e.value)):
-        table.add(entry_point)
-    return table
+    vars(module)["METRICS"] = MetricTable(module.METRICS, _installed)
 
 
 def metric_table() -> MetricTable:
     """sacrebleu's metrics and the installed ones, also where CTX_METRICS_NO_AUTOLOAD keeps them out of sacrebleu."""
     from sacrebleu import metrics
 
-    return metrics.METRICS if isinstance(metrics.METRICS, MetricTable) else _with_installed(metrics.METRICS)
+    if isinstance(metrics.METRICS, MetricTable):
+        return metrics.METRICS
+    found = getattr(metrics.METRICS, "entry_points", ())  # by a sacrebleu that reads the group itself
+    return MetricTable({name: metrics.METRICS[name] for name in metrics.METRICS if name not in found}, _installed)

@@ -8,6 +8,7 @@ import pytest
 import sacrebleu.sacrebleu as command
 from plugin_conftest import DOCIDS, REF, SOURCE, A, run
 from plugin_conftest import fresh_sacrebleu as sacrebleu
+from sacrebleu.metrics import METRICS
 
 from ctx_metrics.cli import main
 from ctx_metrics.errors import CtxMetricsError, InputError
@@ -161,7 +162,7 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
     """Each prefix that means one stock option must mean it still, with every plugin flag added."""
     stock, ours = stock_parser(), stock_parser()
     before = set(map(id, ours._actions))
-    run_ = Run(command.METRICS._run.table)
+    run_ = Run(METRICS)
     cls = parser_class(run_)
     ours.__class__ = cls
     from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments
