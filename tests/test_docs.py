@@ -42,11 +42,38 @@ def test_the_metric_with_settings_of_adding_a_metric(tmp_path):
     assert "Letters of the shortest word that counts. (Default: 1)" in " ".join(done.stdout.split())
 
 
+PAGES = [
+    *DOCS.rglob("*.md"),
+    *(DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md", "integrations/README.md")),
+]
+
+
+def without_code(page: Path) -> str:
+    """A page's text without its blocks of code."""
+    return re.sub(r"(?ms)^(`{3,}).*?^\1$|^ {4}.*?$", "", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives a page's headings; mkdocs.yml asks for the same on the site."""
+    titles = re.findall(r"(?m)^#+ (.+)", without_code(page))
+    shown = [re.sub(r"\[(.*?)\]\(.*?\)", r"\1", title) for title in titles]
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in shown}
+
+
 def test_links_lead_somewhere():
-    pages = [*DOCS.rglob("*.md"), DOCS.parent / "README.md", DOCS.parent / "examples" / "README.md"]
-    for page in pages:
-        for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
-            assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
+    for page in PAGES:
+        for file, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", without_code(page)):
+            target = page.parent / file if file else page
+            assert file.startswith("https://") or target.exists(), f"{page.name}: {file}"
+            if anchor and target.suffix == ".md":
+                assert anchor in anchors(target), f"{page.name}: {file}#{anchor}"
+
+
+def test_no_text_reads_as_a_reference():
+    """The site takes [a] [b] for a link to b, and its strict build fails where there is none."""
+    for page in DOCS.rglob("*.md"):
+        text = re.sub(r"`[^`\n]*`", "", without_code(page))
+        assert not re.findall(r"\[[^\]\n]+\] ?\[[^\]\n]*\]", text), page.name
 
 
 def test_the_python_of_the_quick_start(monkeypatch, capsys):

@@ -105,3 +105,37 @@ def squeezed(text: str) -> str:
     """Without versions, without the spaces and line ends at which a page wraps, and numbers to three decimals."""
     text = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.3f}", VERSIONS.sub(r"\1", text))
     return re.sub(r"\s+", "", text)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """The site, built strictly: a warning fails it. mkdocs --quiet would hide warnings from --strict."""
+    pytest.importorskip("mkdocs", reason="the site needs the extra docs")
+    folder = tmp_path_factory.mktemp("built")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.full
+def test_a_page_of_the_site_asks_nobody_else(built):
+    for page in built.rglob("index.html"):
+        html = page.read_text(encoding="utf-8")
+        fetched = re.findall(r"<(?:script|img|iframe)[^>]* src=\"?([^\s\">]+)", html)
+        fetched += re.findall(r"<link[^>]* rel=\"?(?:stylesheet|preconnect|icon)[^>]* href=\"?([^\s\">]+)", html)
+        assert fetched and not [each for each in fetched if each.startswith(("http", "//"))], page
+        # material's script asks api.github.com for the parts of this name
+        assert 'data-md-component="source"' not in html and "md-source__repository" in html, page
+
+
+@pytest.mark.full
+def test_the_copy_button_copies_commands_alone(built):
+    """A prompt is marked .gp and a printed line .go, which site.css hides while a block is copied."""
+    html = (built / "slide" / "index.html").read_text(encoding="utf-8")
+    prompts = re.findall(r'<span class="gp">(.*?)</span>', html)
+    assert len(prompts) >= 3 and set(prompts) == {"$ "} and '<span class="go">' in html
+    assert not re.search(r"<code>(?:<span></span>)?\$ ", html)
+    css = (built / "site" / "site.css").read_text(encoding="utf-8")
+    assert "code[data-md-copying] .gp" in css and "span:has(> .go) { display: none; }" in css
