@@ -35,6 +35,7 @@ def test_wheel_has_the_pth_file_at_its_root(tree, tmp_path, hook):
     code = f"import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; print('NAME', ctx_backend.{hook}(sys.argv[1]))"
     done = run(sys.executable, "-c", code, tmp_path, cwd=tree)
     assert done.returncode == 0, done.stderr
+    assert "is absent from the `packages` configuration" not in done.stdout + done.stderr
     wheel = tmp_path / done.stdout.split("NAME ")[-1].strip()
     with zipfile.ZipFile(wheel) as archive:
         assert archive.testzip() is None
