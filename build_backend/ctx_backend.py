@@ -5,6 +5,7 @@ setuptools cannot place a file at the wheel's root by configuration, and that is
 
 import base64
 import hashlib
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -29,7 +30,9 @@ def _add_pth(wheel: Path) -> None:
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    name = build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+    with tempfile.TemporaryDirectory() as base:  # a build/ in a checkout would put its old modules into the next wheel
+        settings = {**(config_settings or {}), "--global-option": ["build", f"--build-base={base}"]}
+        name = build_meta.build_wheel(wheel_directory, settings, metadata_directory)
     _add_pth(Path(wheel_directory) / name)
     return name
 

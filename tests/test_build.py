@@ -62,6 +62,18 @@ def test_wheel_has_the_pth_file_at_its_root(tree, tmp_path, hook):
 
 
 @needs_setuptools
+def test_a_wheel_has_no_module_of_an_earlier_build(tree, tmp_path):
+    code = "import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; ctx_backend.build_wheel(sys.argv[1])"
+    removed = tree / "ctx_metrics" / "removed.py"
+    removed.write_text("")
+    for number, there in enumerate((True, False)):
+        assert run(sys.executable, "-c", code, tmp_path / str(number), cwd=tree).returncode == 0
+        with zipfile.ZipFile(next((tmp_path / str(number)).glob("*.whl"))) as archive:
+            assert ("ctx_metrics/removed.py" in archive.namelist()) == there
+        removed.unlink(missing_ok=True)
+
+
+@needs_setuptools
 def test_an_unpacked_wheel_arms_the_hook(tree, tmp_path):
     code = "import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; ctx_backend.build_wheel(sys.argv[1])"
     assert run(sys.executable, "-c", code, tmp_path, cwd=tree).returncode == 0
