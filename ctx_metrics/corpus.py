@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+from unicodedata import category
 
 from .errors import InputError
 from .notices import counted, notice, place
@@ -12,6 +13,11 @@ from .unpacking import lines_of, unpacked
 from .wording import worded
 
 BOM = "\ufeff"
+# Characters that show nothing but are neither white space nor of the category for format: Hangul's and Khmer's
+# fillers, joiners of graphemes, the empty Braille pattern, variation selectors.
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0") | {
+    chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+}
 
 
 def read_lines(path: str, encoding: str | None = None) -> list[str]:
@@ -89,11 +95,30 @@ def json_of(line: str, where: str) -> Any:
         raise InputError(f"{where}: not JSON ({why}); write one object per line") from error
 
 
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing: it is empty, or holds only white space and invisible characters, such as a zero-width
+    space.
+
+    >>> is_blank(""), is_blank(" \u200b\u2060 "), is_blank("a\u200b")
+    (True, True, False)
+    """
+    return all(character.isspace() or category(character) == "Cf" or character in _INVISIBLE for character in text)
+
+
+def without_invisible(text: str) -> str:
+    """The text, but "" for one of invisible characters only; white space alone stays as it is.
+
+    >>> without_invisible("\u200b"), without_invisible("a\u200b"), without_invisible(" ")
+    ('', 'a\u200b', ' ')
+    """
+    return "" if is_blank(text) and text.strip() else text
+
+
 @dataclass
 class Corpus:
     """One system's hypotheses with all that a metric may read beside them. Checks itself once, when made.
 
-    hypotheses    n strings
+    hypotheses    n strings; one of invisible characters only becomes "", and counts as empty everywhere
     references    streams of n strings each; None marks a missing reference, "" an empty one
     sources       n strings, or None
     doc_ids       n strings, or None; a document is a run of equal ids
@@ -111,7 +136,7 @@ class Corpus:
     target_lang: str | None = None
 
     def __post_init__(self):
-        self.hypotheses = _checked("hypotheses", self.hypotheses)
+        self.hypotheses = [without_invisible(text) for text in _checked("hypotheses", self.hypotheses)]
         numbers = range(1, len(self.references) + 1)
         names = [f"reference stream {k}" if len(numbers) > 1 else "references" for k in numbers]
         self.references = [_checked(*named, True) for named in zip(names, self.references, strict=True)]

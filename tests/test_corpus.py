@@ -221,3 +221,12 @@ def test_a_document_that_returns_is_refused():
 def test_every_line_needs_a_document_id(doc_ids):
     with pytest.raises(InputError, match="document ids, line 2: the document id is missing; every line needs one"):
         Corpus(["x", "y", "z"], doc_ids=doc_ids)
+
+
+@pytest.mark.parametrize(
+    "text, read",
+    [("\u200b", ""), (" \u2060\ufeff\u00ad ", ""), ("a\u200b", "a\u200b"), (" ", " "), ("\u0301", "\u0301")],
+)
+def test_a_hypothesis_of_invisible_characters_is_empty(text, read):
+    assert Corpus(["x", text], [["y", text]]).hypotheses == ["x", read]
+    assert Corpus(["x", text], [["y", text]]).references == [["y", text]]

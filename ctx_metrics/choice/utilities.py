@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..corpus import without_invisible
 from ..notices import notice
 from ..scale.scorer import Scorer
 from .candidates import Item
@@ -40,8 +41,8 @@ class Distinct(NamedTuple):
 
 
 def distinct(item: Item) -> Distinct:
-    """The distinct texts of an item, in their order."""
-    texts, place = _numbered(item.candidates)
+    """The distinct texts of an item, in their order; a candidate of invisible characters only counts as empty."""
+    texts, place = _numbered([without_invisible(text) for text in item.candidates])
     references, of_references = (texts, place) if item.references is None else _numbered(item.references)
     weights = np.bincount(of_references, minlength=len(references)).astype(np.float64)
     return Distinct(texts, place, references, weights, item.source)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from statistics import median_high
 
+from ..corpus import is_blank
 from ..notices import told
 
 NEAR_COPY = 95.0  # sentence chrF of an output against the source
@@ -50,11 +51,11 @@ def guards(
     kinds = {
         "source_copies": (copied, "[output copies|outputs copy] the source, which a round trip cannot show"),
         "empty_outputs": (
-            [i for i, (_, output, _) in enumerate(rows) if not output.strip()],
+            [i for i, (_, output, _) in enumerate(rows) if is_blank(output)],
             "[output is|outputs are] empty, and so is the round trip",
         ),
         "empty_roundtrips": (
-            [i for i, (_, output, trip) in enumerate(rows) if output.strip() and not trip.strip()],
+            [i for i, (_, output, trip) in enumerate(rows) if not is_blank(output) and is_blank(trip)],
             "[round trip is|round trips are] empty, but their outputs are not",
         ),
         "untranslated": (
@@ -67,7 +68,7 @@ def guards(
             "[round trip equals|round trips equal] the source, so perhaps the source was given for the round trip",
         ),
     }
-    most = sum(bool(output.strip()) for output in outputs) / 2
+    most = sum(not is_blank(output) for output in outputs) / 2
     return told(kinds, least=dict.fromkeys(ON_MOST_LINES, most))
 
 

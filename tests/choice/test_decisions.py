@@ -269,3 +269,8 @@ def test_tokens_are_matched_as_the_metric_matches_them(name, settings, cells, mo
     some = made.entries([(0, np.array([4, 0, 2]), np.array([1, 0, 1]))])[0]
     assert some == pytest.approx(made.grids(every)[0][[4, 0, 2], [1, 0, 1]], abs=1e-4)
     assert made.counts["empty"] == 2
+
+
+def test_candidates_of_invisible_characters_are_empty():
+    item = distinct(Item(("a", "\u200b", "", " \u2060")))
+    assert (item.texts, item.place.tolist()) == (["a", ""], [0, 1, 1, 1])

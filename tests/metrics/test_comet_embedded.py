@@ -266,6 +266,17 @@ def test_an_empty_output_is_never_the_better_one(multilingual, caplog, reference
     assert slide.score == 0
 
 
+@pytest.mark.parametrize("references", [[], [["Das Haus ist alt.", "Es regnet heute."]]])
+def test_an_output_of_invisible_characters_is_empty(multilingual, caplog, references):
+    given = {"target_lang": "de", "sources": SOURCES, "references": references, "engine": QUIET}
+    shown = ["", OUTPUTS[1]]
+    expected = COMET(**given).corpus_score(shown, None).score
+    for invisible in ("\u200b", " \u2060\ufeff ", "\u00ad\u3164\ufe0f"):
+        caplog.clear()
+        assert COMET(**given).corpus_score([invisible, OUTPUTS[1]], None).score == expected
+        assert "1 segment has an empty hypothesis" in caplog.text and "and scores 0 (segment 1)" in caplog.text
+
+
 def test_a_folder_of_the_same_kind_scores_without_references_too(multilingual, caplog):
     given = {"model": str(EMBEDDED_UNIFIED), "target_lang": "de", "sources": SOURCES, "engine": QUIET}
     alone, instead = COMET(**given, references=[]), COMET(**given, references=[SOURCES])

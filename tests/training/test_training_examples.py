@@ -83,15 +83,16 @@ def test_what_is_left_out_is_counted_and_said_once_a_path(put, caplog):
         "A|2|a2|r2|None",
         "A|3|a3||5",
         "A|4| |r4|6",
+        "A|6|\u200b|r4|6",
         "A|5|a5|r5|3",
     )
     found = read_training_set([path])
     assert (found.hypotheses, found.targets.tolist()) == (["a1", "a5"], [-1, 1])
-    counts = {"of human systems": 1, "without a score": 1, "without a reference": 1, "without an output": 1}
-    assert found.counts == {path: {"rows": 6, "kept": 2, **counts}}
+    counts = {"of human systems": 1, "without a score": 1, "without a reference": 1, "without an output": 2}
+    assert found.counts == {path: {"rows": 7, "kept": 2, **counts}}
     assert caplog.messages == [
         f"{path}: 2 rows to learn from; left out 1 row of human systems, 1 without a score, 1 without a reference, "
-        "1 without an output"
+        "2 without an output"
     ]
 
 

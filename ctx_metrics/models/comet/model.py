@@ -20,6 +20,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+from ...corpus import is_blank
 from ...engine.encoder import TextEncoder
 from ...engine.forward import ReadoutKey
 from ...engine.loaded import LoadedModels
@@ -101,7 +102,7 @@ class CometEstimator(Estimator):
                 estimates = self._values(block, sequences, states)
                 for example, of_example, estimate in zip(block, sequences, estimates, strict=True):
                     cut = any(sequence.cut > 0 for sequence in of_example)
-                    empty = any(not text.strip() for text in example.texts(self.read))
+                    empty = any(is_blank(text) for text in example.texts(self.read))
                     if empty and self.empty_value is not None:
                         parts = dict.fromkeys(estimate.parts, self.empty_value)
                         estimate = estimate._replace(value=self.empty_value, parts=parts)

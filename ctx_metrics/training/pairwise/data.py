@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ...corpus import is_blank
 from ...errors import InputError
 from ...judgements.judged import JudgedSet, is_human
 from ...judgements.readers import layout_of, read_judged
@@ -257,7 +258,7 @@ def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
     left: Counter = Counter()
     for row, (segment, better, worse) in enumerate(preferences.tolist()):
         pair = texts[better][segment], texts[worse][segment]
-        if not all((text or "").strip() for text in pair):
+        if any(is_blank(text or "") for text in pair):
             why = "without an output"
         elif _reference(judged, segment) is None:
             why = "without a reference"

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from ...corpus import is_blank
 from ...errors import InputError
 from ...judgements.judged import JudgedSet, is_human
 from ...judgements.readers import layout_of, read_judged
@@ -129,7 +130,7 @@ def usable(
             left["without a score"] += 1
         elif not any((getattr(row, partner) or "").strip() for partner in partners):
             left[f"without a {' or '.join(partners)}"] += 1
-        elif not row.hypothesis.strip():
+        elif is_blank(row.hypothesis):
             left["without an output"] += 1
         else:
             kept.append(row)
@@ -273,7 +274,7 @@ def _read(path: str, options: DataOptions, scored: bool, by_system: bool) -> lis
 
 
 def _check_texts(of_set: JudgementSet) -> None:
-    """Say which texts hold HTML entities or shifted lines; systems with few outputs, which tell little, are left out."""
+    """Say what looks odd in the texts, as text_checks.check_texts does; systems with few outputs, which tell little, are left out."""
     length = 1 + max((row.segment for row in of_set.rows), default=0)
     outputs: dict[str, dict[int, str]] = {}
     partners: dict[str, list[str | None]] = {name: [None] * length for name in ("reference", "source")}
