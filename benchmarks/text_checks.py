@@ -1,27 +1,27 @@
-"""Are shifted lines found, and nothing where lines are aligned? Real outputs, with one line moved and as they are.
+"""What do the checks of texts find? Nothing in published texts, and what was done to them: moved lines, copies, exchanges.
 
-    python benchmarks/text_checks.py DATA [--sets wmt19 general22 ...] [--moved N] [--seed N]
+    python benchmarks/text_checks.py DATA [--checks shifts faults] [--sets wmt19 general22 ...] [--moved N] [--seed N]
 
-DATA holds published sets as folders, packed or not: wmt13_rank, wmt15_16_da, wmt18_19_sys, wmt22_general, wmt22_mqm,
-doc_contrastive as trees of text files, wmt20_21_mqm, wmt19_darr, mlqe_pe, paraphrase and paws_qqp as tables; those that are
-not there are left out. Prints what is found in the texts as they are (references and systems that were published shifted are
-marked), then the share of blocks that is found after one line was dropped and one was added some lines later, or the other
-way round, by the block's length and by chrF (N systems of each set, drawn), and what the check costs beside chrF.
+DATA holds published sets as text_sets.py reads them.
+
+shifts    prints the shifted lines that are found in the texts as they are (references and systems that were published
+          shifted are marked), then the share of blocks that is found after one line was dropped and one was added some lines
+          later, or the other way round, by the block's length and by chrF (N systems of each set, drawn), and what the check
+          costs beside chrF
+faults    prints the notices on copies of the source, other languages and repetitions in the texts as they are, what is found
+          in single segments of them, and what is found of files and segments that were exchanged for others
 """
 
 import argparse
-import lzma
 import random
-import tarfile
-import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 from sacrebleu.metrics import CHRF
+from text_faults import Faults
+from text_sets import TestSet, read_sets
 
 from ctx_metrics.run.line_shifts import Shift, shifts
 
@@ -36,143 +36,6 @@ PUBLISHED = {
     ("wmt21.news.zh-en metricsystem5", "metricsystem5"): [(15, 25), (112, 120), (320, 324)],
     ("wmt21.ted.zh-en metricsystem5", "metricsystem5"): [(181, 199)],
 }
-
-
-class TestSet(NamedTuple):
-    name: str
-    systems: dict[str, list[str]]
-    references: dict[str, list[str]]
-    source: list[str] | None
-
-
-def lines_of(path: Path) -> list[str]:
-    content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    lines = content.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
-    return [line.rstrip() for line in (lines[:-1] if lines[-1] == "" else lines)]
-
-
-def read_sets(data: Path) -> Iterator[TestSet]:
-    for name, read in (
-        ("wmt13_rank", wmt13),
-        ("wmt15_16_da", wmt15_16),
-        ("wmt18_19_sys", wmt18_19),
-        ("wmt22_general", wmt22_general),
-        ("wmt22_mqm", wmt22_mqm),
-        ("doc_contrastive", contrastive),
-        ("wmt20_21_mqm", mqm_tables),
-        ("wmt19_darr", darr),
-        ("mlqe_pe", mlqe),
-        ("paraphrase", paraphrases),
-        ("paws_qqp", paws),
-    ):
-        folder = data / name
-        if not folder.is_dir():
-            continue
-        with tempfile.TemporaryDirectory() as unpacked:
-            for archive in folder.glob("*.tar.xz"):
-                with tarfile.open(archive) as packed:
-                    packed.extractall(unpacked, filter="data")
-            inner = Path(unpacked) / name
-            yield from read(inner if inner.is_dir() else folder)
-
-
-def named(paths) -> dict[str, list[str]]:
-    return {path.name: lines_of(path) for path in sorted(paths)}
-
-
-def there(path: Path) -> dict[str, list[str]]:
-    return {"ref": lines_of(path)} if path.exists() else {}
-
-
-def wmt13(root: Path) -> Iterator[TestSet]:
-    for folder in sorted((root / "newstest2013").iterdir()):
-        source, target = (lines_of(root / f"references/newstest2013-ref.{code}") for code in folder.name.split("-"))
-        yield TestSet(f"wmt13.{folder.name}", named(folder.iterdir()), {"ref": target}, source)
-
-
-def wmt15_16(root: Path) -> Iterator[TestSet]:
-    for path in sorted(root.glob("*/*.mt-system.*")):
-        start, pair = path.name.split(".mt-system.")
-        reference, source = (lines_of(path.with_name(f"{start}.{what}.{pair}")) for what in ("reference", "source"))
-        yield TestSet(f"{start}.{pair}", named([path]), {"ref": reference}, source)
-
-
-def wmt18_19(root: Path) -> Iterator[TestSet]:
-    for folder in sorted(root.glob("WMT*/system-outputs/*")):
-        base, (source, target) = folder.parent.parent, folder.name.split("-")
-        start = f"newstest20{base.name[-2:]}-{source}{target}"
-        texts = base / f"source/{start}-src.{source}"
-        references = there(base / f"references/{start}-ref.{target}")
-        name = f"wmt{base.name[-2:]}.{folder.name}"
-        yield TestSet(name, named(folder.iterdir()), references, lines_of(texts) if texts.exists() else None)
-
-
-def wmt22_general(root: Path) -> Iterator[TestSet]:
-    for path in sorted((root / "txt/sources").iterdir()):
-        start = ".".join(path.name.split(".")[:2])
-        systems, references = ((root / f"txt/{what}").glob(f"{start}.*") for what in ("system-outputs", "references"))
-        yield TestSet(start.replace("generaltest2022", "general22"), named(systems), named(references), lines_of(path))
-
-
-def wmt22_mqm(root: Path) -> Iterator[TestSet]:
-    for path in sorted(root.glob("*/sources/*.txt")):
-        systems = named((path.parent.parent / "system-outputs").rglob("*.txt"))
-        references = named((path.parent.parent / "references").glob("*.txt"))
-        yield TestSet(f"mqm22.{path.stem}", systems, references, lines_of(path))
-
-
-def contrastive(root: Path) -> Iterator[TestSet]:
-    texts = root / "pro_mistranslations/data"
-    for test_set, corrupted in (("newstest2021", "*news*"), ("generaltest2022", "*general*")):
-        references = named((texts / "references").glob(f"{test_set}*"))
-        systems = named((texts / "perturbed_refs").glob(corrupted))
-        yield TestSet(f"pro.{test_set}", systems, references, lines_of(texts / f"sources/{test_set}.en-de.src.en"))
-    for path in sorted((root / "bawden/test-sets").glob("*.fr")):
-        yield TestSet(f"bawden.{path.stem}", named([path]), {}, lines_of(path.with_suffix(".en")))
-
-
-def columns(path: Path) -> tuple[list[list[str]], dict[str, int]]:
-    first, *rows = (line.split("\t") for line in lines_of(path))
-    return rows, {name: i for i, name in enumerate(first)}
-
-
-def mqm_tables(root: Path) -> Iterator[TestSet]:
-    for path in sorted(root.glob("*.tsv.xz")):
-        rows, at = columns(path)
-        by_system = defaultdict(list)
-        for row in rows:
-            by_system[row[at["system"]]].append(row)
-        for system, own in by_system.items():
-            mt, ref, src = ([row[at[what]] for row in own] for what in ("mt", "ref", "src"))
-            yield TestSet(f"{path.name.removesuffix('.tsv.xz')} {system}", {system: mt}, {"ref": ref}, src)
-
-
-def _table(path: Path, systems: tuple[str, ...], reference: str, source: str | None) -> TestSet:
-    rows, at = columns(path)
-    rows = [row for row in rows if len(row) == len(at)]
-    texts = {name: [row[at[name]] for row in rows] for name in (*systems, reference, *([source] if source else []))}
-    name = f"{path.parent.name}.{path.name.removesuffix('.xz')}"
-    return TestSet(name, {each: texts[each] for each in systems}, {"ref": texts[reference]}, texts.get(source))
-
-
-def darr(root: Path) -> Iterator[TestSet]:
-    return (_table(path, ("better", "worse"), "ref", "src") for path in sorted(root.glob("*.tsv.xz")))
-
-
-def mlqe(root: Path) -> Iterator[TestSet]:
-    return (_table(path, ("mt",), "pe", "src") for path in sorted(root.glob("*.tsv.xz")))
-
-
-def paws(root: Path) -> Iterator[TestSet]:
-    return (_table(path, ("sentence1",), "sentence2", None) for path in sorted(root.glob("*.tsv.xz")))
-
-
-def paraphrases(root: Path) -> Iterator[TestSet]:
-    for path in sorted(root.glob("msr*.txt.xz")):
-        yield _table(path, ("#1 String",), "#2 String", None)
-    for path in sorted(root.glob("sts-*.csv.xz")):
-        rows = [line.split("\t") for line in lines_of(path)]
-        yield TestSet(path.name, {"s1": [row[5] for row in rows]}, {"ref": [row[6] for row in rows]}, None)
 
 
 def published(name: str, streams: tuple[str, str], shift: Shift) -> bool:
@@ -211,58 +74,76 @@ def print_table(title: str, outcomes: dict[tuple[int, int | None], list[bool]]) 
             print(f"| {'all' if high - low == 100 else f'{low}-{high}'} | {len(rows[LENGTHS[0]])} | {shares} |")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--sets", nargs="+", default=[""], help="beginnings of sets' names")
-    parser.add_argument("--moved", type=int, default=3, metavar="N", help="systems of a set whose lines are moved")
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    rng = random.Random(args.seed)
-    streams = lines = wrong = known = 0
-    found = {False: defaultdict(list), True: defaultdict(list)}
-    seconds = {"check": 0.0, "chrF": 0.0}
-    for name, systems, references, source in read_sets(args.data):
-        if not name.startswith(tuple(args.sets)):
-            continue
-        hubs = [(each, texts, False) for each, texts in references.items()]
+class Moves:
+    """Shifted lines that are found; `add` each set, then `report`."""
+
+    def __init__(self, moved: int, seed: int):
+        self.systems, self.rng = moved, random.Random(seed)
+        self.streams = self.lines = self.wrong = self.known = 0
+        self.found = {False: defaultdict(list), True: defaultdict(list)}
+        self.seconds = {"check": 0.0, "chrF": 0.0}
+
+    def add(self, each: TestSet) -> None:
+        name, systems, references, source, _ = each
+        hubs = [(other, texts, False) for other, texts in references.items()]
         hubs += [] if source is None else [("source", source, True)]
-        pairs = [(each, texts, *hub) for each, texts in systems.items() for hub in hubs]
-        pairs += [(each, texts, *hub) for each, texts in references.items() for hub in hubs if hub[0] != each]
-        streams, lines = streams + len(systems), lines + sum(map(len, systems.values()))
+        pairs = [(system, texts, *hub) for system, texts in systems.items() for hub in hubs]
+        pairs += [(other, texts, *hub) for other, texts in references.items() for hub in hubs if hub[0] != other]
+        self.streams, self.lines = self.streams + len(systems), self.lines + sum(map(len, systems.values()))
         quality = {}
         if references:
             first = next(iter(references.values()))[:CHRF_LINES]
-            for system in rng.sample(sorted(systems), min(args.moved, len(systems))):
+            for system in self.rng.sample(sorted(systems), min(self.systems, len(systems))):
                 quality[system] = CHRF().corpus_score(systems[system][:CHRF_LINES], [first]).score
         for system, texts, hub, others, translated in pairs:
             for shift in shifts(texts, others, translated):
                 is_known = published(name, (system, hub), shift)
-                known, wrong = known + is_known, wrong + (not is_known)
+                self.known, self.wrong = self.known + is_known, self.wrong + (not is_known)
                 say = "known" if is_known else "WRONG"
-                print(
-                    f"{say}: {name}: {system} against {hub}: lines {shift.first + 1}-{shift.last + 1} {shift.offset:+d}"
-                )
+                lines = f"{shift.first + 1}-{shift.last + 1} {shift.offset:+d}"
+                print(f"{say}: {name}: {system} against {hub}: lines {lines}")
             if system not in quality:
                 continue
             band = next(low for low, high in pairwise(BANDS) if quality[system] <= high)
             for length in LENGTHS:
-                moved, made = move(texts, rng.randrange(max(1, len(texts) - 60)), length, rng)
-                outcome = any(overlap(each, made) for each in shifts(moved, others, translated))
-                found[translated][band, length].append(outcome)
-        if len(systems) >= 10 and references:  # 1,000 lines of 10 systems
+                moved, made = move(texts, self.rng.randrange(max(1, len(texts) - 60)), length, self.rng)
+                outcome = any(overlap(shift, made) for shift in shifts(moved, others, translated))
+                self.found[translated][band, length].append(outcome)
+        if len(systems) >= 10 and references and not self.seconds["check"]:  # 1,000 lines of 10 systems
             others = next(iter(references.values()))[:1000]
             timed = [texts[:1000] for texts in list(systems.values())[:10]]
             for what, function in (("check", shifts), ("chrF", lambda a, b: CHRF().corpus_score(a, [b]))):
-                if not seconds[what]:
-                    start = time.process_time()
-                    for texts in timed:
-                        function(texts, others)
-                    seconds[what] = time.process_time() - start
-    print(f"\n{streams:,} systems, {lines:,} lines as they are: {wrong} wrong, {known} known shifts found")
-    print_table("Found of moved lines, %, against references, by the block's length", found[False])
-    print_table("Found of moved lines, %, against sources, by the block's length", found[True])
-    print(f"\n1,000 lines of 10 systems: {seconds['check']:.2f} s, chrF {seconds['chrF']:.2f} s (CPU)")
+                start = time.process_time()
+                for texts in timed:
+                    function(texts, others)
+                self.seconds[what] = time.process_time() - start
+
+    def report(self) -> None:
+        print(
+            f"\n{self.streams:,} systems, {self.lines:,} lines as they are: "
+            f"{self.wrong} wrong, {self.known} known shifts found"
+        )
+        print_table("Found of moved lines, %, against references, by the block's length", self.found[False])
+        print_table("Found of moved lines, %, against sources, by the block's length", self.found[True])
+        print(f"\n1,000 lines of 10 systems: {self.seconds['check']:.2f} s, chrF {self.seconds['chrF']:.2f} s (CPU)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--checks", nargs="+", choices=("shifts", "faults"), default=("shifts", "faults"))
+    parser.add_argument("--sets", nargs="+", default=[""], help="beginnings of sets' names")
+    parser.add_argument("--moved", type=int, default=3, metavar="N", help="systems of a set whose lines are moved")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    made = {"shifts": lambda: Moves(args.moved, args.seed), "faults": lambda: Faults(args.seed)}
+    checks = [made[name]() for name in args.checks]
+    for each in read_sets(args.data):
+        if each.name.startswith(tuple(args.sets)):
+            for check in checks:
+                check.add(each)
+    for check in checks:
+        check.report()
 
 
 if __name__ == "__main__":

@@ -28,6 +28,9 @@ examples:
   # two columns without a header; keep the rows with a score of at least 50
   ctx-metrics annotate corpus.tsv -o filtered --columns src=1 mt=2 -l en-de -m comet --keep 'comet >= 50'
 
+  # without copies of the source, other languages and repetitions
+  ctx-metrics annotate corpus.tsv -o clean -l en-de -m comet --drop copies,wrong-language,repeats
+
   # Parquet with documents, the best fifth by slide
   ctx-metrics annotate 'news/*.parquet' -o best --columns mt=output doc=url -l de-en -m slide chrf --top 20% --by slide
 
@@ -62,6 +65,13 @@ def limit(text: str) -> Any:
     from ..scale import selection
 
     return _read(selection.limit)(text)
+
+
+def kinds(text: str) -> Any:
+    """Kinds of faults, for argparse."""
+    from ..run import faults
+
+    return _read(faults.kinds)(text)
 
 
 def top(text: str) -> Any:
@@ -123,6 +133,14 @@ class Scores:
         action="extend",
         metavar="LIMIT",
     )
+    drop: Any = setting(
+        "Leave out rows whose output is a copy of the source, in a wrong language (-l), or repeats a word on and on: names "
+        "with commas between of copies, wrong-language, repeats. A column faults says what was found; with none, all rows "
+        "are written with it.",
+        type=kinds,
+        metavar="FAULTS",
+    )
+    no_text_checks: bool = flags.text_checks()
     top: Any = setting(
         "Write only the best rows (after --keep): a share such as 20%% or a number of rows.", type=top, metavar="N"
     )
@@ -162,7 +180,7 @@ def check(args: Namespace) -> None:
     for role in {role for role, _ in args.columns} - {*SEVERAL}:
         if [each for each, _ in args.columns].count(role) > 1:
             error(f"--columns gives {role} twice; give one column")
-    if args.names and len(args.names) != len(args.metrics):
+    if args.names and len(args.names) - len(args.metrics) not in (0, args.drop is not None):
         error(
             f"--names has {counted(len(args.names), 'name', 'names')} for "
             f"{counted(len(args.metrics), 'metric', 'metrics')} ({', '.join(args.metrics)})"
@@ -183,6 +201,10 @@ def check(args: Namespace) -> None:
     numbers = [is_number(name) for _, name in args.columns]
     if any(numbers) and not all(numbers):
         error("--columns mixes names and numbers; give numbers for tables without a header, names for all others")
+    if args.drop is not None and args.no_text_checks:
+        error("--drop needs the checks that --no-text-checks turns off; leave one out")
+    if "wrong-language" in (args.drop or ()) and args.language_pair is None:
+        error("--drop wrong-language needs the language: give the language pair with -l")
     check_work(args)
     if args.rtt_bt:
         error("--rtt-bt: annotate makes no round trips; name their column (--columns rtt=NAME)")
@@ -194,7 +216,7 @@ def run(args: Namespace) -> int:
     from ..pseudo_references.options import PseudoFilter
     from ..run.context import Context, capabilities
     from ..run.flags import engine_options
-    from ..scale import annotate, places, summary
+    from ..scale import annotate, faults, places, summary
     from ..scale.scorer import Scorer
     from ..scale.tables import find_tables
 
@@ -209,15 +231,22 @@ def run(args: Namespace) -> int:
     )
     chosen = [(name, own_settings(name, args)) for name in args.metrics]
     by = args.by or args.metrics[0]
+    columns = annotate.columns_of(tables[0], args.columns)
+    if "copies" in (args.drop or ()) and "src" not in columns:
+        args.parser.error("--drop copies needs the source: name its column (--columns src=NAME)")
+    names = list(args.names or args.metrics)
+    if args.drop is not None and len(names) == len(args.metrics):
+        names.append(faults.COLUMN)
     made = annotate.Annotation(
         tables,
-        Scorer(chosen, context, annotate.columns_of(tables[0], args.columns)),
-        args.names or args.metrics,
+        Scorer(chosen, context, columns, not args.no_text_checks, args.drop is not None),
+        names,
         args.keep,
         args.top,
         by,
         not capabilities(args.table[by.upper()]).higher_is_better,
         args.block,
+        args.drop,
     )
     with places.opened(args.on, args.workers) as where:
         found = annotate.annotate(made, args.folder, where, args.quiet)

@@ -64,6 +64,7 @@ def run(args: Namespace) -> int:
         references=args.references,
         encoding=args.encoding,
     )
+    choices.check_candidates(items, args)
     chooser = MinimumRisk(choices.chosen_metrics(args), args.weights, choices.context_of(args), method, args.top or 1)
     found = choices.scored(items, chooser, args)
     if number := found.exact.count(False):

@@ -89,6 +89,7 @@ def run(args: Namespace) -> int:
     )
     if items[0].source is None:
         raise InputError("rerank needs the source of each candidate: give -s FILE, or src in JSON lines")
+    choices.check_candidates(items, args)
     if args.docids:
         output.write(render(items, _of_documents(items, args), args.format, args.top), args.output)
         return 0

@@ -133,10 +133,11 @@ class JudgedSet:
         return np.array([[text is not None for text in texts] for texts in self.hypotheses])
 
     def check_texts(self) -> None:
-        """Say which texts hold HTML entities or shifted lines, as text_checks.check_texts does."""
+        """Say what looks odd in the texts, as text_checks.check_texts does."""
         if self.hypotheses is not None:
             systems, references, sources = self._streams()
-            check_texts(systems, references, *sources)
+            source = sources[0] if sources else None
+            check_texts(systems, references, source, (self.source_lang, self.target_lang))
 
     def unescaped(self) -> "JudgedSet":
         """The same set with HTML entities replaced in all texts, which is said; itself where it has no texts."""

@@ -55,7 +55,9 @@ class RunSettings:
         metavar="NAME",
     )
     ctx_no_text_checks: bool = setting(
-        "Do not check the texts for HTML entities, shifted lines and byte-order marks.", False
+        "Do not check the texts for HTML entities, shifted lines, byte-order marks, copies of the source, other "
+        "languages and repetitions.",
+        False,
     )
     slide_output: File | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
@@ -338,7 +340,7 @@ class Run:
             source = named(lines, f"{self.args.source or f'the source of {self.args.test_set}'}{picked}")
         stock = [name for name in dict.fromkeys(self.args.metrics) if name not in self.table.plugins]
         check_byte_order_marks([*self.systems, *given], stock)
-        check_texts(self.systems, given, None if lines is None else source)
+        check_texts(self.systems, given, None if lines is None else source, self.languages)
 
     def _reference_name(self, number: int) -> str:
         """The file of the reference with this number, or its place in the test set."""

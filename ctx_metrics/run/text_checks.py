@@ -1,4 +1,5 @@
-"""What is said of texts before they are scored: HTML entities, shifted lines, byte-order marks. No score depends on it."""
+"""What is said of texts before they are scored: HTML entities, shifted lines, faults of translations, byte-order marks. No
+score depends on it."""
 
 import html
 import re
@@ -18,14 +19,24 @@ ENTITY_SHARE = 0.005  # of a text's lines: fewer do not move the first decimal o
 SHOWN = 3  # texts and blocks that a line names
 
 
-def check_texts(systems: Sequence[Segments], references: Sequence[Segments], source: Segments | None = None) -> None:
-    """Say which texts hold HTML entities, and which lines fit another line of the reference better than their own.
+def check_texts(
+    systems: Sequence[Segments],
+    references: Sequence[Segments],
+    source: Segments | None = None,
+    languages: tuple[str | None, str | None] = (None, None),
+) -> None:
+    """Say which texts hold HTML entities, which lines fit another line of the reference better than their own, and what
+    fault_notices.check_faults says: copies of the source, repetitions, texts in other languages than the source and target
+    language (`languages`).
 
     All texts are compared with the first reference, and with the source where there is no reference. Each finding is one
     notice; nothing is said of texts without findings.
     """
     _say_entities(systems, [*references, *([source] if source else [])])
     _say_shifts(systems, references, source)
+    from .fault_notices import check_faults  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
+
+    check_faults(systems, references, source, languages)
 
 
 def check_byte_order_marks(streams: Sequence[Segments], stock: Sequence[str]) -> None:

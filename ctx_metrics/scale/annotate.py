@@ -12,12 +12,12 @@ import numpy as np
 from ..errors import CtxMetricsError, InputError
 from ..notices import counted, notice
 from ..progress import Progress
-from . import summary
+from . import faults, summary
 from .blocks import ROWS, blocks, one_block
 from .kept import key_of
 from .parts import Parts, Record, known_again
 from .places import HERE, Place
-from .rows import Rows, is_number, reader_of
+from .rows import Rows, Value, is_number, reader_of
 from .scorer import ROLES, OfMetric, Scored, Scorer, Texts, located
 from .selection import Limit, Top, best, passing
 from .tables import Table
@@ -29,8 +29,9 @@ class Annotation:
 
     tables     in their order
     scorer     what scores a block
-    names      of the columns that come, one a metric
+    names      of the columns that come, one a metric, and behind them one of the rows' faults where rows are dropped by them
     limits     that the rows keep which are written; columns by the metrics' names
+    drop       faults of rows that are not written; None: no faults are looked for
     top        the best of them that are written, by the metric `by`; None: all
     lower      whether a lower score of `by` is the better one
     size       most rows of a block
@@ -44,11 +45,17 @@ class Annotation:
     by: str = ""
     lower: bool = False
     size: int = ROWS
+    drop: Sequence[str] | None = None
 
     @property
     def metrics(self) -> list[str]:
         """The metrics' names."""
         return [name for name, _ in self.scorer.metrics]
+
+    @property
+    def columns(self) -> list[str]:
+        """What `names` stand for: the metrics, and the rows' faults where they are looked for."""
+        return self.metrics if self.drop is None else [*self.metrics, faults.COLUMN]
 
     def identity(self) -> dict[str, Any]:
         """What makes the run this one."""
@@ -65,6 +72,7 @@ class Annotation:
             "pseudo-filter": repr(self.scorer.context.pseudo_filter),
             "names": list(self.names),
             "keep": [list(each) for each in self.limits],
+            "drop": None if self.drop is None else list(self.drop),
             "top": [self.top, self.by] if self.top else None,
             "block": self.size,
         }
@@ -126,6 +134,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     found = {
         "rows": befores[-1],
         "written": written,
+        **({} if run.drop is None else {"dropped": summary.dropped([record.dropped for record in ordered])}),
         "worst_of_top": [run.by, -worst if run.lower else worst] if worst is not None and written else None,
         "tables": len(run.tables),
         "parts": len(ordered),
@@ -214,7 +223,7 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
         fits = partial(_fits, key=_key(run, texts), rows=len(block.rows), metrics=measured, top=run.top is not None)
         record = parts.record(block.number, fits)
         if record is not None and run.top is not None:
-            kept = parts.scores(block.number, 1 + len(run.metrics), len(block.rows))
+            kept = parts.scores(block.number, 1 + len(run.columns), len(block.rows))
             record = None if kept is None else record
         if record is not None:
             for name, own in record.metrics.items():
@@ -231,6 +240,7 @@ def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], 
     return (
         (record.key, record.rows, record.part == "") == (key, rows, top)
         and 0 <= record.kept <= rows
+        and all(0 <= number <= rows for number in record.dropped.values())
         and record.metrics.keys() == metrics.keys()
         and all(own.fits(rows, len(metrics[name].sums) or None) for name, own in record.metrics.items())
     )
@@ -258,13 +268,18 @@ def _scored(run: Annotation, parts: Parts, place: Place, done: Mapping[int, Reco
             notice(located(line, f"rows from {block.before + 1:,} on"))
         scores = {name: each.scores for name, each in scored.metrics.items()}
         kept, part = passing(run.limits, scores, len(block.rows)), ""
+        dropped = {}
+        if scored.faults is not None:
+            scores[faults.COLUMN] = scored.faults
+            kept &= ~faults.has(scored.faults, run.drop or ())
+            dropped = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.drop or ()}
         if run.top is None:
             part = parts.write_part(block.number, _content(run, block.rows, scores, kept))
         else:
             by = np.where(kept, -scores[run.by] if run.lower else scores[run.by], math.nan)
             parts.write_scores(block.number, np.stack([by, *scores.values()]))
         metrics = {name: summary.of_block(each) for name, each in scored.metrics.items()}
-        record = Record(key, len(block.rows), int(kept.sum()), part, metrics)
+        record = Record(key, len(block.rows), int(kept.sum()), dropped, part, metrics)
         before = before or record
         for name, own in metrics.items():
             _check_signature(name, before.metrics[name].signature, own.signature)
@@ -296,10 +311,12 @@ def _filled(run: Annotation, block: Planned, role: str, name: str) -> list[str |
 
 
 def _content(run: Annotation, rows: Rows, scores: Mapping[str, np.ndarray], kept: np.ndarray) -> bytes:
-    columns = {
-        name: [None if math.isnan(value) else value for value in values.tolist()]
-        for name, values in zip(run.names, scores.values(), strict=True)
-    }
+    columns: dict[str, Sequence[Value]] = {}
+    for name, (key, values) in zip(run.names, scores.items(), strict=True):
+        if key == faults.COLUMN:
+            columns[name] = faults.words_of(values)
+        else:
+            columns[name] = [None if math.isnan(value) else value for value in values.tolist()]
     return rows.content(columns, kept.tolist())
 
 
@@ -320,7 +337,7 @@ def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tup
         by, *scores = _kept_scores(run, parts, block.number, len(block.rows))
         kept = choose(by)
         written += int(kept.sum())
-        parts.write_part(block.number, _content(run, block.rows, dict(zip(run.metrics, scores, strict=True)), kept))
+        parts.write_part(block.number, _content(run, block.rows, dict(zip(run.columns, scores, strict=True)), kept))
     return written, choose.threshold
 
 
@@ -329,7 +346,7 @@ def _values(run: Annotation, parts: Parts, records: Sequence[Record]) -> Iterabl
 
 
 def _kept_scores(run: Annotation, parts: Parts, number: int, rows: int) -> np.ndarray:
-    scores = parts.scores(number, 1 + len(run.metrics), rows)
+    scores = parts.scores(number, 1 + len(run.columns), rows)
     if scores is None:
         raise InputError(f"{parts.address}: the scores of part {number} have gone; run the same command again")
     return scores

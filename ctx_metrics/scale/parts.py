@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..writing import remove_leftovers
 from .folders import LocalFolder, folder_at, sha256_of
-from .kept import MOST, KeptResults
+from .kept import MOST, KeptResults, Line
 from .summary import BlockOfMetric
 from .tables import Table, place_of, readable
 
@@ -30,6 +30,7 @@ WORDS = {
     "pseudo-filter": "settings of pseudo-references",
     "names": "--names",
     "keep": "--keep",
+    "drop": "--drop",
     "top": "--top or --by",
     "block": "--block",
 }
@@ -40,6 +41,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     key        of its texts and of the run
     rows       how many it has, of which `kept` are written
+    dropped    how many have each of the faults that rows are dropped for
     part       what its part is known again by; "" where parts are written when all blocks are scored
     metrics    by their names
     """
@@ -47,6 +49,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: str
     rows: int
     kept: int
+    dropped: dict[Line, int]
     part: str
     metrics: dict[str, BlockOfMetric]
 

@@ -29,6 +29,7 @@ HEADS = {
 }  # that no text is likely to be
 DECIMALS = 4  # of scores in text; JSON lines and Parquet have them whole
 Text = str | None
+Value = float | str | None  # of a column that comes
 
 
 class Rows(ABC):
@@ -50,7 +51,7 @@ class Rows(ABC):
         """These rows and others of the same table behind them."""
 
     @abstractmethod
-    def content(self, scores: Mapping[str, Sequence[float | None]], kept: Sequence[bool]) -> bytes:
+    def content(self, scores: Mapping[str, Sequence[Value]], kept: Sequence[bool]) -> bytes:
         """A file of the rows that are kept, each with its scores in columns of these names; None is written as missing."""
 
 
@@ -78,7 +79,7 @@ class TextRows(Rows):
         assert isinstance(other, TextRows)
         return TextRows(self._reader, self._lines + other._lines, self._cells + other._cells)
 
-    def content(self, scores: Mapping[str, Sequence[float | None]], kept: Sequence[bool]) -> bytes:
+    def content(self, scores: Mapping[str, Sequence[Value]], kept: Sequence[bool]) -> bytes:
         added = zip(*scores.values(), strict=True) if scores else [()] * len(self)
         rows = compress(zip(self._lines, added, strict=True), kept)
         lines = [
@@ -117,13 +118,14 @@ class ArrowRows(Rows):
         assert isinstance(other, ArrowRows)
         return ArrowRows(self._path, pyarrow.concat_tables([self._table, other._table]), self._first)
 
-    def content(self, scores: Mapping[str, Sequence[float | None]], kept: Sequence[bool]) -> bytes:
+    def content(self, scores: Mapping[str, Sequence[Value]], kept: Sequence[bool]) -> bytes:
         import pyarrow
         from pyarrow import parquet
 
         table = self._table
         for name, values in scores.items():
-            table = table.append_column(name, pyarrow.array(values, pyarrow.float64()))
+            kind = pyarrow.string() if any(isinstance(value, str) for value in values) else pyarrow.float64()
+            table = table.append_column(name, pyarrow.array(values, kind))
         if not all(kept):
             table = table.filter(pyarrow.array(kept))
         file = io.BytesIO()
@@ -169,14 +171,15 @@ class TextReader:
         """The line of the header, if there is one, with more names behind it."""
         return [] if self._names is None else [self._joined(self._first, list(added))]
 
-    def extended(self, line: str, values: Sequence[float | None], names: Sequence[str]) -> str:
+    def extended(self, line: str, values: Sequence[Value], names: Sequence[str]) -> str:
         """A row with values behind it."""
         if self.table.form == "jsonl":
             pairs = zip(names, values, strict=True)
             more = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(value)}" for name, value in pairs)
             before = line.rstrip()[:-1].rstrip()
             return f"{before}{'' if before.endswith('{') or not more else ', '}{more}}}"
-        return self._joined(line, ["" if value is None else f"{value:.{DECIMALS}f}" for value in values])
+        cells = [f"{value:.{DECIMALS}f}" if isinstance(value, float) else value or "" for value in values]
+        return self._joined(line, cells)
 
     def _joined(self, line: str, cells: list[str]) -> str:
         if self.table.form == "tsv":

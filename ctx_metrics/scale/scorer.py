@@ -19,10 +19,10 @@ from ..run.finite import check_finite
 from ..run.registry import metric_table
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts
+from .faults import Texts, faults_of_rows, say_faults
 
 ROLES = ("src", "mt", "ref", "doc", "rtt", "pseudo")
 SEVERAL = ("ref", "pseudo")  # roles that several columns may have
-Texts = Mapping[str, Sequence[list[str | None]]]  # the columns of each role
 Row = list[float]
 
 
@@ -44,10 +44,12 @@ class OfMetric(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """All metrics' scores of a block, by their names, and what was said meanwhile."""
+    """All metrics' scores of a block, by their names, what was said meanwhile, and what is wrong with each row (see
+    faults_of_rows) where that was looked for."""
 
     metrics: dict[str, OfMetric]
     said: list[str]
+    faults: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,15 @@ class Scorer:
     called first, and stay loaded there.
 
     columns    of the roles that the tables have
+    checks     whether it says what is wrong with the first block's texts
+    faults     whether it looks for what is wrong with every row
     """
 
     metrics: Sequence[tuple[str, Mapping[str, Any]]]
     context: Context
     columns: Mapping[str, Sequence[str]]
+    checks: bool = False
+    faults: bool = False
 
     @property
     def reads_documents(self) -> str:
@@ -85,7 +91,14 @@ class Scorer:
             found = {
                 name: self._of_metric(metric, hypotheses, texts.get("ref", ()), first) for name, metric in made.items()
             }
-        return Scored(found, said)
+            if first and self.checks:
+                say_faults(texts, self.columns, self.languages)
+        return Scored(found, said, faults_of_rows(texts, self.languages) if self.faults else None)
+
+    @property
+    def languages(self) -> tuple[str | None, str | None]:
+        """The source and the target language; None where unknown."""
+        return self.context.source_lang, self.context.target_lang
 
     def whole(self, sums: Mapping[str, Sequence[Row]], signatures: Mapping[str, str]) -> dict[str, float]:
         """The scores of a whole corpus by the sums of its parts; none of metrics whose statistics may be no sums, or are

@@ -105,6 +105,14 @@ def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: flo
     }
 
 
+def dropped(blocks: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """How many rows have each of the faults that rows are dropped for."""
+    counts: Counter[str] = Counter()
+    for own in blocks:
+        counts.update(own)
+    return dict(counts)
+
+
 def _rows(where: str) -> str:
     return where.replace("segment", "row")
 
@@ -130,6 +138,8 @@ def shown(summary: Mapping[str, Any]) -> str:
     worst = summary["worst_of_top"]
     best = "" if worst is None else f"; the worst of them has {worst[0]} {worst[1]:.1f}"
     lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}{best}"]
+    if summary.get("dropped"):
+        lines[0] += "\ndropped rows: " + ", ".join(f"{number:,} {kind}" for kind, number in summary["dropped"].items())
     rows = []
     for name, of_metric in summary["metrics"].items():
         numbers = [of_metric[key] for key in ("score", "mean", "least")]

@@ -23,7 +23,7 @@ class DataOptions:
     )
     score: Name | None = setting("Column of the human score in a TSV. (Default: score)", flag="--score-column")
     outputs: str | None = None
-    text_checks: bool = False  # whether to say which texts hold HTML entities or shifted lines
+    text_checks: bool = False  # whether to say what looks odd in the texts
 
 
 ALL = DataOptions()

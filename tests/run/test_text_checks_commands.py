@@ -73,6 +73,10 @@ def test_meta(ctx, folder, monkeypatch):
     assert said(ctx(*meta, "good.tsv")) == []
     assert said(ctx(*meta, "shifted.tsv")) == [shifted]
     assert said(ctx(*meta, "shifted.tsv", "escaped.tsv", "--no-text-checks")) == []
+    [reversed_] = [line for line in said(ctx(*meta[:4], "en-de", *meta[5:], "good.tsv")) if "looked at" in line]
+    assert reversed_.startswith(
+        "the language pair is en-de, but 58 of 58 lines looked at in good/A (and in 2 more) look like en;"
+    )
     assert said(ctx(*meta, "escaped.tsv"))[0].startswith(
         ESCAPED.replace("escaped.txt", "escaped/B").replace("ref.txt", "escaped/reference")
     )
@@ -97,6 +101,9 @@ def test_sacrebleu(folder, tmp_path):
         "marked": ["ref.txt", "-i", "marked.txt", "-m", "bleu", "nist"],
         "off": ["ref.txt", "-i", "shifted.txt", "-m", "bleu", "nist", "--ctx-no-text-checks"],
         "stock": ["ref.txt", "-i", "shifted.txt", "-m", "bleu"],
+        "untranslated": ["ref.txt", "-i", "src.txt", "good.txt", "-m", "nist", "-l", "de-en"],
+        "reversed": ["ref.txt", "-i", "good.txt", "-m", "nist", "-l", "en-de"],
+        "all off": ["ref.txt", "-i", "good.txt", "-m", "nist", "-l", "en-de", "--ctx-no-text-checks"],
     }
     setup = "import ctx_metrics.metrics.nist\nfrom sacrebleu.sacrebleu import main"
     body = "os.chdir(job['env']['FOLDER']); sys.argv = ['sacrebleu', *job['args']]; main()"
@@ -104,11 +111,50 @@ def test_sacrebleu(folder, tmp_path):
     done = run_forked(tmp_path / "runs", setup, body, jobs)
     assert all(each.returncode == 0 for each in done.values())
     lines = {name: [line.partition(": ")[2] for line in each.stderr.splitlines()] for name, each in done.items()}
-    assert lines["good"] == lines["off"] == lines["stock"] == []
+    assert lines["good"] == lines["off"] == lines["stock"] == lines["all off"] == []
+    looks = "look like de, the source language; check that it holds translations"
+    assert lines["untranslated"][0] == f"src.txt: 57 of 57 lines looked at {looks}"
+    assert [line.partition("; ")[2] for line in lines["reversed"]] == [
+        "if the pair is the wrong way round, give -l de-en"
+    ]
     assert lines["shifted"] == [SHIFTED, "Found 2 systems."]
     assert lines["alone"] == [SHIFTED]
     assert lines["escaped"][0].startswith(ESCAPED)
     assert lines["marked"] == [MARKED, "hypotheses, segment 1: dropped the byte-order mark at its start"]
+
+
+COPIES = "source.de.txt: 52 of 57 lines looked at are copies of the source; check that it holds translations"
+REVERSED = (
+    "the language pair is en-de, but 58 of 58 lines looked at in system_a.en.txt (and in 1 more) look like en; if the pair is "
+    "the wrong way round, give -l de-en"
+)
+
+
+@pytest.mark.parametrize(
+    "start, flags",
+    [
+        (["score", "-t"], ["-m", "chrf", "-r", REF]),
+        (["compare", "-t"], ["-m", "chrf", "-r", REF]),
+        pytest.param(["report", "-t"], ["-m", "chrf", "-r", REF, "-o", "page.html"], marks=pytest.mark.full),
+        (["mbr"], ["-m", "chrf"]),
+        pytest.param(["rerank"], ["-m", "comet"], marks=pytest.mark.full),
+    ],
+)
+def test_commands_say_what_is_no_translation(ctx, tmp_path, start, flags):
+    flags = [
+        str(tmp_path / flag) if flag == "page.html" else flag for flag in [*flags, "-s", SOURCE, "-l", "de-en", "-q"]
+    ]
+    assert said(ctx(*start, A, SOURCE, *flags)).count(COPIES) == 1
+    assert not [line for line in said(ctx(*start, A, SOURCE, *flags, "--no-text-checks")) if "looked at" in line]
+    assert not [line for line in said(ctx(*start, A, B, *flags)) if "looked at" in line]
+
+
+def test_a_pair_the_wrong_way_round(ctx):
+    given = ["score", "-m", "chrf", "-r", REF, "-t", A, "-q", "--format", "tsv"]
+    assert said(ctx(*given, "-l", "en-de")) == [REVERSED]
+    assert said(ctx(*given, "-l", "de-en")) == said(ctx(*given)) == []
+    alone = ["score", "-m", "comet", "-s", A, "-t", SOURCE, "-q", "--format", "tsv", "-l"]
+    assert said(ctx(*alone, "de-en"))[0].endswith("look like de; if the pair is the wrong way round, give -l en-de")
 
 
 def test_the_page_shows_what_is_printed(ctx, tmp_path, monkeypatch):

@@ -129,6 +129,74 @@ def test_what_passes_limits_is_written(ctx, table, tmp_path):
     assert f"59 rows of 1 table scored; {len(wanted)} written in " in done.out
 
 
+LOOP = "The council said that it it it it it it it it it it it it it it."
+
+
+@pytest.fixture
+def faulty(tmp_path) -> Path:
+    """The table with a copy of the source in row 3, another row's source in row 8 and a repetition in row 6."""
+    texts = rows()
+    for place, output in ((2, texts[2]["src"]), (7, texts[8]["src"]), (5, LOOP)):
+        texts[place] = texts[place] | {"mt": output}
+    return write_tsv(tmp_path / "faulty.tsv", texts)
+
+
+FOUND = {2: "copies,wrong-language", 5: "repeats", 7: "wrong-language"}
+
+
+@pytest.mark.parametrize("block", ["7", "1000"])
+@pytest.mark.parametrize(
+    "drop, left_out, said",
+    [
+        ("copies,wrong-language,repeats", [2, 5, 7], "dropped rows: 1 copies, 2 wrong-language, 1 repeats"),
+        ("copies", [2], "dropped rows: 1 copies"),
+        ("none", [], None),
+    ],
+)
+def test_rows_with_faults_are_left_out(ctx, faulty, tmp_path, block, drop, left_out, said):
+    run = ["annotate", faulty, "-m", "chrf", "-l", "de-en", "--columns", "src=src", "--block", block]
+    done = ctx(*run, "-o", tmp_path / "out", "--drop", drop)
+    assert done.code == 0, done.err
+    ctx(*run, "-o", tmp_path / "all")
+    expected = [row | {"faults": FOUND.get(k, "")} for k, row in enumerate(annotated(tmp_path / "all"))]
+    assert annotated(tmp_path / "out") == [row for k, row in enumerate(expected) if k not in left_out]
+    assert (said in done.out) if said else ("dropped" not in done.out)
+    assert "faults" not in annotated(tmp_path / "all")[0]
+
+
+def test_rows_with_faults_are_not_among_the_best(ctx, faulty, tmp_path):
+    done = ctx(
+        "annotate", faulty, "-m", "ter", "-l", "de-en", "-o", tmp_path / "out", "--drop", "copies", "--top", "58"
+    )
+    assert done.code == 0, done.err
+    found = annotated(tmp_path / "out")
+    assert [row["faults"] for row in found if row["faults"]] == ["repeats", "wrong-language"]
+    assert len(found) == len(rows()) - 1
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_faults_in_other_forms(ctx, faulty, tmp_path, form):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.read_csv(faulty, sep="\t", quoting=3)
+    path = tmp_path / f"table.{form}"
+    table.to_parquet(path) if form == "parquet" else table.to_json(path, orient="records", lines=True)
+    names = ["--names", "score", "why"]
+    done = ctx("annotate", path, "-m", "chrf", "-l", "de-en", "-o", tmp_path / "out", "--drop", "repeats", *names)
+    assert done.code == 0, done.err
+    [part] = (tmp_path / "out").glob("part-*")
+    read = pandas.read_parquet(part) if form == "parquet" else pandas.read_json(part, lines=True)
+    assert read["why"].tolist() == [FOUND.get(k, "") for k in range(len(table)) if k != 5]
+
+
+def test_a_first_block_of_copies_is_said_once(ctx, tmp_path):
+    texts = [row | {"mt": row["src"]} for row in rows()]
+    table = write_tsv(tmp_path / "copies.tsv", texts)
+    run = ["annotate", table, "-m", "chrf", "-l", "de-en", "--block", "20", "-q"]
+    copies = r"column mt \(the first \d+ rows\): \d+ of \d+ lines looked at are copies of the source; "
+    assert len(re.findall(copies, ctx(*run, "-o", tmp_path / "out").err)) == 1
+    assert "copies" not in ctx(*run, "-o", tmp_path / "quiet", "--no-text-checks").err
+
+
 @pytest.mark.parametrize("flags, sign", [(["--top", "30%"], -1), (["--top", "17", "--by", "ter"], 1)])
 def test_the_best_rows_are_written(ctx, table, tmp_path, flags, sign):
     ctx("annotate", table, "-o", tmp_path / "all", "-m", "chrf", "ter", "--block", "10")
@@ -500,6 +568,13 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
             ["--columns", "mt=\u00b2", "src=1"],
             "--columns mixes names and numbers; give numbers for tables without a header, names for all others",
         ),
+        (["--drop", "copies", "--names", "a", "b", "c"], "--names has 3 names for 1 metric (chrf)"),
+        (["--drop", "copy"], "argument --drop: 'copy' is not one of copies, wrong-language, repeats; or give none"),
+        (
+            ["--drop", "none", "--no-text-checks"],
+            "--drop needs the checks that --no-text-checks turns off; leave one out",
+        ),
+        (["--drop", "wrong-language"], "--drop wrong-language needs the language: give the language pair with -l"),
         (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
         (["--on", "spark"], "argument --on: 'spark' is neither ray nor ray:ADDRESS"),
         (["--block", "0"], "argument --block: 0 is not at least 1"),

@@ -47,6 +47,9 @@ class Candidates:
     source: File | None = setting("Source segments, one per line.", flag="-s --source")
     language_pair: tuple[str, str] | None = flags.languages()
     encoding: str = flags.encoding()
+    no_text_checks: bool = setting(
+        "Do not check the candidates for copies of the source, other languages and repetitions.", False
+    )
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,23 @@ def context_of(args: Namespace) -> Context:
     """Languages and engine."""
     source, target = args.language_pair or (None, None)
     return Context(source_lang=source, target_lang=target, engine=engine_options(args))
+
+
+def check_candidates(items: "Sequence[Item]", args: Namespace) -> None:
+    """Say which files of candidates hold copies of the source, other languages or repetitions, unless --no-text-checks."""
+    if args.no_text_checks:
+        return
+    from ...run.fault_notices import check_faults
+    from ...run.streams import named
+
+    sources = [item.source for item in items]
+    if len(args.candidates) > 1:  # each is a system's
+        systems = [named([item.candidates[k] for item in items], path) for k, path in enumerate(args.candidates)]
+    else:
+        systems = [named([text for item in items for text in item.candidates], args.candidates[0])]
+        sources = [item.source for item in items for _ in item.candidates]
+    there = None if None in sources else named(sources, args.source or "the sources")
+    check_faults(systems, source=there, languages=args.language_pair or (None, None))
 
 
 def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Chosen":

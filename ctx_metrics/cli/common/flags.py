@@ -35,7 +35,10 @@ def encoding(help: str = "Encoding of all files that are read.") -> Any:
 
 def text_checks() -> Any:
     """The flag --no-text-checks."""
-    return setting("Do not check the texts for HTML entities and shifted lines.", False)
+    return setting(
+        "Do not check the texts for HTML entities, shifted lines, copies of the source, other languages and repetitions.",
+        False,
+    )
 
 
 def unescape() -> Any:

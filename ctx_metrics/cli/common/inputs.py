@@ -84,7 +84,7 @@ def inputs_of(args: Namespace, streams: Streams, names: list[str], **more: Any) 
     source_lang, target_lang = args.language_pair or (None, None)
     references, systems = streams.get("ref", []), streams["mt"]
     if not args.no_text_checks:
-        check_texts(systems, references, *streams.get("src", []))
+        check_texts(systems, references, sources, (source_lang, target_lang))
     more |= {
         "engine": engine_options(args),
         "roundtrips": streams.get("rtt"),

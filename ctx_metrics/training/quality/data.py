@@ -274,7 +274,7 @@ def _read(path: str, options: DataOptions, scored: bool, by_system: bool) -> lis
 
 
 def _check_texts(of_set: JudgementSet) -> None:
-    """Say what looks odd in the texts, as text_checks.check_texts does; systems with few outputs, which tell little, are left out."""
+    """Say what looks odd in the texts, as text_checks.check_texts does, but not of systems with few outputs."""
     length = 1 + max((row.segment for row in of_set.rows), default=0)
     outputs: dict[str, dict[int, str]] = {}
     partners: dict[str, list[str | None]] = {name: [None] * length for name in ("reference", "source")}

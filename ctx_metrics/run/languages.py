@@ -1,0 +1,199 @@
+"""Is a text in the language that it should be in? Told by its script, and by the n-grams of py3langid's model."""
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..language import primary
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+MIN_LETTERS = 20  # shorter texts get no verdict
+# How much likelier (in nats) another language must make a text before the text counts as written in that language, and the
+# share of letters in the language's scripts below which the script is wrong; see docs/text-checks.md for how they were set.
+MARGIN = 15.0
+MIN_SHARE = 0.25
+# Languages that count as one: those that py3langid takes for each other, and pairs too close for a verdict.
+CLOSE = [
+    frozenset(line.split())
+    for line in (
+        "bs hr sr|cs sk|da nb nn no|fo is|id jv ms|es gl|gl pt|bho hi mai mr ne|af nl|de lb|az tr|fa ps ur|bg mk|rw xh zu"
+    ).split("|")
+]
+PY3LANGID = {"fil": "tl"}  # what the model calls a language, where that is not its code
+# Languages that hardly any text is in, but many a list of names or a broken text looks like.
+RARE = frozenset("an br dz eo fo ht la mg oc qu rw se vo wa xh zu".split())
+_SCRIPTS = {
+    "Latin": "A-Za-z\u00aa\u00ba\u00c0-\u024f\u0250-\u02af\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a",
+    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
+    "Cyrillic": "\u0400-\u052f\u1c80-\u1c8f\ua640-\ua69f",
+    "Armenian": "\u0530-\u058f",
+    "Hebrew": "\u0590-\u05ff",
+    "Arabic": "\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff",
+    "Devanagari": "\u0900-\u097f\ua8e0-\ua8ff",
+    "Bengali": "\u0980-\u09ff",
+    "Gurmukhi": "\u0a00-\u0a7f",
+    "Gujarati": "\u0a80-\u0aff",
+    "Oriya": "\u0b00-\u0b7f",
+    "Tamil": "\u0b80-\u0bff",
+    "Telugu": "\u0c00-\u0c7f",
+    "Kannada": "\u0c80-\u0cff",
+    "Malayalam": "\u0d00-\u0d7f",
+    "Sinhala": "\u0d80-\u0dff",
+    "Thai": "\u0e00-\u0e7f",
+    "Lao": "\u0e80-\u0eff",
+    "Burmese": "\u1000-\u109f",
+    "Georgian": "\u10a0-\u10ff\u1c90-\u1cbf",
+    "Ethiopic": "\u1200-\u139f",
+    "Khmer": "\u1780-\u17ff",
+    "Hangul": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af",
+    "Kana": "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f",
+    "Han": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
+}
+# By script, the languages that are written in it. A language in two lines is written in both.
+_WRITTEN_IN = {
+    "Latin": "af az br bs ca cs cy da de en eo es et eu fi fil fo fr fy ga gd gl ha hr ht hu id is it jv ku la lb lt lv "
+    "mg ms mt nb nl nn no oc om pl pt qu ro rw se sk sl so sq sr su sv sw tk tl tr uz vi xh zu",
+    "Greek": "el",
+    "Cyrillic": "az be bg kk ky mk mn ru sah sr tg tk tt uk uz ba cv",
+    "Armenian": "hy",
+    "Hebrew": "he yi",
+    "Arabic": "ar fa ku ky kk ms pa ps sd ug ur uz az",
+    "Devanagari": "bho hi mai mr ne sa sd",
+    "Bengali": "as bn",
+    "Gurmukhi": "pa",
+    "Gujarati": "gu",
+    "Oriya": "or",
+    "Tamil": "ta",
+    "Telugu": "te",
+    "Kannada": "kn",
+    "Malayalam": "ml",
+    "Sinhala": "si",
+    "Thai": "th",
+    "Lao": "lo",
+    "Burmese": "my",
+    "Georgian": "ka",
+    "Ethiopic": "am ti",
+    "Khmer": "km",
+    "Hangul": "ko",
+    "Kana": "ja",
+    "Han": "ja zh yue",
+}
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NO_WORDS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+", re.IGNORECASE)
+
+
+class Verdict(NamedTuple):
+    """Whether a text is in the language that it should be in.
+
+    wrong    whether it is in another one, or in another script
+    looks    the code of the language that it looks like, or its script, where it is wrong
+    """
+
+    wrong: bool
+    looks: str = ""
+
+
+def verdict(text: str, language: str) -> Verdict | None:
+    """Whether a text is in a language; None where that cannot be told.
+
+    It cannot be told of texts with fewer than 20 letters, and of languages whose script and words are not known.
+
+    >>> verdict("Der Vertrag wurde gestern von beiden Seiten unterschrieben.", "en").looks
+    'de'
+    >>> verdict("The contract was signed by both sides yesterday.", "en_GB"), verdict("Yes, it is.", "de")
+    (Verdict(wrong=False, looks=''), None)
+    """
+    code = primary(language)
+    own = _of_script(code)
+    text = _NO_WORDS.sub(" ", text)
+    written = letters(text)
+    if len(written) < MIN_LETTERS:
+        return None
+    if own is not None:
+        inside = len("".join(own.findall(written)))
+        if inside < MIN_SHARE * len(written):
+            return Verdict(True, _script_of(written))
+        if inside < len(written):  # foreign names and words left as they are say nothing about the rest
+            text = " ".join(word for word in text.split() if own.search(word) or not _LETTERS.search(word))
+            if len(letters(text)) < MIN_LETTERS:
+                return None
+    classes = _model().nb_classes
+    same, others = _places(code)
+    if not len(same):
+        return None if own is None else Verdict(False)
+    likely = _log_probabilities(text.lower() if text.isupper() else text)
+    best = others[np.argmax(likely[others])]
+    return Verdict(True, classes[best]) if likely[best] - likely[same].max() > MARGIN else Verdict(False)
+
+
+def letters(text: str) -> str:
+    """The letters of a text, without what is between them.
+
+    >>> letters("It's 9 o'clock.")
+    'Itsoclock'
+    """
+    return "".join(_LETTERS.findall(text))
+
+
+def are_close(one: str | None, other: str | None) -> bool:
+    """Whether two codes name one language, or two that count as one; False where one is not known.
+
+    >>> are_close("pt_BR", "pt"), are_close("cs", "sk"), are_close("de", "en"), are_close(None, None)
+    (True, True, False, False)
+    """
+    return bool(one and other) and primary(other) in _close(primary(one))
+
+
+def looks_like(looks: str, language: str | None) -> bool:
+    """Whether a language, or a script, that a text looks like is that of `language`.
+
+    >>> looks_like("de", "de"), looks_like("Cyrillic", "ru"), looks_like("Cyrillic", "de")
+    (True, True, False)
+    """
+    return are_close(looks, language) or (bool(language) and primary(language) in _WRITTEN_IN.get(looks, "").split())
+
+
+def _close(code: str) -> set[str]:
+    return {code}.union(*(line for line in CLOSE if code in line))
+
+
+@cache
+def _places(code: str) -> tuple[np.ndarray, np.ndarray]:
+    """Where the model has a language and those that count as one with it, and where it has the others."""
+    classes = _model().nb_classes
+    names = {PY3LANGID.get(each, each) for each in _close(code)}
+    same = [k for k, each in enumerate(classes) if each in names]
+    return np.array(same, int), np.array([k for k, each in enumerate(classes) if each not in names | RARE], int)
+
+
+@cache
+def _of_script(code: str) -> re.Pattern[str] | None:
+    """Letters of the scripts that a language is written in; None for languages whose script is not known."""
+    ranges = [_SCRIPTS[script] for script, codes in _WRITTEN_IN.items() if code in codes.split()]
+    return re.compile(f"[{''.join(ranges)}]+") if ranges else None
+
+
+def _script_of(letters: str) -> str:
+    """The script that most letters are in."""
+    return max(_SCRIPTS, key=lambda script: len("".join(re.findall(f"[{_SCRIPTS[script]}]+", letters))))
+
+
+@cache
+def _model() -> "LanguageIdentifier":
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_pickled_model(MODEL_FILE)
+
+
+def _log_probabilities(text: str) -> np.ndarray:
+    """How likely each of the model's languages makes a text: float (languages,), nats, up to a constant."""
+    model = _model()
+    counts = model.instance2fv(text)
+    there = np.flatnonzero(
+        counts
+    )  # some 100 of 7,480: the library's own product with all of them is four times as slow
+    return counts[there].astype(np.float32) @ model.nb_ptc[there] + model.nb_pc

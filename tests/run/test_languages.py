@@ -1,0 +1,77 @@
+"""Texts in another language or script are found; names, short texts and close languages give no verdict."""
+
+import pytest
+
+from ctx_metrics.run.languages import MIN_LETTERS, Verdict, are_close, verdict
+
+TEXTS = {
+    "cs": "Zastupitelstvo v úterý večer schválilo přestavbu starého rybářského přístavu.",
+    "de": "Der Stadtrat hat am Dienstagabend den Umbau des alten Fischereihafens beschlossen.",
+    "en": "On Tuesday evening the town council decided to convert the old fishing harbour.",
+    "fr": "Mardi soir, le conseil municipal a décidé de transformer l'ancien port de pêche.",
+    "ja": "市議会は火曜日の夜、古い漁港を住宅地に改造することを決定しました。",
+    "ru": "Городской совет во вторник вечером принял решение о перестройке старого рыбацкого порта.",
+    "uk": "Міська рада у вівторок увечері ухвалила рішення про перебудову старого рибальського порту.",
+    "zh": "市议会星期二晚上决定将旧渔港改建为住宅区，工程预计将于明年春天开始。",
+}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_every_other_language_is_wrong(language):
+    assert verdict(TEXTS[language], language) == Verdict(False)
+    for other in TEXTS.keys() - {language}:
+        assert verdict(TEXTS[other], language).wrong, (other, language)
+
+
+@pytest.mark.parametrize(
+    "text, language, looks",
+    [
+        (TEXTS["de"], "en_GB", "de"),
+        (TEXTS["de"].upper(), "eng", "de"),
+        (TEXTS["ru"], "de", "Cyrillic"),
+        (TEXTS["ja"], "zh-Hans", "ja"),
+        (TEXTS["ru"], "gd", "Cyrillic"),  # the model does not know Gaelic, but its script is known
+    ],
+)
+def test_what_a_text_looks_like(text, language, looks):
+    assert verdict(text, language) == Verdict(True, looks)
+
+
+@pytest.mark.parametrize(
+    "text, language",
+    [
+        ("Das ist ein Hund. 1234567890", "en"),
+        ("", "en"),
+        ("https://example.com/der-alte-fischereihafen @brakensieler_tageblatt", "en"),
+        (TEXTS["de"], "tlh"),
+        (TEXTS["de"], "mas"),
+    ],
+)
+def test_what_cannot_be_told(text, language):
+    assert verdict(text, language) is None
+
+
+def test_the_first_letters_that_are_enough():
+    text = "wir haben dort schon gefragt"
+    short = next(text[:k] for k in range(len(text)) if sum(map(str.isalpha, text[:k])) == MIN_LETTERS)
+    assert verdict(short, "en") is not None and verdict(short[:-1], "en") is None
+
+
+@pytest.mark.parametrize(
+    "text, language",
+    [
+        ("New restrictions диспропорционально affect young people and minorities in many countries.", "en"),
+        ("Мэр города Jean-Luc Mélenchon-Beauregard выступил в понедельник вечером в прямом эфире.", "ru"),
+        ("他在 Saturday Night Live 节目中第一次公开谈论了这部由 Christopher Nolan 执导的电影。", "zh"),
+        ("Gradsko vijeće odlučilo je u utorak navečer preurediti staru ribarsku luku u stambenu četvrt.", "sr"),
+        ("Градско веће одлучило је у уторак увече да преуреди стару рибарску луку.", "sr"),
+        ("Byrådet vedtok tirsdag kveld å bygge om den gamle fiskehavna til et boligområde.", "da"),
+    ],
+)
+def test_names_foreign_words_and_close_languages_are_right(text, language):
+    assert verdict(text, language) == Verdict(False)
+
+
+def test_close_languages():
+    assert are_close("nb_NO", "da") and are_close("hrv", "sr")
+    assert not are_close("ru", "uk") and not are_close("zh", "ja") and not are_close("xx", "yy")
