@@ -188,6 +188,13 @@ def test_faults_in_other_forms(ctx, faulty, tmp_path, form):
     assert read["why"].tolist() == [FOUND.get(k, "") for k in range(len(table)) if k != 5]
 
 
+def test_copies_need_the_source(ctx, tmp_path):
+    table = write_tsv(tmp_path / "table.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in rows()])
+    done = ctx("annotate", table, "-m", "chrf", "-l", "de-en", "-o", tmp_path / "out", "--drop", "copies")
+    assert done.code == 2 and not (tmp_path / "out").exists()
+    assert "--drop copies needs the source: name its column (--columns src=NAME)" in done.err
+
+
 def test_a_first_block_of_copies_is_said_once(ctx, tmp_path):
     texts = [row | {"mt": row["src"]} for row in rows()]
     table = write_tsv(tmp_path / "copies.tsv", texts)
