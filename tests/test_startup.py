@@ -15,6 +15,7 @@ HEAVY = {
     "scipy",
     "tokenizers",
     "huggingface_hub",
+    "py3langid",
     "sacrebleu",
     "importlib.metadata",
     "logging",

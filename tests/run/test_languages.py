@@ -1,6 +1,9 @@
 """Texts in another language or script are found; names, short texts and close languages give no verdict."""
 
+import sys
+
 import pytest
+from plugin_conftest import run
 
 from ctx_metrics.run.languages import MIN_LETTERS, Verdict, are_close, verdict
 
@@ -75,3 +78,13 @@ def test_names_foreign_words_and_close_languages_are_right(text, language):
 def test_close_languages():
     assert are_close("nb_NO", "da") and are_close("hrv", "sr")
     assert not are_close("ru", "uk") and not are_close("zh", "ja") and not are_close("xx", "yy")
+
+
+def test_the_model_is_loaded_only_for_a_language_that_is_named():
+    code = (
+        "import sys; from ctx_metrics.run.streams import named; from ctx_metrics.run.text_checks import check_texts; "
+        "text = named(['The council met on Tuesday evening.'] * 9, 'a'); check_texts([text], [], text, {}); "
+        "print('py3langid' in sys.modules)"
+    )
+    assert run(sys.executable, "-c", code.format("(None, None)")).stdout == "False\n"
+    assert run(sys.executable, "-c", code.format("('de', 'en')")).stdout == "True\n"

@@ -288,7 +288,7 @@ def _check_texts(of_set: JudgementSet) -> None:
         if 20 * len(texts) >= length
     ]
     references, sources = ([named(t, f"{of_set.name}/{name}")] if any(t) else [] for name, t in partners.items())
-    check_texts(systems, references, *sources)
+    check_texts(systems, references, sources[0] if sources else None)
 
 
 def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequence[str] | None) -> None:
