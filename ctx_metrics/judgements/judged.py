@@ -132,12 +132,13 @@ class JudgedSet:
             return np.ones((len(self.systems), self.segments), dtype=bool)
         return np.array([[text is not None for text in texts] for texts in self.hypotheses])
 
-    def check_texts(self) -> None:
-        """Say what looks odd in the texts, as text_checks.check_texts does."""
+    def check_texts(self, languages: bool = True) -> None:
+        """Say what looks odd in the texts, as text_checks.check_texts does; of their languages only if `languages`."""
         if self.hypotheses is not None:
             systems, references, sources = self._streams()
             source = sources[0] if sources else None
-            check_texts(systems, references, source, (self.source_lang, self.target_lang))
+            pair = (self.source_lang, self.target_lang) if languages else (None, None)
+            check_texts(systems, references, source, pair)
 
     def unescaped(self) -> "JudgedSet":
         """The same set with HTML entities replaced in all texts, which is said; itself where it has no texts."""

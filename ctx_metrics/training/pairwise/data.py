@@ -60,7 +60,7 @@ def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: 
         count = Counter(rows=0, kept=0)
         for judged in read:
             if options.text_checks:
-                judged.check_texts()
+                judged.check_texts(languages=False)
             judged, left = _usable(_compared(path, judged, threshold, options.score))
             kept = len(preferences_of(judged))
             count.update(rows=kept + left.total(), kept=kept, **left)
