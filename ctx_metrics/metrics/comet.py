@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..language import EXTRA, guard_multilingual, primary, say_unread_source
+from ..language import EXTRA, READ_BY_MULTILINGUAL, guard_multilingual, primary, say_unread_source
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import notice
 from ..scoring.base import SystemResult, model_setting
@@ -137,7 +137,7 @@ class COMET(EstimatorMetric):
 
         source = primary(self._context.source_lang)
         embedded = self.estimator.inputs == "mt+src" and self.estimator.model.folder == EMBEDDED_UNIFIED
-        if embedded and source and source not in UNIFIED_SOURCES:
+        if embedded and source in READ_BY_MULTILINGUAL - UNIFIED_SOURCES:
             notice(
                 f"{self.NAME.lower()}: {self.estimator.model.name} learned from no judgements with the source language "
                 f"{self._context.source_lang!r}, so its scores without references may not agree with people's; give "

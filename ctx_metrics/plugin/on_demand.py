@@ -4,7 +4,7 @@ import argparse
 import functools
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from sacrebleu import metrics
 
@@ -19,16 +19,18 @@ class NeedsUs(Exception):
 class OwnParser(argparse.ArgumentParser):
     """sacrebleu's parser. It raises NeedsUs where it would print an error or the help, which name our flags too."""
 
-    def parse_args(self, args=None, namespace=None):
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The values of a line that sacrebleu understands; raises NeedsUs where we change its run."""
         parsed = super().parse_args(args, namespace)
         if changes(parsed):
             raise NeedsUs
         return parsed
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise NeedsUs
 
-    def print_help(self, file=None):
+    def print_help(self, file: Any = None) -> None:
+        """Raises NeedsUs: the help names our flags too."""
         raise NeedsUs
 
 

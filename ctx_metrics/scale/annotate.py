@@ -118,8 +118,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
             ) from error
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
-    ended = nothing_new and parts.has_summary()
-    if ended:
+    if nothing_new and parts.has_summary():
         notice(f"{folder}: all parts already exist, so nothing was scored")
     ordered = [records[number] for number in range(len(records))]
     written, worst = sum(record.kept for record in ordered), None
@@ -143,8 +142,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
             for name in run.metrics
         },
     }
-    if not ended:
-        parts.write_summary(found)
+    parts.write_summary(found)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import fsspec
 
 from ..errors import InputError
-from ..writing import check_writable, make_folder, os_errors, write_bytes
+from ..writing import check_writable, is_stream, make_folder, os_errors, write_bytes
 from .tables import readable
 
 
@@ -87,18 +87,17 @@ class LocalFolder:
 
     def write(self, name: str, content: bytes, mend: str = "") -> None:
         """Write a file, whole or not at all; raises InputError, with `mend` at its end, where that fails."""
-        try:
-            path = self._at(name)
-        except Unusable as error:
-            raise InputError(f"{self._flag}: {error}, and nothing is written through a link; remove it") from error
+        path = os.path.join(self.path, name)
         if self._private and not os.path.isdir(self.path):
             with os_errors(f"cannot write into {self.path}"):
                 os.makedirs(self.path, mode=0o700, exist_ok=True)
             self._check_private()
-        make_folder(os.path.dirname(path))
-        if os.path.islink(path):  # planted: it goes, and what it leads to stays
-            with os_errors(f"cannot remove the link {path}"):
-                os.unlink(path)
+        above = os.path.dirname(path)
+        with os_errors(f"cannot write {path}"):
+            for planted in (above, path):  # a link or a pipe in the place of what is ours
+                if planted != self.path and (os.path.islink(planted) or is_stream(planted)):
+                    os.unlink(planted)
+        make_folder(above)
         write_bytes(path, content, mend)
 
     def state(self, name: str) -> str | None:

@@ -99,7 +99,7 @@ class KeptResults:
 
     def _report(self, name: str, why: str) -> None:
         if not self._reported:
-            notice(f"{self._flag} {self.path}: {_file(name)} is not used: {why}; such results are computed again")
+            notice(f"{self._flag} {self.path}: {_file(name)} is not used, as if it were not there: {why}")
         self._reported = True
 
 

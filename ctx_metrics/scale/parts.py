@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..writing import remove_leftovers
-from .folders import LocalFolder, folder_at, sha256_of
+from .folders import LocalFolder, Unusable, folder_at, sha256_of
 from .kept import MOST, KeptResults, Line
 from .summary import BlockOfMetric
 from .tables import Table, place_of, readable
@@ -73,8 +74,12 @@ class Parts:
         self._identity: dict[str, Any] | None = None  # written with what comes first
         before = self._state.get("run", dict[str, Any], lambda found: found.keys() == given.keys())
         if before is None:
-            if [name for name in self._folder.names() if name != KEPT and not name.endswith(".tmp")]:
-                raise InputError(f"{address} is not empty, but holds no parts of annotate; name a new folder")
+            names = [name for name in self._folder.names() if not name.endswith(".tmp")]
+            if [name for name in names if name != KEPT]:
+                what = (
+                    f"what annotate kept in {KEPT} cannot be used" if KEPT in names else "it holds no parts of annotate"
+                )
+                raise InputError(f"{address} is not empty, but {what}; name a new folder")
             self._identity = given
         elif before != given:
             [key, *_] = [key for key in given if before[key] != given[key]]
@@ -135,8 +140,11 @@ class Parts:
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write the summary, by which a run has ended."""
-        text = json.dumps(summary, ensure_ascii=False, indent=1) + "\n"
-        self._folder.write(SUMMARY, text.encode("utf-8", "surrogateescape"))
+        content = (json.dumps(summary, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogateescape")
+        with suppress(Unusable):  # then it is written anew
+            if self._folder.read(SUMMARY, len(content)) == content:
+                return
+        self._folder.write(SUMMARY, content)
 
     def _part(self, number: int) -> str:
         return f"part-{number:06d}{self._ending}"

@@ -271,7 +271,7 @@ def test_systems_that_nobody_judged_are_left_out(ctx, tree):
     for pair in ("de-en", "cs-en"):
         lines(tree / "system-outputs" / pair / "synthetic_ref.txt", [f"Output {k}" for k in range(25)])
     scores = tree.parent / "scores"
-    done = ctx("meta", tree, "-m", "chrf", "-p", "sys-acc", "--save-scores", scores, *QUICK)
+    done = ctx("meta", tree, "-m", "chrf", "-p", "sys-acc", "--save-scores", scores, "--no-text-checks", *QUICK)
     assert done.code == 0, done.err
     assert done.err.splitlines()[1:] == [
         "ctx-metrics: left out without human judgements: synthetic_ref (wmt.cs-en), synthetic_ref (wmt.de-en)"

@@ -345,7 +345,7 @@ def test_signature(tiny_bert, tmp_path):
         "maxlen:68",
         "long:truncate",
         "scale:100",
-        f"ckpt:{hub.file_sha256(folder / 'model.safetensors')[:12]}",
+        f"ckpt:{hub.checkpoint_hash(folder)}",
     ):
         assert part in text.split("|")
 

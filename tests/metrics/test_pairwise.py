@@ -178,7 +178,7 @@ def test_odd_texts(whole, caplog):
     references = ["A plain sentence."] * len(odd)
     metric = Pairwise([references], [odd, references], model=whole)
     assert all(0 <= value <= 1 for value in values(metric, odd))
-    assert "3 segments have empty hypotheses, compared as any other (segment 1, 2, 6)" in " ".join(caplog.messages)
+    assert "4 segments have empty hypotheses, compared as any other (segment 1, 2, 3, 6)" in " ".join(caplog.messages)
     assert "1 text was cut to what the encoder reads" in " ".join(caplog.messages)
     reference_odd = Pairwise([odd], [references, odd], model=whole)
     assert all(map(math.isfinite, values(reference_odd, references)))

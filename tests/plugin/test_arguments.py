@@ -246,7 +246,7 @@ def test_flags_have_the_defaults_that_help_says(parse):
         None,
         384,
     )
-    assert (args.ctx_resample, args.ctx_seg_scores) == ("segment", None)
+    assert (args.ctx_resample, args.ctx_seg_scores) == (None, None)
     assert not hasattr(args, "bertr_model") and not hasattr(args, "slide_output")
 
 
