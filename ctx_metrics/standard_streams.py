@@ -78,7 +78,7 @@ class _Output(io.BufferedIOBase):
         return int(self._file.fileno())
 
     def isatty(self) -> bool:
-        return bool(self._file.isatty())
+        return not self._file.closed and bool(self._file.isatty())
 
     def write(self, data: Any) -> int:
         try:

@@ -188,14 +188,12 @@ class TextReader:
         csv.writer(more, lineterminator="").writerow(["", *cells])  # a cell alone would be written as ""
         return line + more.getvalue()
 
-    def rows(self, skipped: int = 0) -> Iterator[TextRows]:
-        """All rows behind the first ones, AT_ONCE together."""
+    def rows(self) -> Iterator[TextRows]:
+        """All rows, AT_ONCE together."""
         lines: list[str] = []
         cells: list[tuple[Text, ...]] = []
         with readable(self.table.path), opened(self.table) as file:
-            for row, (line, own) in enumerate(self._records(self._lines(file))):
-                if row < skipped:
-                    continue
+            for line, own in self._records(self._lines(file)):
                 lines.append(line)
                 cells.append(own)
                 if len(lines) == AT_ONCE:
@@ -363,25 +361,18 @@ class ParquetReader:
         with readable(self.table.path), opened(self.table) as bytes_:
             return int(parquet.read_metadata(bytes_).num_rows)
 
-    def rows(self, skipped: int = 0) -> Iterator[ArrowRows]:
-        """All rows behind the first ones, AT_ONCE together."""
+    def rows(self) -> Iterator[ArrowRows]:
+        """All rows, AT_ONCE together."""
         import pyarrow
         from pyarrow import parquet
 
         with readable(self.table.path), opened(self.table) as bytes_, parquet.ParquetFile(bytes_) as file:
             check_columns(self.table.path, file.schema_arrow.names, self.wanted, self._added)
             first = 0
-            for group in range(file.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
-                if first + rows <= skipped:
-                    first += rows
-                    continue
-                for batch in file.iter_batches(AT_ONCE, row_groups=[group]):
-                    table = pyarrow.Table.from_batches([batch])
-                    begin = max(0, min(skipped - first, len(table)))
-                    if begin < len(table):
-                        yield ArrowRows(self.table.path, table.slice(begin), first + begin)
-                    first += len(table)
+            for batch in file.iter_batches(AT_ONCE):
+                table = pyarrow.Table.from_batches([batch])
+                yield ArrowRows(self.table.path, table, first)
+                first += len(table)
 
 
 Reader = TextReader | ParquetReader

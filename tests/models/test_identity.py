@@ -93,7 +93,9 @@ def test_a_changed_file_is_another_model(ctx, tiny_bert, tmp_path, kind, change)
 
     def run(kept: Path) -> tuple[int, str, str]:
         if kind == "annotate":
-            done = ctx("annotate", table, "-m", "comet", "--comet-model", model, "-l", "de-en", "--block", "20", "-o", kept)
+            done = ctx(
+                "annotate", table, "-m", "comet", "--comet-model", model, "-l", "de-en", "--block", "20", "-o", kept
+            )
             parts = "".join(path.read_text(encoding="utf-8") for path in sorted(kept.glob("part-*")))
             return done.code, parts, done.err
         if kind == "mbr":
