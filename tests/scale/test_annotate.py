@@ -257,6 +257,22 @@ def test_a_run_that_ended_goes_on(ctx, table, tmp_path):
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
 
 
+@pytest.mark.parametrize("chosen", [["--top", "30%"], ["--keep", "chrf >= 20"]])
+def test_a_table_that_changed_far_from_its_start_is_refused(ctx, tmp_path, chosen):
+    """And of the same size, as where two rows change places."""
+    own = rows() * 8
+    table = write_tsv(tmp_path / "table.tsv", own)
+    assert table.stat().st_size > 100_000
+    command = ["annotate", table, "-m", "chrf", "-l", "de-en", *chosen, "-o", tmp_path / "out"]
+    assert ctx(*command).code == 0
+    before = parts(tmp_path / "out")
+    (tmp_path / "out/_summary.json").unlink()
+    write_tsv(table, [*own[:-20], *reversed(own[-20:])])
+    done = ctx(*command)
+    assert done.code == 1 and "holds a run with other tables, or tables that have changed since" in done.err
+    assert parts(tmp_path / "out") == before
+
+
 def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
     write = Parts.write_record
 
