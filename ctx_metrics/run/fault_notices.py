@@ -61,15 +61,17 @@ def check_faults(
     languages                      codes of the source and target language; None where unknown: then no language is checked
     """
     of_systems = [(each.name, faults_of(each, source, languages)) for each in systems]
-    of_references = [(each.name, in_language(each, languages[1])) for each in references]
+    # sacrebleu needs a reference: of metrics that read none, it is the source again
+    others = [each for each in references if source is None or [*each] != [*source]]
+    of_references = [(each.name, in_language(each, languages[1])) for each in others]
     of_source = None if source is None else (source.name, in_language(source, languages[0]))
     for name, found in of_systems:
         if found.many(COPIES):
             notice(f"{name}: {found.share(COPIES)} are copies of the source; check that it holds translations")
         if found.many(REPEATS):
             notice(f"{name}: {found.share(REPEATS)} repeat a word or phrase on and on; check the system")
-    others = [(name, found) for name, found in of_systems if not found.many(COPIES)]
-    say_languages([*others, *of_references], of_source, languages)
+    translated = [(name, found) for name, found in of_systems if not found.many(COPIES)]
+    say_languages([*translated, *of_references], of_source, languages)
 
 
 def faults_of(texts: Sequence[str | None], source: Sequence[str | None] | None, languages: Languages) -> Found:

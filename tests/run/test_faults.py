@@ -78,6 +78,12 @@ def test_nothing_is_said_of_translations(caplog):
     assert said(caplog, [("a", ENGLISH)], [], GERMAN, (None, None)) == []
 
 
+def test_the_source_in_the_references_place_is_no_translation(caplog):
+    """As sacrebleu's command line has it for metrics that read no reference."""
+    assert said(caplog, [("a", ENGLISH)], [("src", [*GERMAN])], GERMAN) == []
+    assert len(said(caplog, [("a", ENGLISH)], [("ref", [*GERMAN])])) == 1
+
+
 def test_copies_are_said_without_languages_too(caplog):
     for languages in (("de", "en"), (None, None)):
         [found] = said(caplog, [("a", GERMAN), ("b", ENGLISH)], [("ref", REFERENCE)], GERMAN, languages)
