@@ -204,7 +204,8 @@ def _checked(name: str, stream: Sequence[str | None], none_allowed: bool = False
         if text is None and none_allowed:
             continue
         if not isinstance(text, str):
-            raise InputError(f"{name}, segment {i + 1}: expected a string, got {type(text).__name__}")
+            what = "nan, a missing value" if text != text else type(text).__name__
+            raise InputError(f"{name}, segment {i + 1}: expected a string, got {what}")
         if not text.isascii():
             try:
                 text.encode("utf-8")

@@ -1,6 +1,5 @@
 """The standard input, output and error of a command, which may be closed or full."""
 
-import fcntl
 import io
 import os
 import sys
@@ -26,6 +25,10 @@ def open_closed() -> None:
 
 def check_output() -> None:
     """Raise InputError where the standard output is closed. For before long work."""
+    if os.name != "posix":
+        return
+    import fcntl
+
     try:
         number = sys.stdout.fileno()
     except OSError:  # it is no file, as in a notebook

@@ -62,13 +62,16 @@ def read_fairseq(path: str, lines: Sequence[str]) -> list[Hypotheses]:
                 f"{path}, line {place}: {score[:40]!r} is not a score; fairseq writes {kind}-NUMBER, a score and a text, "
                 "with tabs between"
             ) from error
-    own = found["D"] or found["H"]
+    own_kind = "D" if found["D"] else "H"
+    own = found[own_kind]
     if not own:
         raise InputError(f"{path}: no line is a hypothesis of fairseq's output (H- or D-)")
     for number in range(max([*own, *sources, *found["H"]]) + 1):
         detokenized, all_ = len(own.get(number, [])), len(found["H"].get(number, []))
         if not detokenized:
-            raise InputError(f"{path}: source {number} has no hypotheses; every source from 0 on needs candidates")
+            raise InputError(
+                f"{path}: source {number} has no {own_kind}- lines; every source from 0 on needs candidates"
+            )
         if all_ not in (0, detokenized):
             raise InputError(
                 f"{path}: source {number} has {counted(all_, 'H- line', 'H- lines')}, but {detokenized} D-; "
@@ -79,5 +82,5 @@ def read_fairseq(path: str, lines: Sequence[str]) -> list[Hypotheses]:
     if not found["D"]:
         notice(f"{path}: it has no D- lines, so the hypotheses are those of H-, which are tokenized")
     if others:
-        notice(f"{path}: left out {counted(len(others), 'line', 'lines')} that fairseq writes beside its output")
+        notice(f"{path}: skipped {counted(len(others), 'line', 'lines')} of fairseq's log")
     return [Hypotheses(sources.get(number), *map(list, zip(*own[number], strict=True))) for number in sorted(own)]

@@ -14,6 +14,7 @@ from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
 from ..run.streams import name_fault
 from ..settings import add_all, from_flags, setting
+from ..standard_streams import check_output
 from .common import flags
 from .common.metrics import Metrics, check_metrics, metric_names, own_settings
 from .common.work import Work, check_work
@@ -206,6 +207,9 @@ def check(args: Namespace) -> None:
     if "wrong-language" in (args.drop or ()) and args.language_pair is None:
         error("--drop wrong-language needs the language: give the language pair with -l")
     check_work(args)
+    for flag, given, role in (("--roundtrip", args.roundtrip, "rtt"), ("--pseudo-refs", args.pseudo_refs, "pseudo")):
+        if given:
+            error(f"{flag}: annotate reads tables; name the column of these texts (--columns {role}=NAME)")
     if args.rtt_bt:
         error("--rtt-bt: annotate makes no round trips; name their column (--columns rtt=NAME)")
 
@@ -213,6 +217,7 @@ def check(args: Namespace) -> None:
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     check(args)
+    check_output()  # which takes the summary
     from ..pseudo_references.options import PseudoFilter
     from ..run.context import Context, capabilities
     from ..run.flags import engine_options

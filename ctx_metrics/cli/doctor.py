@@ -174,7 +174,7 @@ def embedded() -> Iterator[Finding]:
     try:
         from ..models import hub
         from ..models.estimator import EMBEDDED_FOLDER
-        from ..models.folder import WEIGHTS, read_config
+        from ..models.folder import WEIGHTS, folder_identity, read_config
     except Exception as error:  # as above
         yield Finding("models", "", f"cannot be imported: {error}", "correct the versions above")
         return
@@ -201,7 +201,7 @@ def embedded() -> Iterator[Finding]:
         wanted += [REGRESSOR_CKPT] * (name == "regressor")
         wrong = [each for each in wanted if each != ckpt]
         fault = f"the weights hash to {ckpt}, not {wrong[0]}" if wrong else None
-        yield Finding(name, "" if fault else f"{ckpt}, the hash is right", fault, REINSTALL)
+        yield Finding(name, "" if fault else f"{folder_identity(folder)}, the hash is right", fault, REINSTALL)
 
 
 def cache() -> Iterator[Finding]:

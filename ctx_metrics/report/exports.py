@@ -16,7 +16,7 @@ from .content import Column, Content, cell, known
 CELLS = "Each cell is the row's score minus the column's."
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
-    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}"}
 )
 SEVERITIES = {"critical": "major"}  # of Pearmut, which has minor and major
 
@@ -88,7 +88,9 @@ def pairs_tables(columns: Sequence[Column], names: Sequence[str], kind: str, des
         rows, header = _pairs(each, names, kind, decimals)
         align = ["left", *["right"] * (len(header) - 1)]
         tables.append(tabulate(rows, header, tablefmt=formats[kind], disable_numparse=True, colalign=align))
-    return "\n\n".join([*tables, f"% {note.translate(LATEX)}" if kind == "latex" else note]) + "\n"
+    if kind == "latex":  # a paragraph below the last table
+        note = f"{{\\footnotesize\\noindent {note.translate(LATEX)}\\par}}"
+    return "\n\n".join([*tables, note]) + "\n"
 
 
 def _pairs(column: Column, systems: Sequence[str], kind: str, decimals: int) -> tuple[list[list[str]], list[str]]:

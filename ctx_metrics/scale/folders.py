@@ -32,25 +32,28 @@ class LocalFolder:
     def __init__(self, path: str, flag: str, private: bool = False):
         check_writable(path, folder=True, flag=flag)
         self.path, self._flag, self._private = path, flag, private
-        self._check_private()
+        self._check_private(path)
 
-    def _check_private(self) -> None:
-        if not self._private or os.name != "posix" or not os.path.isdir(self.path):
+    def _check_private(self, path: str) -> None:
+        """Raise InputError for a folder whose content is believed, but that others can write."""
+        if not self._private or os.name != "posix" or not os.path.isdir(path):
             return
-        status = os.stat(self.path)
+        status = os.stat(path)
         if status.st_uid not in (0, os.geteuid()):
             why = "it belongs to another user, who could change what is kept there; name a folder of your own"
         elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            why = f"other users may write there, and could change what is kept; run: chmod go-w {self.path}"
+            why = f"other users may write there, and could change what is kept; run: chmod -R go-w {self.path}"
         else:
             return
-        raise InputError(f"{self._flag} {self.path}: {why}")
+        raise InputError(f"{self._flag} {path}: {why}")
 
     def _at(self, name: str) -> str:
-        """The path of a file; raises Unusable where a folder on the way is a link."""
-        above, _, _ = name.rpartition("/")
-        if above and os.path.islink(os.path.join(self.path, above)):
-            raise Unusable(f"{os.path.join(self.path, above)} is a link")
+        """A file's path; raises Unusable where a folder on the way is a link, and InputError where it is not private."""
+        if inside := name.rpartition("/")[0]:
+            above = os.path.join(self.path, inside)
+            if os.path.islink(above):
+                raise Unusable(f"{above} is a link")
+            self._check_private(above)
         return os.path.join(self.path, name)
 
     def below(self, name: str) -> "LocalFolder":
@@ -91,7 +94,7 @@ class LocalFolder:
         if self._private and not os.path.isdir(self.path):
             with os_errors(f"cannot write into {self.path}"):
                 os.makedirs(self.path, mode=0o700, exist_ok=True)
-            self._check_private()
+            self._check_private(self.path)
         above = os.path.dirname(path)
         with os_errors(f"cannot write {path}"):
             for planted in (above, path):  # a link or a pipe in the place of what is ours

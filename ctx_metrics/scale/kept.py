@@ -83,7 +83,8 @@ class KeptResults:
             if not fits(found):
                 raise Unusable("its content is not what belongs there")
         except (Unusable, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._report(name, str(error) if isinstance(error, Unusable) else "its content is not what belongs there")
+            why = str(error) if isinstance(error, Unusable) else "its content is not what belongs there"
+            self.report(f"{self.path}: {_file(name)}", why)
             return None
         return found
 
@@ -97,9 +98,10 @@ class KeptResults:
             packed = zlib.compress(plain, 6)
             self._folder.write(_file(name), _head(name, packed) + packed)
 
-    def _report(self, name: str, why: str) -> None:
+    def report(self, what: str, why: str) -> None:
+        """Say that a file is not used; of several files, the first alone."""
         if not self._reported:
-            notice(f"{self._flag} {self.path}: {_file(name)} is not used, as if it were not there: {why}")
+            notice(f"{self._flag} {what} is ignored, because {why}")
         self._reported = True
 
 

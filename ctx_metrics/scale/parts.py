@@ -76,9 +76,11 @@ class Parts:
         if before is None:
             names = [name for name in self._folder.names() if not name.endswith(".tmp")]
             if [name for name in names if name != KEPT]:
-                what = (
-                    f"what annotate kept in {KEPT} cannot be used" if KEPT in names else "it holds no parts of annotate"
-                )
+                what = "it holds no parts of annotate"
+                if KEPT in names:
+                    what = f"what annotate kept in {KEPT} cannot be used"
+                elif any(name.startswith("part-") for name in names):
+                    what = f"its state ({KEPT}) is gone"
                 raise InputError(f"{address} is not empty, but {what}; name a new folder")
             self._identity = given
         elif before != given:
@@ -97,7 +99,8 @@ class Parts:
         fits    whether a record can be of this block
         """
         found = self._state.get(f"{number:06d}", Record, fits)
-        if found is None or found.part != (self._folder.state(self._part(number)) if found.part else ""):
+        if found is not None and found.part and found.part != self._folder.state(self._part(number)):
+            self._state.report(f"{self.address}/{self._part(number)}", "it is not what was written")
             return None
         return found
 

@@ -139,7 +139,8 @@ def shown(summary: Mapping[str, Any]) -> str:
     best = "" if worst is None else f"; the worst of them has {worst[0]} {worst[1]:.1f}"
     lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}{best}"]
     if summary.get("dropped"):
-        lines[0] += "\ndropped rows: " + ", ".join(f"{number:,} {kind}" for kind, number in summary["dropped"].items())
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in summary["dropped"].items())
+        lines[0] += f"\nfaults of the dropped rows: {kinds}"
     rows = []
     for name, of_metric in summary["metrics"].items():
         numbers = [of_metric[key] for key in ("score", "mean", "least")]

@@ -67,7 +67,7 @@ def test_the_output_of_fairseq(tmp_path, caplog):
         Item(("it rains.",), (-0.25,), "es regnet ."),
         Item(("we go.", ""), (-0.35, -0.65), "wir gehen ."),
     ]
-    assert caplog.messages == [f"{path}: left out 2 lines that fairseq writes beside its output"]
+    assert caplog.messages == [f"{path}: skipped 2 lines of fairseq's log"]
     assert [item.source for item in read_items([path], sources=sources)] == ["Es regnet.", "Wir gehen."]
     assert read_items([sources], number=1, references=path)[1].references == ("we go.", "")
     caplog.clear()
@@ -83,12 +83,12 @@ def test_the_output_of_fairseq(tmp_path, caplog):
     ("left_out", "more", "said"),
     [
         (["D-1\t-0.65"], "", "g: source 1 has 2 H- lines, but 1 D-; the file is cut short or mixed"),
-        (["D-0", "H-0"], "", "g: source 0 has no hypotheses; every source from 0 on needs candidates"),
+        (["D-0", "H-0"], "", "g: source 0 has no D- lines; every source from 0 on needs candidates"),
         (["S-0"], "", "g: source 0 has no S- line, but others have one"),
         ([], "S-0\tein Haus", "g, line 14: source 0 is another text than before; give the output of one test set"),
         ([], "H-0\ta house", "g, line 14: 'a house' is not a score; fairseq writes H-NUMBER, a score and a text"),
         (["H-", "D-"], "", "g: no line is a hypothesis of fairseq's output (H- or D-)"),
-        ([], f"H-{'9' * 18}\t-1\ta", "g: source 2 has no hypotheses; every source from 0 on needs candidates"),
+        ([], f"H-{'9' * 18}\t-1\ta", "g: source 2 has no D- lines; every source from 0 on needs candidates"),
     ],
 )
 def test_output_of_fairseq_that_cannot_be_read(tmp_path, monkeypatch, left_out, more, said):

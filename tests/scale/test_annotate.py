@@ -148,8 +148,12 @@ FOUND = {2: "copies,wrong-language", 5: "repeats", 7: "wrong-language"}
 @pytest.mark.parametrize(
     "drop, left_out, said",
     [
-        ("copies,wrong-language,repeats", [2, 5, 7], "dropped rows: 1 copies, 2 wrong-language, 1 repeats"),
-        ("copies", [2], "dropped rows: 1 copies"),
+        (
+            "copies,wrong-language,repeats",
+            [2, 5, 7],
+            "faults of the dropped rows: 1 copies, 2 wrong-language, 1 repeats",
+        ),
+        ("copies", [2], "faults of the dropped rows: 1 copies"),
         ("none", [], None),
     ],
 )
@@ -598,6 +602,10 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
             "--drop needs the checks that --no-text-checks turns off; leave one out",
         ),
         (["--drop", "wrong-language"], "--drop wrong-language needs the language: give the language pair with -l"),
+        (
+            ["--roundtrip", "a.txt"],
+            "--roundtrip: annotate reads tables; name the column of these texts (--columns rtt=NAME)",
+        ),
         (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
         (["--on", "spark"], "argument --on: 'spark' is neither ray nor ray:ADDRESS"),
         (["--block", "0"], "argument --block: 0 is not at least 1"),

@@ -119,9 +119,7 @@ def test_a_broken_file_is_scored_again(small_blocks, tmp_path, caplog):
     _, again = results(BERTR, {}, InBlocks(kept=ResultCache(str(folder))))
     for one, other in zip(first, again, strict=True):
         assert other.rows == [pytest.approx(row, abs=1e-6) for row in one.rows]
-    [line] = [
-        message for message in caplog.messages if "is not used, as if it were not there: it is damaged" in message
-    ]
+    [line] = [message for message in caplog.messages if "is ignored, because it is damaged" in message]
     assert line.startswith(f"--ctx-cache {folder}: ")
 
 

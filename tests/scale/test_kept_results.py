@@ -276,14 +276,17 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path, mode):
     folder.mkdir()
     folder.chmod(mode)
     with pytest.raises(
-        InputError, match=r"^--ctx-cache .*kept: other users may write there, .*; run: chmod go-w .*kept$"
+        InputError, match=r"^--ctx-cache .*kept: other users may write there, .*; run: chmod -R go-w .*kept$"
     ):
         ResultCache(str(folder))
     folder.chmod(0o755)
     ResultCache(str(folder))
     new = ResultCache(str(tmp_path / "new"))
     new.put("aa/b", [1])
-    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700 and new.get("aa/b", list[int], bool) == [1]
+    (tmp_path / "new" / "aa").chmod(mode)
+    with pytest.raises(InputError, match=r"^--ctx-cache .*new/aa: other users may write there"):
+        new.get("aa/b", list[int], bool)
 
 
 def test_a_folder_of_another_user_is_refused(tmp_path, monkeypatch):
@@ -301,7 +304,7 @@ def test_what_is_kept_comes_back_once_and_the_first_damage_is_said(tmp_path, cap
     assert kept.get("c", list[float], bool) is None and not caplog.messages
     assert kept.get("a", list[int], bool) is None and kept.get("b", list[float], lambda found: False) is None
     assert caplog.messages == [
-        f"--flag {tmp_path}/kept: a.json.z is not used, as if it were not there: its content is not what belongs there"
+        f"--flag {tmp_path}/kept: a.json.z is ignored, because its content is not what belongs there"
     ]
 
 
