@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .corpus import Corpus as Corpus
     from .corpus import read_lines as read_lines
     from .engine.loaded import release as release
+    from .engine.options import EngineOptions as EngineOptions
     from .errors import CtxMetricsError as CtxMetricsError
     from .errors import InputError as InputError
     from .errors import ModelError as ModelError
@@ -59,6 +60,7 @@ _NAMES = {
     "pseudo_references.options": "PseudoFilter",
     "corpus": "Corpus read_lines",
     "engine.loaded": "release",
+    "engine.options": "EngineOptions",
     "scoring.resample": "DocumentPairedTest resample_documents",
     "errors": "CtxMetricsError InputError ModelError ResourceError",
 }
