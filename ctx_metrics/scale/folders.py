@@ -8,7 +8,7 @@ from typing import Any
 import fsspec
 
 from ..errors import InputError
-from ..writing import check_writable, is_stream, make_folder, os_errors, write_bytes
+from ..writing import check_writable, is_stream, os_errors, write_bytes
 from .tables import readable
 
 
@@ -97,10 +97,11 @@ class LocalFolder:
             self._check_private(self.path)
         above = os.path.dirname(path)
         with os_errors(f"cannot write {path}"):
-            for planted in (above, path):  # a link or a pipe in the place of what is ours
-                if planted != self.path and (os.path.islink(planted) or is_stream(planted)):
-                    os.unlink(planted)
-        make_folder(above)
+            for ours in (above, path) if "/" in name else (path,):
+                if os.path.islink(ours) or is_stream(ours):  # planted
+                    os.unlink(ours)
+        with os_errors(f"cannot write into {above}"):
+            os.makedirs(above, mode=0o700 if self._private else 0o777, exist_ok=True)
         write_bytes(path, content, mend)
 
     def state(self, name: str) -> str | None:

@@ -289,6 +289,26 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path, mode):
         new.get("aa/b", list[int], bool)
 
 
+@pytest.mark.parametrize("ending", ["", "/"])
+def test_a_folder_that_the_user_links_stays_a_link(ctx, table, tmp_path, ending):
+    (tmp_path / "there").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    assert ctx("annotate", table, "-m", "chrf", "-l", "de-en", "-q", "-o", f"{tmp_path}/link{ending}").code == 0
+    cached = ctx("mbr", A, B, "-m", "chrf", "-q", "--ctx-cache", f"{tmp_path}/link{ending}")
+    assert cached.code == 0 and (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there/part-000000.tsv").exists() and list((tmp_path / "there").glob("??/*"))
+
+
+def test_whatever_the_umask_our_own_folders_are_private(tmp_path):
+    before = os.umask(0o002)
+    try:
+        kept = ResultCache(str(tmp_path / "kept"))
+        kept.put("aa/b", [1])
+        assert kept.get("aa/b", list[int], bool) == [1]
+    finally:
+        os.umask(before)
+
+
 def test_a_folder_of_another_user_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(folders.os, "geteuid", lambda: 4711)
     os.chown(tmp_path, 12345, -1) if os.getuid() == 0 else None
