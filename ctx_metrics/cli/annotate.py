@@ -135,7 +135,7 @@ class Scores:
         metavar="LIMIT",
     )
     drop: Any = setting(
-        "Leave out rows whose output is a copy of the source, in a wrong language (-l), or repeats a word on and on: names "
+        "Leave out rows whose output is a copy of the source, in a wrong language (-l), or repeats a word many times: names "
         "with commas between of copies, wrong-language, repeats. A column faults says what was found; with none, all rows "
         "are written with it.",
         type=kinds,

@@ -38,9 +38,9 @@ class Found:
         """The lines that have a fault, in words.
 
         >>> Found(Counter(copies=50), Counter(copies=30)).share("copies")
-        '30 of 50 lines looked at'
+        '30 of 50 checked lines'
         """
-        return f"{self.wrong[kind]:,} of {self.told[kind]:,} lines looked at"
+        return f"{self.wrong[kind]:,} of {self.told[kind]:,} checked lines"
 
     @property
     def most(self) -> str:
@@ -54,7 +54,7 @@ def check_faults(
     source: Segments | None = None,
     languages: Languages = (None, None),
 ) -> None:
-    """Say which systems are copies of the source or repeat a word or phrase on and on, and which texts are in another
+    """Say which systems are copies of the source or repeat a word or phrase many times, and which texts are in another
     language than the language pair names. Each finding is one notice; nothing is said of texts without findings.
 
     systems, references, source    texts of n lines, which know their names
@@ -69,7 +69,7 @@ def check_faults(
         if found.many(COPIES):
             notice(f"{name}: {found.share(COPIES)} are copies of the source; check that it holds translations")
         if found.many(REPEATS):
-            notice(f"{name}: {found.share(REPEATS)} repeat a word or phrase on and on; check the system")
+            notice(f"{name}: {found.share(REPEATS)} repeat a word or phrase many times; check the system")
     translated = [(name, found) for name, found in of_systems if not found.many(COPIES)]
     say_languages([*translated, *of_references], of_source, languages)
 
@@ -111,9 +111,9 @@ def say_languages(texts: Sequence[tuple[str, Found]], source: tuple[str, Found] 
     told = [name for name, found in texts if found.told[LANGUAGE] >= LEAST]
     source_fits = source is not None and source[1].told[LANGUAGE] >= LEAST and not source[1].many(LANGUAGE)
     if swapped and swapped == told and not source_fits:
-        also = f" (and in {len(swapped) - 1} more)" if len(swapped) > 1 else ""
+        also = f" (and of {len(swapped) - 1} more)" if len(swapped) > 1 else ""
         notice(
-            f"the language pair is {source_lang}-{target_lang}, but {wrong[0][1].share(LANGUAGE)} in {swapped[0]}{also} "
+            f"the language pair is {source_lang}-{target_lang}, but {wrong[0][1].share(LANGUAGE)} of {swapped[0]}{also} "
             f"look like {source_lang}; if the pair is the wrong way round, give -l {target_lang}-{source_lang}"
         )
         return

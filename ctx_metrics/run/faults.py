@@ -1,4 +1,4 @@
-"""What is wrong with a translation by itself: a copy of the source, another language, a word that is repeated on and on."""
+"""What is wrong with a translation by itself: a copy of the source, another language, a word that is repeated many times."""
 
 import re
 

@@ -73,9 +73,9 @@ def test_meta(ctx, folder, monkeypatch):
     assert said(ctx(*meta, "good.tsv")) == []
     assert said(ctx(*meta, "shifted.tsv")) == [shifted]
     assert said(ctx(*meta, "shifted.tsv", "escaped.tsv", "--no-text-checks")) == []
-    [reversed_] = [line for line in said(ctx(*meta[:4], "en-de", *meta[5:], "good.tsv")) if "looked at" in line]
+    [reversed_] = [line for line in said(ctx(*meta[:4], "en-de", *meta[5:], "good.tsv")) if "checked lines" in line]
     assert reversed_.startswith(
-        "the language pair is en-de, but 58 of 58 lines looked at in good/A (and in 2 more) look like en;"
+        "the language pair is en-de, but 58 of 58 checked lines of good/A (and of 2 more) look like en;"
     )
     assert said(ctx(*meta, "escaped.tsv"))[0].startswith(
         ESCAPED.replace("escaped.txt", "escaped/B").replace("ref.txt", "escaped/reference")
@@ -113,7 +113,7 @@ def test_sacrebleu(folder, tmp_path):
     lines = {name: [line.partition(": ")[2] for line in each.stderr.splitlines()] for name, each in done.items()}
     assert lines["good"] == lines["off"] == lines["stock"] == lines["all off"] == []
     looks = "look like de, the source language; check that it holds translations"
-    assert lines["untranslated"][0] == f"src.txt: 57 of 57 lines looked at {looks}"
+    assert lines["untranslated"][0] == f"src.txt: 57 of 57 checked lines {looks}"
     assert [line.partition("; ")[2] for line in lines["reversed"]] == [
         "if the pair is the wrong way round, give -l de-en"
     ]
@@ -123,9 +123,9 @@ def test_sacrebleu(folder, tmp_path):
     assert lines["marked"] == [MARKED, "hypotheses, segment 1: dropped the byte-order mark at its start"]
 
 
-COPIES = "source.de.txt: 52 of 57 lines looked at are copies of the source; check that it holds translations"
+COPIES = "source.de.txt: 52 of 57 checked lines are copies of the source; check that it holds translations"
 REVERSED = (
-    "the language pair is en-de, but 58 of 58 lines looked at in system_a.en.txt (and in 1 more) look like en; if the pair is "
+    "the language pair is en-de, but 58 of 58 checked lines of system_a.en.txt (and of 1 more) look like en; if the pair is "
     "the wrong way round, give -l de-en"
 )
 
@@ -145,8 +145,8 @@ def test_commands_say_what_is_no_translation(ctx, tmp_path, start, flags):
         str(tmp_path / flag) if flag == "page.html" else flag for flag in [*flags, "-s", SOURCE, "-l", "de-en", "-q"]
     ]
     assert said(ctx(*start, A, SOURCE, *flags)).count(COPIES) == 1
-    assert not [line for line in said(ctx(*start, A, SOURCE, *flags, "--no-text-checks")) if "looked at" in line]
-    assert not [line for line in said(ctx(*start, A, B, *flags)) if "looked at" in line]
+    assert not [line for line in said(ctx(*start, A, SOURCE, *flags, "--no-text-checks")) if "checked lines" in line]
+    assert not [line for line in said(ctx(*start, A, B, *flags)) if "checked lines" in line]
 
 
 def test_a_pair_the_wrong_way_round(ctx):
