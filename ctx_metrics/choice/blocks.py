@@ -13,7 +13,7 @@ from ..engine.loaded import forget_texts
 from ..errors import CtxMetricsError
 from ..notices import counted, notice
 from ..run.context import Context
-from ..scale.kept import Line, ResultCache, key_of, plain_line
+from ..scale.kept import Line, ResultCache, key_of
 from ..scale.places import HERE, Place
 from ..scale.scorer import noted
 from .candidates import Item
@@ -67,7 +67,7 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, found: Chosen) -> "KeptChosen":
         """What is kept of what was found."""
         scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
-        return cls(scores, found.signatures, found.counts, list(map(plain_line, found.said)), found.exact)
+        return cls(scores, found.signatures, found.counts, found.said, found.exact)
 
     def chosen(self) -> Chosen:
         """What was found."""

@@ -17,7 +17,7 @@ from ..run.context import Stream
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..windows import Window
-from .kept import KeptOdd, Line, ResultCache, key_of, of_metric, plain_line
+from .kept import KeptOdd, Line, ResultCache, key_of, of_metric
 from .places import HERE, Place
 from .scorer import located, noted
 
@@ -52,7 +52,7 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What is kept of a result."""
         windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
         notices, of_texts = ([_kept_line(line) for line in lines] for lines in (result.notices, result.of_texts))
-        return cls(result.rows, result.counts, notices, of_texts, windows, list(map(plain_line, said)))
+        return cls(result.rows, result.counts, notices, of_texts, windows, list(said))
 
     def result(self) -> SystemResult:
         """The result that it was made of."""
@@ -77,7 +77,7 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _kept_line(line: str) -> str | KeptOdd:
-    return KeptOdd.of(line) if isinstance(line, Odd) else plain_line(line)
+    return KeptOdd.of(line) if isinstance(line, Odd) else line
 
 
 class Block(NamedTuple):

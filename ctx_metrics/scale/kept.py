@@ -93,7 +93,7 @@ class KeptResults:
 
         Raises InputError where it cannot be written.
         """
-        plain = msgspec.json.encode(value)
+        plain = plain_json(value)
         if len(plain) <= most:
             packed = zlib.compress(plain, 6)
             self._folder.write(_file(name), _head(name, packed) + packed)
@@ -194,6 +194,10 @@ def _unpacked(name: str, content: bytes, most: int) -> bytes:
     return found
 
 
-def plain_line(line: str) -> str:
-    """A line as it can be kept: without halves of characters, which names of files may have."""
-    return line.encode("utf-8", "backslashreplace").decode()
+def plain_json(value: Any) -> bytes:
+    """A value as JSON; bytes that are not UTF-8, which names of files may have, become numbers.
+
+    >>> plain_json(["a\\udcff"])
+    b'["a&#56575;"]'
+    """
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode("utf-8", "xmlcharrefreplace")

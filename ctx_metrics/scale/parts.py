@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError
 from ..writing import remove_leftovers
 from .folders import LocalFolder, Unusable, folder_at, sha256_of
-from .kept import MOST, KeptResults, Line
+from .kept import MOST, KeptResults, Line, plain_json
 from .summary import BlockOfMetric
 from .tables import Table, place_of, readable
 
@@ -70,7 +70,7 @@ class Parts:
         self.address, self._ending = address, ending
         self._folder = folder_at(address, "-o")
         self._state = KeptResults(self._folder.below(KEPT), "-o")
-        given = json.loads(json.dumps(identity))
+        given = json.loads(plain_json(identity))
         self._identity: dict[str, Any] | None = None  # written with what comes first
         before = self._state.get("run", dict[str, Any], lambda found: found.keys() == given.keys())
         if before is None:

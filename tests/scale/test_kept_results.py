@@ -289,6 +289,18 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path, mode):
         new.get("aa/b", list[int], bool)
 
 
+def test_a_table_whose_name_is_not_utf8(ctx, table, tmp_path):
+    odd = tmp_path / "caf\udce9.tsv"
+    try:
+        shutil.copy(table, odd)
+    except (OSError, UnicodeError):
+        pytest.skip("this file system has no such names")
+    command = ["annotate", odd, "-m", "chrf", "-l", "de-en", "-q", "-o", tmp_path / "out"]
+    first = ctx(*command)
+    assert first.code == 0, first.err
+    assert "so nothing was scored" in ctx(*command).err
+
+
 @pytest.mark.parametrize("ending", ["", "/"])
 def test_a_folder_that_the_user_links_stays_a_link(ctx, table, tmp_path, ending):
     (tmp_path / "there").mkdir(mode=0o700)
