@@ -102,6 +102,9 @@ def is_blank(text: str) -> bool:
     >>> is_blank(""), is_blank(" \u200b\u2060 "), is_blank("a\u200b")
     (True, True, False)
     """
+    text = text.strip()
+    if text[:1].isascii():  # as nearly every text begins, so that no more is looked at
+        return not text
     return all(character.isspace() or category(character) == "Cf" or character in _INVISIBLE for character in text)
 
 

@@ -18,12 +18,17 @@ def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int) -
     """The fastest exact attention for a device and number format; said at debug level."""
     if device.type == "cpu":
         chosen = grouped_attention
-    elif device.type == "cuda" and dtype != torch.float32 and head_size <= 256 and _has_varlen(device):
+    elif device.type == "cuda" and dtype != torch.float32 and _varlen_takes(head_size) and _has_varlen(device):
         chosen = varlen_attention
     else:
         chosen = padded_attention
     logger.debug("attention on %s: %s", device, chosen.__name__)
     return chosen
+
+
+def _varlen_takes(head_size: int) -> bool:
+    """Whether the kernel of variable length computes heads of this size."""
+    return head_size <= 256 and head_size % 8 == 0
 
 
 def _has_varlen(device: torch.device) -> bool:
@@ -76,9 +81,9 @@ def varlen_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, fi
     from torch.nn.attention.varlen import varlen_attn
 
     longest = max(packed.lengths)
-    asked = torch.arange(len(q) + 1, device=q.device, dtype=torch.int32) if first_only else packed.ends
+    asked = torch.arange(len(q) + 1, device=q.device, dtype=torch.int32) if first_only else packed.offsets
     k, v = kv.unbind(1)
     asked_longest = 1 if first_only else longest
     return varlen_attn(  # type: ignore[return-value]  # a pair where the sums of weights are asked for
-        q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.ends, asked_longest, longest
+        q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.offsets, asked_longest, longest
     )

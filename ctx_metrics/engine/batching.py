@@ -3,23 +3,27 @@
 from collections.abc import Iterator, Sequence
 
 
-def token_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+def token_batches(lengths: Sequence[int], budget: int, padded: bool = False) -> list[list[int]]:
     """Indices of the sequences in batches of at most `budget` tokens, longest sequences first.
+
+    padded    whether a batch is padded to its longest sequence, so that padding counts, too
 
     A sequence longer than the budget makes a batch of its own. The longest come first so that a device too small for
     the job fails at the start. Equal lengths stay together and in order.
 
-    >>> token_batches([3, 9, 4, 3], budget=7)
-    [[1], [2, 0], [3]]
+    >>> token_batches([3, 9, 4, 3], budget=7), token_batches([3, 9, 4, 3], budget=7, padded=True)
+    ([[1], [2, 0], [3]], [[1], [2], [0, 3]])
     """
     batches: list[list[int]] = []
-    used = 0
+    used = size = 0
     for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if not batches or used + lengths[index] > budget:
+        if not padded or not batches:
+            size = lengths[index]
+        if not batches or used + size > budget:
             batches.append([])
-            used = 0
+            used, size = 0, lengths[index]
         batches[-1].append(index)
-        used += lengths[index]
+        used += size
     return batches
 
 

@@ -1,9 +1,11 @@
 """The text encoder: unique texts once, longest first, in batches of a token budget, through the packed forward."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 from ..errors import ModelError
 from ..progress import Progress
@@ -16,8 +18,9 @@ from .options import EngineOptions
 from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
+from .transfer import in_turn
 
-Batch = tuple[Sequence[TokenIds], LayersRead]  # texts that went through the network together, and what was read of them
+Batch = tuple[Sequence[bytes], LayersRead]  # keys of texts that went through the network together, and what was read
 
 
 class Checkpoint(Loaded, Protocol):
@@ -56,9 +59,10 @@ class TextEncoder:
         self._bar: Progress | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then
+        # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then, and a readout can hold a
+        # network, whose tensors on a GPU no forked process could take
         left_out = dict.fromkeys(("_network", "_tokenizer", "_bar"))
-        return {**self.__dict__, **left_out, "store": EmbeddingStore(self.store.limit)}
+        return {**self.__dict__, **left_out, "_readouts": {}, "store": EmbeddingStore(self.store.limit)}
 
     def require(self, readouts: Iterable[ReadoutKey]) -> None:
         """Announce what a metric will ask for, so that one pass serves every metric of a run."""
@@ -100,49 +104,50 @@ class TextEncoder:
         readouts = list(readouts)
         self.require(readouts)
         read = [key for key in self._readouts if key in readouts or readout_of(key).unit in (None, unit)]
-        keys = [text.key for text in tokens]
+        objects = {id(text): text for text in tokens}  # of which there are fewer, where examples share texts
+        key_of = {number: text.key for number, text in objects.items()}
+        keys = [key_of[id(text)] for text in tokens]
         wanted = dict(zip(keys, tokens, strict=True))
-        kept = {key: states for key in wanted if (states := self.store.get(key, readouts)) is not None}
+        asked = set(readouts)
+        kept = {key: states for key in wanted if (states := self.store.get(key, asked)) is not None}
         missing = [key for key in wanted if key not in kept]
         # what the store is about to drop would stay in memory for the sake of a few texts
         if len(kept) <= len(missing):
             kept = {key: self.store.put(key, states) for key, states in kept.items()}
         words = self.config["vocab_size"]
-        if missing and (most := max(int(wanted[key].ids.max()) for key in missing)) >= words:
+        if missing and (most := int(np.concatenate([wanted[key].ids for key in missing]).max())) >= words:
             raise ModelError(
                 f"{self.checkpoint.folder}: its tokenizer gives token {most}, but the model has {words}: they do not belong "
                 "together; fetch both again"
             )
         if self._bar is not None:
             self._bar.update(len(kept))
-        running: list[Batch] = []
-        for batch in token_batches([len(wanted[key].ids) for key in missing], self.budget.tokens):
-            # the next batch is on its way before the last one's results are fetched, so that a GPU does not wait
-            started = self._start([wanted[missing[i]] for i in batch], read)
-            self._collect(running, kept)
-            running = started
-        self._collect(running, kept)
+        if missing:
+            self._encode({key: wanted[key] for key in missing}, read, kept)
         return [kept[key] for key in keys]
 
-    def _collect(self, batches: list[Batch], kept: dict[bytes, States]) -> None:
-        """Fetch the results of batches that were started, into `kept` and the store."""
-        for texts, read in batches:
-            results = dict(read)
-            for i, text in enumerate(texts):
-                of_text = text.key
-                kept[of_text] = self.store.put(of_text, {key: result[i] for key, result in results.items()})
+    def _encode(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey], kept: dict[bytes, States]) -> None:
+        """Send texts through the network, batch by batch; what is read of them goes into `kept` and the store."""
+        keys, lengths = list(texts), [len(text.ids) for text in texts.values()]
+        batches = token_batches(lengths, self.budget.tokens, self.load().pads)
+        parts = (part for batch in batches for part in self._start({keys[i]: texts[keys[i]] for i in batch}, readouts))
+        for of_part, read in in_turn(parts):
+            kept.update(zip(of_part, self.store.put_all(of_part, read), strict=True))
             if self._bar is not None:
-                self._bar.update(len(texts))
+                self._bar.update(len(of_part))
 
-    def _start(self, texts: Sequence[TokenIds], readouts: list[ReadoutKey]) -> list[Batch]:
-        """Send texts through the network, in several parts where memory runs out."""
-        network = self.load()
-        return self.budget.split(
-            texts,
-            [len(text.ids) for text in texts],
-            lambda part: network([text.ids for text in part], readouts, [text.second for text in part]),
-            "text of {total} tokens; try --ctx-device cpu or --ctx-dtype bf16",
-        )
+    def _start(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey]) -> list[Batch]:
+        """Send one batch of texts through the network, in several parts where memory runs out."""
+        network, sizes = self.load(), [len(text.ids) for text in texts.values()]
+
+        def forward(keys: Sequence[bytes]) -> LayersRead:
+            own = [texts[key] for key in keys]
+            return network([text.ids for text in own], readouts, [text.second for text in own])
+
+        if network.pads:
+            sizes = [max(sizes)] * len(sizes)
+        too_large = "text of {total} tokens; try --ctx-device cpu or --ctx-dtype bf16"
+        return self.budget.split(list(texts), sizes, forward, too_large)
 
     def load(self) -> PackedEncoder:
         """The network, with weights for all that was announced; the first text asks for it if nobody did before."""
@@ -150,6 +155,7 @@ class TextEncoder:
         needed = max(readout.last for readout in readouts)
         if self._network is None or len(self._network.layers) < needed:
             first_only = all(readout.first_only for readout in readouts if readout.last == needed)
+            self._network = None  # before the deeper one takes memory
             network = PackedEncoder(
                 self.config, self.checkpoint.weights(), self.device, self.dtype, layers=needed, first_only=first_only
             )

@@ -1,17 +1,17 @@
 """The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is read."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from ..errors import ModelError
-from .attention import Attention, choose_attention
+from .attention import Attention, choose_attention, padded_attention
 from .checkpoint import Tensors, first_position
-from .lazy import LazyMapping
 from .linear import fixed_rows, make_linear, prepacking_fault
-from .readout import LayerMix, PackedTokens, Readout, readout_of
+from .readout import LayerMix, PackedTokens, Readout, Rows, readout_of
+from .transfer import Fetched, send
 
 ReadoutKey = LayerMix | Readout
 
@@ -79,6 +79,8 @@ class PackedEncoder:
     config, tensors    from engine.checkpoint
     layers             how many transformer layers to keep; the rest are neither loaded nor run
     first_only         whether the last of them will be asked for first tokens only (it is then laid out for that)
+
+    pads    whether its attention pads the sequences of a batch to the longest
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class PackedEncoder:
         # F.linear's fp32 product keeps nothing for the row counts that it meets
         self.rounded = device.type == "cpu" and (dtype != torch.float32 or not prepacking_fault())
         self.attention = choose_attention(device, dtype, self.width // heads)
+        self.pads = self.attention is padded_attention
         self.first_position = first_position(config)
         # RoBERTa's positions do not count padding tokens, which a text can hold literally
         self.pad = self.first_position - 1 if self.first_position else None
@@ -135,7 +138,7 @@ class PackedEncoder:
         sequences    int arrays of token ids
         readouts     readouts, or tuples of layer numbers to average
         seconds      place in each sequence from which tokens are of type 1, None where all are of type 0
-        Returns for each readout one fp32 CPU tensor a sequence; a GPU may still be at work on them.
+        Returns what was read, which a GPU may still be at work on.
         """
         total = sum(len(sequence) for sequence in sequences)
         packed = PackedTokens(sequences, fixed_rows(total) if self.rounded else total, self.device)
@@ -149,7 +152,7 @@ class PackedEncoder:
             only = number == last and first_only
             if number:
                 # those beyond the number of sequences only make up a round number
-                more = fixed_rows(len(packed.starts)) - len(packed.starts) if only and self.rounded else 0
+                more = fixed_rows(len(packed.lengths)) - len(packed.lengths) if only and self.rounded else 0
                 first = F.pad(packed.starts, (0, more)) if only else None
                 hidden = self.layers[number - 1](hidden, packed, self.attention, first)
                 if number == self.depth and self.final_norm is not None:
@@ -157,17 +160,17 @@ class PackedEncoder:
             for accumulator, readout in zip(accumulators, read, strict=True):
                 if number <= readout.last:
                     accumulator.add(number, hidden, only)
-        return LayersRead(dict(zip(keys, accumulators, strict=True)))
+        return LayersRead({key: accumulator.result() for key, accumulator in zip(keys, accumulators, strict=True)})
 
     def _embedded(self, packed: PackedTokens, seconds: Sequence[int | None] | None) -> torch.Tensor:
         """The embedding layer's output, [rows, width]."""
         places = np.zeros(packed.rows, np.int64)
         places[: packed.total] = self._positions(packed)
         if seconds is not None and any(second is not None for second in seconds):
-            for start, length, second in zip(packed.starts.tolist(), packed.lengths, seconds, strict=True):
+            for start, end, second in zip(packed.ends[:-1], packed.ends[1:], seconds, strict=True):
                 if second is not None:
-                    places[start + second : start + length] += self.table_length
-        states = self.words[packed.ids] + self.places[torch.from_numpy(places).to(self.device)]
+                    places[start + second : end] += self.table_length
+        states = self.words[packed.ids] + self.places[send(places, self.device)]
         if self.embedding_norm is not None:
             states = self.embedding_norm(states)
         return states if self.widen is None else self.widen(states)
@@ -180,12 +183,14 @@ class PackedEncoder:
         return np.concatenate([np.where(own, np.cumsum(own), 0) + self.pad for own in kept])
 
 
-class LayersRead(LazyMapping[ReadoutKey, list[torch.Tensor]]):
-    """What was read of one batch, by readout: one fp32 CPU tensor a sequence, fetched from the device when asked for.
+class LayersRead:
+    """What was read of one batch, on its way from the device to the CPU."""
 
-    Made of accumulators by readout.
-    """
+    def __init__(self, read: Mapping[ReadoutKey, Rows]):
+        self._counts = {key: rows.counts for key, rows in read.items()}
+        self._fetched = Fetched(rows.values for rows in read.values())
 
-    @torch.inference_mode()
-    def __getitem__(self, key: ReadoutKey) -> list[torch.Tensor]:
-        return self._parts[key].result()
+    def wait(self) -> dict[ReadoutKey, Rows]:
+        """What was read, on the CPU, by readout."""
+        of_keys = zip(self._counts.items(), self._fetched.wait(), strict=True)
+        return {key: Rows(values, counts) for (key, counts), values in of_keys}

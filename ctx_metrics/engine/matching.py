@@ -8,7 +8,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .readout import Accumulator, PackedTokens, Readout
+from .readout import Accumulator, PackedTokens, Readout, Rows
+from .transfer import send
 
 OTHERS = 2  # texts that can follow the first one
 
@@ -97,17 +98,17 @@ def _mean_of_best(cosines: torch.Tensor, has: torch.Tensor) -> torch.Tensor:
 class _Matching(Accumulator):
     def __init__(self, readout: "Matching", packed: PackedTokens):
         super().__init__(readout, packed)
-        starts = np.cumsum([0, *packed.lengths]).tolist()[:-1]
+        starts = packed.ends[:-1].tolist()
         pairs = token_pairs(packed.sequences, starts, readout.separator, readout.separators)
-        self.pairs = TokenPairs(*(tensor.to(packed.device) for tensor in pairs))
+        self.pairs = TokenPairs(*(send(tensor, packed.device) for tensor in pairs))
         self.matched: list[torch.Tensor] = []
 
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number in self.readout.layers:
             self.matched.append(self.pairs.match(hidden[: self.packed.total].float(), len(self.packed.lengths)))
 
-    def result(self) -> list[torch.Tensor]:
-        return list(torch.stack(self.matched, 2).cpu().unbind())
+    def result(self) -> Rows:
+        return Rows(torch.stack(self.matched, 2), None)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from .batching import equal_runs
+from .transfer import send
 
 LayerMix = tuple[int, ...]
 # What a text can be to a metric: a segment, or a window of several.
@@ -24,21 +26,20 @@ SEGMENT, WINDOW = "segment", "window"
 class PackedTokens:
     """Token id sequences, int [tokens] each, one after another without padding; equal lengths must be adjacent.
 
-    ids       all sequences' ids, int64 [rows]; zeros beyond `total`
+    ids       all sequences' ids on the device, int64 [rows]; zeros beyond `total`
     rows      `total`, or more where the device wants round numbers
-    starts    place of each sequence's first token, int64 [sequences]
+    ends      0, and where each sequence ends, int64 [sequences + 1], on the CPU
     """
 
     def __init__(self, sequences: Sequence[np.ndarray], rows: int, device: torch.device):
         self.sequences, self.device, self.rows = sequences, device, rows
-        self.lengths = [len(sequence) for sequence in sequences]
-        self.total = sum(self.lengths)
+        self.lengths = list(map(len, sequences))
+        self.ends = np.cumsum([0, *self.lengths])
+        self.total = int(self.ends[-1])
         flat = np.zeros(rows, np.int64)
         flat[: self.total] = np.concatenate(sequences)
         self._flat = flat[: self.total]
-        self._ends = np.cumsum([0, *self.lengths])
-        self.ids = torch.from_numpy(flat).to(device)
-        self.starts = torch.from_numpy(self._ends[:-1]).to(device)
+        self.ids = send(flat, device)
 
     def has(self, word: int | None) -> bool:
         """Whether a token id is in any of the sequences."""
@@ -47,31 +48,70 @@ class PackedTokens:
     @property
     def places(self) -> np.ndarray:
         """Place of each token in its sequence, int64 [total]."""
-        return np.arange(self.total) - np.repeat(self._ends[:-1], self.lengths)
+        return np.arange(self.total) - np.repeat(self.ends[:-1], self.lengths)
 
-    # made once a batch, on the CPU, so that no layer waits for the device
+    # on the device, each sent once a batch where something asks for it
+
+    @cached_property
+    def starts(self) -> torch.Tensor:
+        """Place of each sequence's first token, int64 [sequences]."""
+        return send(self.ends[:-1], self.device)
+
+    @cached_property
+    def counts(self) -> torch.Tensor:
+        """Number of each sequence's tokens, fp32 [sequences]."""
+        return send(np.array(self.lengths, np.float32), self.device)
 
     @cached_property
     def owners(self) -> torch.Tensor:
         """Number of the sequence that each token belongs to, int64 [total]."""
-        return torch.from_numpy(np.repeat(np.arange(len(self.lengths)), self.lengths)).to(self.device)
+        return send(np.repeat(np.arange(len(self.lengths)), self.lengths), self.device)
 
     @cached_property
-    def ends(self) -> torch.Tensor:
-        """0, and where each sequence ends, int32 [sequences + 1]."""
-        return torch.from_numpy(self._ends.astype(np.int32)).to(self.device)
+    def offsets(self) -> torch.Tensor:
+        """`ends` as kernels of variable length take them, int32 [sequences + 1]."""
+        return send(self.ends.astype(np.int32), self.device)
 
     @cached_property
     def slots(self) -> torch.Tensor:
         """Each token's place among the rows of sequences padded to the longest, int64 [total]."""
-        longest = max(self.lengths)
-        slots = np.concatenate([number * longest + np.arange(length) for number, length in enumerate(self.lengths)])
-        return torch.from_numpy(slots).to(self.device)
+        return send(
+            np.repeat(np.arange(len(self.lengths)) * max(self.lengths), self.lengths) + self.places, self.device
+        )
 
     @cached_property
     def mask(self) -> torch.Tensor:
         """Which rows of sequences padded to the longest are tokens, bool [sequences, longest]."""
-        return torch.from_numpy(np.arange(max(self.lengths)) < np.array(self.lengths)[:, None]).to(self.device)
+        return send(np.arange(max(self.lengths)) < np.array(self.lengths)[:, None], self.device)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What was read of several texts, text after text.
+
+    values    fp32 [rows, ...]
+    counts    how many rows each text has; None: one each, which alone is what was read of it
+    """
+
+    values: torch.Tensor
+    counts: Sequence[int] | None
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """0, and where the rows of each text end."""
+        return [0, *accumulate(self.counts or ())]
+
+    def of_text(self, number: int) -> torch.Tensor:
+        """A text's own: a view that keeps all of the memory."""
+        if self.counts is None:
+            return self.values[number]
+        return self.values[self.ends[number] : self.ends[number + 1]]
+
+    def of_texts(self, begin: int, end: int) -> "Rows":
+        """Those of some texts, beside each other."""
+        if self.counts is None:
+            return Rows(self.values[begin:end], None)
+        return Rows(self.values[self.ends[begin] : self.ends[end]], self.counts[begin:end])
 
 
 class Accumulator(ABC):
@@ -85,8 +125,8 @@ class Accumulator(ABC):
         """Take layer `number`: fp32 [rows, width] of all tokens, or [>= sequences, width] of the first if `first_only`."""
 
     @abstractmethod
-    def result(self) -> list[torch.Tensor]:
-        """What was read, fp32 on the CPU, one tensor a sequence: views that keep all of a batch's memory."""
+    def result(self) -> Rows:
+        """What was read of the sequences, on the device."""
 
 
 class Readout(ABC):
@@ -130,9 +170,9 @@ class _TokenStates(Accumulator):
             states = hidden[: self.packed.total].float()
             self.sum = states if number == min(self.readout.layers) else self.sum + states
 
-    def result(self) -> list[torch.Tensor]:
+    def result(self) -> Rows:
         mean = self.sum.div_(len(self.readout.layers)) if len(self.readout.layers) > 1 else self.sum
-        return list(mean.cpu().split(self.packed.lengths))
+        return Rows(mean, self.packed.lengths)
 
 
 @dataclass(frozen=True)
@@ -149,11 +189,6 @@ class TokenStates(Readout):
 
 class _PooledMix(Accumulator):
     mixed: torch.Tensor  # of first tokens [sequences, width], else of all tokens [total, width]
-
-    def __init__(self, readout: "PooledMix", packed: PackedTokens):
-        super().__init__(readout, packed)
-        if readout.layer_norm:
-            self.owners = packed.owners  # before the first layer runs
 
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         readout, packed = self.readout, self.packed
@@ -174,18 +209,18 @@ class _PooledMix(Accumulator):
 
     def _normalised(self, states: torch.Tensor) -> torch.Tensor:
         """Each sequence's states less their mean, over their standard deviation, both over all tokens and dimensions."""
-        numbers = torch.tensor(self.packed.lengths, device=states.device, dtype=torch.float32) * states.shape[1]
+        numbers = self.packed.counts * states.shape[1]
         mean = self._summed(states.sum(1)) / numbers
-        centred = states - mean[self.owners, None]
+        centred = states - mean[self.packed.owners, None]
         variance = self._summed(centred.square().sum(1)) / numbers
-        return centred / torch.sqrt(variance + 1e-12)[self.owners, None]
+        return centred / torch.sqrt(variance + 1e-12)[self.packed.owners, None]
 
     def _summed(self, of_tokens: torch.Tensor) -> torch.Tensor:
         """Sums [sequences] of what tokens have [total]."""
         sums = torch.zeros(len(self.packed.lengths), device=of_tokens.device)
-        return sums.index_add_(0, self.owners, of_tokens)
+        return sums.index_add_(0, self.packed.owners, of_tokens)
 
-    def result(self) -> list[torch.Tensor]:
+    def result(self) -> Rows:
         if self.readout.pooling == "cls":
             pooled = self.mixed
         else:
@@ -196,7 +231,7 @@ class _PooledMix(Accumulator):
                     for offset, count, length in equal_runs(self.packed.lengths)
                 ]
             )
-        return list(pooled.cpu().unbind())
+        return Rows(pooled, None)
 
     def _masks(self) -> tuple[torch.Tensor, torch.Tensor] | None:
         """Which tokens are pooled, and which count in avg's number of tokens (bool, both [total]); None if all are."""
@@ -206,8 +241,7 @@ class _PooledMix(Accumulator):
         if all(counted.all() and pooled.all() for pooled, counted in kept):
             return None
         pooled, counted = map(np.concatenate, zip(*kept, strict=True))
-        device = self.packed.device
-        return torch.from_numpy(pooled).to(device), torch.from_numpy(counted).to(device)
+        return send(pooled, self.packed.device), send(counted, self.packed.device)
 
     def _kept(self, sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which of a sequence's tokens are pooled, and which are counted, bool [tokens] each."""
@@ -263,18 +297,16 @@ class PooledMix(Readout):
 class _TokenLabels(Accumulator):
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number == self.readout.layer:
-            states = hidden[: self.packed.total].float()
-            weight, bias = (tensor.to(states.device) for tensor in (self.readout.weight, self.readout.bias))
-            self.logits = F.linear(states, weight, bias)
+            self.logits = F.linear(hidden[: self.packed.total].float(), self.readout.weight, self.readout.bias)
 
-    def result(self) -> list[torch.Tensor]:
-        return list(self.logits.cpu().split(self.packed.lengths))
+    def result(self) -> Rows:
+        return Rows(self.logits, self.packed.lengths)
 
 
 class TokenLabels(Readout):
     """Logits of each token's label, a linear function of one layer: [tokens, labels] of each text.
 
-    weight [labels, width], bias [labels], fp32
+    weight [labels, width], bias [labels], fp32 on the encoder's device
     """
 
     reads = _TokenLabels

@@ -1,18 +1,17 @@
 """An in-process store of what was read of hidden layers, shared by metrics and systems and bounded in memory."""
 
-import math
 import mmap
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from typing import Any
 
 import numpy as np
 import torch
 
 from .forward import ReadoutKey
-from .lazy import LazyMapping
+from .readout import Rows
 
 States = Mapping[ReadoutKey, torch.Tensor]
-Place = tuple[int, tuple[int, ...], np.dtype]  # where a tensor lies in a slab, and what it is
 SLAB_BYTES = 2**24
 ALIGNMENT = 64  # bytes, as of torch's own tensors
 _PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
@@ -34,10 +33,10 @@ class EmbeddingStore:
         self._slabs: OrderedDict[Slab, None] = OrderedDict()  # a set that keeps its order
         self._open: Slab | None = None  # the one that is being filled
 
-    def get(self, key: Hashable, readouts: Iterable[ReadoutKey]) -> States | None:
+    def get(self, key: Hashable, readouts: Set[ReadoutKey]) -> States | None:
         """The states of a text if all these readouts are kept, else None."""
         states = self._entries.get(key)
-        if states is None or not states.keys() >= set(readouts):
+        if states is None or not states.run.keys() >= readouts:
             return None
         self._slabs.move_to_end(states.slab)
         return states
@@ -47,27 +46,57 @@ class EmbeddingStore:
 
         States that exceed the bound by themselves are not kept, and given back as they are.
         """
-        tensors = dict(states)
+        return self.put_all([key], {readout: Rows(states[readout][None], None) for readout in states})[0]
+
+    def put_all(self, keys: Sequence[Hashable], read: Mapping[ReadoutKey, Rows]) -> list[States]:
+        """The same of what was read of several texts, whose keys differ."""
+        sizes, rooms = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
+        for rows in read.values():
+            row = rows.values[:1].nbytes if len(rows.values) else 0
+            of_texts = np.full(len(keys), row) if rows.counts is None else np.array(rows.counts) * row
+            sizes += of_texts
+            rooms += _aligned(of_texts)
+        given: list[States] = []
+        while (begin := len(given)) < len(keys):
+            self._forget(keys[begin])
+            if sizes[begin] > self.limit:
+                given.append({readout: rows.of_text(begin) for readout, rows in read.items()})
+                continue
+            slab = self._with_room(int(sizes[begin]), int(rooms[begin]))
+            # as many more as neither replace nor push out anything
+            fitting = np.minimum(
+                np.searchsorted(np.cumsum(sizes[begin:]), self.limit - self.size, "right"),
+                np.searchsorted(np.cumsum(rooms[begin:]), slab.free, "right"),
+            )
+            end = begin + 1
+            while end < begin + fitting and keys[end] not in self._entries:
+                end += 1
+            run = slab.copy({readout: rows.of_texts(begin, end) for readout, rows in read.items()})
+            kept = [KeptStates(slab, run, number) for number in range(end - begin)]
+            self._entries.update(zip(keys[begin:end], kept, strict=True))
+            size = int(sizes[begin:end].sum())
+            slab.keys.update(keys[begin:end])
+            slab.size += size
+            self.size += size
+            given += kept
+        return given
+
+    def _forget(self, key: Hashable) -> None:
+        """Drop a text's states, if there are any; their memory goes with the others of the slab."""
         if (older := self._entries.pop(key, None)) is not None:
             older.slab.keys.remove(key)
             if not older.slab.keys:
                 self._drop(older.slab)
-        size = sum(tensor.nbytes for tensor in tensors.values())
-        if size > self.limit:
-            return states
+
+    def _with_room(self, size: int, room: int) -> "Slab":
+        """The slab that is being filled, with `room` for states of `size` bytes, which the store then has, too."""
         while self.size + size > self.limit:
             self._drop(next(iter(self._slabs)))
-        room = sum(_aligned(tensor.nbytes) for tensor in tensors.values())
         if self._open is None or self._open.free < room:
             self._open = Slab(max(room, min(SLAB_BYTES, self.limit // 8)))
             self._slabs[self._open] = None
         self._slabs.move_to_end(self._open)
-        kept = KeptStates(self._open, {readout: self._open.copy(tensor) for readout, tensor in tensors.items()})
-        self._entries[key] = kept
-        self._open.keys.add(key)
-        self._open.size += size
-        self.size += size
-        return kept
+        return self._open
 
     def _drop(self, slab: "Slab") -> None:
         del self._slabs[slab]
@@ -91,35 +120,59 @@ class Slab:
         self.free, self.size = room, 0
         self.keys: set[Hashable] = set()
 
-    def copy(self, tensor: torch.Tensor) -> Place:
-        """Copy a tensor into this memory."""
-        array = tensor.numpy()
-        place = len(self._memory) - self.free, array.shape, array.dtype
-        self.free -= _aligned(array.nbytes)
-        if array.size:
-            self._array(place)[...] = array
-        return place
+    def copy(self, read: Mapping[ReadoutKey, Rows]) -> dict[ReadoutKey, Rows]:
+        """A copy, in this memory, of what was read of some texts."""
+        return {readout: Rows(self._copied(rows.values), rows.counts) for readout, rows in read.items()}
 
-    def at(self, place: Place) -> torch.Tensor:
-        """The tensor that was copied to a place."""
-        return torch.from_numpy(self._array(place) if math.prod(place[1]) else np.empty(*place[1:]))
-
-    def _array(self, place: Place) -> np.ndarray:
-        begin, shape, dtype = place
-        return np.ndarray(shape, dtype, self._memory, begin)
+    def _copied(self, values: torch.Tensor) -> torch.Tensor:
+        if not values.numel():
+            return values.clone()
+        array = values.numpy()
+        copy: np.ndarray = np.ndarray(array.shape, array.dtype, self._memory, len(self._memory) - self.free)
+        copy[...] = array
+        self.free -= int(_aligned(array.nbytes))
+        return torch.from_numpy(copy)
 
 
-class KeptStates(LazyMapping[ReadoutKey, torch.Tensor]):
-    """The states of a text in a slab. Tensors are made when asked for: their heads too would leave the heap in pieces."""
+class KeptStates(States):
+    """The states of a text in a slab, the `number`-th of a run of texts that were copied together.
 
-    def __init__(self, slab: Slab, places: dict[ReadoutKey, Place]):
-        super().__init__(places)
-        self.slab = slab
+    Tensors are made when asked for: their heads too would leave the heap in pieces.
+    """
+
+    __slots__ = ("number", "run", "slab")
+
+    def __init__(self, slab: Slab, run: dict[ReadoutKey, Rows], number: int):
+        self.slab, self.run, self.number = slab, run, number
 
     def __getitem__(self, readout: ReadoutKey) -> torch.Tensor:
-        return self.slab.at(self._parts[readout])
+        return self.run[readout].of_text(self.number)
+
+    def __iter__(self) -> Iterator[ReadoutKey]:
+        return iter(self.run)
+
+    def __len__(self) -> int:
+        return len(self.run)
 
 
-def _aligned(size: int) -> int:
-    """The bytes that a tensor of `size` bytes takes in a slab."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
+def stacked(states: Sequence[States], readout: ReadoutKey) -> torch.Tensor:
+    """What was read of each text, a tensor of one shape, below one another: [texts, ...], a copy."""
+    kept = [of_text for of_text in states if isinstance(of_text, KeptStates)]
+    if len(kept) < len(states):
+        return torch.stack([of_text[readout] for of_text in states])
+    runs: dict[int, tuple[np.ndarray, list[int], list[int]]] = {}
+    for place, of_text in enumerate(kept):
+        if (of_run := runs.get(id(of_text.run))) is None:
+            of_run = runs[id(of_text.run)] = of_text.run[readout].values.numpy(), [], []
+        of_run[1].append(of_text.number)
+        of_run[2].append(place)
+    first = next(iter(runs.values()))[0]
+    out = np.empty((len(states), *first.shape[1:]), first.dtype)
+    for values, numbers, places in runs.values():
+        out[places] = values[numbers]
+    return torch.from_numpy(out)
+
+
+def _aligned(sizes: Any) -> Any:
+    """The bytes that tensors of these sizes, an int or an array, take in a slab."""
+    return -(-sizes // ALIGNMENT) * ALIGNMENT

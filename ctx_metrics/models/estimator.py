@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,14 +26,22 @@ class Example(NamedTuple):
     source: str | None = None
 
     def texts(self, inputs: str) -> list[str]:
-        """The texts that `inputs` names, in its order.
+        """The texts that `inputs` names, in its order; raises KeyError where one is None.
 
         >>> Example("mt", source="src").texts("mt+src")
         ['mt', 'src']
         """
-        named = {"mt": self.hypothesis, "src": self.source, "ref": self.reference}
-        there = {name: text for name, text in named.items() if text is not None}
-        return [there[name] for name in inputs.split("+")]
+        places = _places(inputs)
+        texts = [text for place in places if (text := self[place]) is not None]
+        if len(texts) < len(places):
+            raise KeyError(inputs)
+        return texts
+
+
+@cache
+def _places(inputs: str) -> list[int]:
+    """Where an example has the texts that `inputs` names."""
+    return [("mt", "ref", "src").index(name) for name in inputs.split("+")]
 
 
 class ErrorSpan(NamedTuple):

@@ -291,9 +291,9 @@ def test_the_next_batch_is_started_before_results_are_fetched(tiny_bert, monkeyp
     """A GPU then works on one batch while the last one's results are stored."""
     from ctx_metrics.engine.forward import LayersRead
 
-    events, start, fetch = [], PackedEncoder.__call__, LayersRead.__getitem__
+    events, start, fetch = [], PackedEncoder.__call__, LayersRead.wait
     monkeypatch.setattr(PackedEncoder, "__call__", lambda *a: events.append("start") or start(*a))
-    monkeypatch.setattr(LayersRead, "__getitem__", lambda *a: events.append("fetch") or fetch(*a))
+    monkeypatch.setattr(LayersRead, "wait", lambda *a: events.append("fetch") or fetch(*a))
     encoder = TextEncoder(tiny_bert, EngineOptions(batch_tokens=12))
     encoder.encode(encoder.tokenizer(["a cat sat on the mat", "the dog ran home", "rain"]), LAST)
     assert events[:2] == ["start", "start"] and events[-1] == "fetch"

@@ -38,9 +38,15 @@ def use(way, network, monkeypatch):
     monkeypatch.setattr(network, "rounded", way is grouped_attention)
 
 
+def read(network, sequences, readouts, *more):
+    """What is read of each sequence, by readout."""
+    found = network(sequences, readouts, *more).wait()
+    return {key: [rows.of_text(number) for number in range(len(sequences))] for key, rows in found.items()}
+
+
 def states(network, sequences, mix):
     """Hidden states of all sequences, [tokens, width]."""
-    return torch.cat(network(sequences, [mix])[mix])
+    return torch.cat(read(network, sequences, [mix])[mix])
 
 
 def some_sequences(lengths):
@@ -71,7 +77,7 @@ def test_every_layer_is_that_of_transformers(pair, lengths, way, monkeypatch):
     use(way, network, monkeypatch)
     sequences = some_sequences(lengths)
     theirs = their_layers(model, sequences)
-    ours = network(sequences, [(k,) for k in range(LAYERS + 1)])
+    ours = read(network, sequences, [(k,) for k in range(LAYERS + 1)])
     for k in range(LAYERS + 1):
         assert gap(torch.cat(ours[k,]), theirs[k]) < 2e-5
 
@@ -90,7 +96,7 @@ def test_mixes_are_means_of_layers(pair):
     sequences = some_sequences([8, 3])
     theirs = their_layers(model, sequences)
     mixes = [(1, 2, 3), (0, 3), (2,), (1, 2)]
-    ours = network(sequences, mixes)
+    ours = read(network, sequences, mixes)
     assert ours.keys() == set(mixes)
     for mix in mixes:
         assert gap(torch.cat(ours[mix]), theirs[list(mix)].mean(dim=0)) < 2e-5
@@ -100,7 +106,7 @@ def test_asking_for_more_mixes_changes_none(pair):
     network, _ = pair
     sequences = some_sequences([8, 3])
     alone = states(network, sequences, (1,))
-    assert torch.equal(alone, torch.cat(network(sequences, [(1,), (1, 2), (0, 1, 3)])[1,]))
+    assert torch.equal(alone, torch.cat(read(network, sequences, [(1,), (1, 2), (0, 1, 3)])[1,]))
 
 
 def test_the_fixtures_weights_make_context_matter(pair):
@@ -108,7 +114,7 @@ def test_the_fixtures_weights_make_context_matter(pair):
     network, _ = pair
     one, other = some_sequences([6, 6])
     other = np.concatenate([one[:1], other[1:]])
-    (first, *_), (second, *_) = network([one, other], [(LAYERS,)])[LAYERS,]
+    (first, *_), (second, *_) = read(network, [one, other], [(LAYERS,)])[LAYERS,]
     assert torch.cosine_similarity(first, second, dim=0) < 0.98
     assert (network.first_position == 0) == (network.max_tokens == 70)
 
@@ -126,11 +132,11 @@ def test_the_last_layer_of_first_tokens_alone(pair, way, split, monkeypatch, req
     sequences = some_sequences([12, 12, 5, 5, 1])
     theirs = their_layers(model, sequences)[:, [0, 12, 24, 29, 34]]
     readout = PooledMix((0.5, 0.0, -1.0, 2.0), "cls")
-    ours = network(sequences, [readout])[readout]
+    ours = read(network, sequences, [readout])[readout]
     assert gap(torch.stack(ours), 0.5 * theirs[0] - theirs[2] + 2 * theirs[3]) < 5e-5
     # other readers of the last layer need all its tokens, and change nothing
     labels = TokenLabels(LAYERS, torch.eye(network.width)[:3], torch.ones(3))
-    both = network(sequences, [readout, labels])
+    both = read(network, sequences, [readout, labels])
     assert gap(torch.stack(both[readout]), torch.stack(ours)) < 2e-5
     assert gap(torch.cat(both[labels]), their_layers(model, sequences)[LAYERS][:, :3] + 1) < 2e-5
 
@@ -142,7 +148,7 @@ def test_layers_without_weight_are_not_run(pair, monkeypatch):
         network, "layers", [lambda *a, k=k, f=f: run.append(k) or f(*a) for k, f in enumerate(network.layers)]
     )
     readout = PooledMix((0.3, 0.7, 0.0, 0.0), "avg")
-    network(some_sequences([4, 2]), [readout])
+    read(network, some_sequences([4, 2]), [readout])
     assert run == [0] and readout.last == 1
 
 
@@ -163,21 +169,21 @@ def test_pooled_mixes_by_hand(pair, pooling, layer_norm):
         mixed = sum(weight * layer for weight, layer in zip(weights, layers))
         expected.append({"avg": mixed.mean(0), "max": mixed.amax(0), "cls": mixed[0]}[pooling])
     readout = PooledMix(weights, pooling, layer_norm)
-    assert gap(torch.stack(network(sequences, [readout])[readout]), torch.stack(expected)) < 5e-5
+    assert gap(torch.stack(read(network, sequences, [readout])[readout]), torch.stack(expected)) < 5e-5
 
 
 def test_padding_in_the_text_and_context_are_not_pooled(pair):
     network, _ = pair
     sequences = [np.array([5, 9, 3, 7, 8, 3], np.int32), np.array([5, 6, 3, 6, 3, 3], np.int32)]
-    tokens = network(sequences, [(LAYERS,)])[LAYERS,]
+    tokens = read(network, sequences, [(LAYERS,)])[LAYERS,]
     weights = (0.0, 0.0, 0.0, 1.0)
     # separator 3: the first token, and what follows the last but one separator; 7 and 6 are taken for padding
     readout = PooledMix(weights, "avg", pad=7, separator=3)
-    first, second = network(sequences, [readout])[readout]
+    first, second = read(network, sequences, [readout])[readout]
     assert gap(first, (tokens[0][0] + tokens[0][4] + tokens[0][5]) / 4) < 1e-5
     assert gap(second, (tokens[1][0] + tokens[1][5]) / 2) < 1e-5
     readout = PooledMix(weights, "max", pad=6)
-    assert gap(network(sequences, [readout])[readout][1], tokens[1][[0, 2, 4, 5]].amax(0)) < 1e-6
+    assert gap(read(network, sequences, [readout])[readout][1], tokens[1][[0, 2, 4, 5]].amax(0)) < 1e-6
 
 
 def test_types_of_the_second_text(tiny_bert):
@@ -187,7 +193,7 @@ def test_types_of_the_second_text(tiny_bert):
     network = PackedEncoder(config, read_weights(tiny_bert, config), torch.device("cpu"), torch.float32, layers=LAYERS)
     model = BertModel.from_pretrained(tiny_bert, add_pooling_layer=False).eval()
     sequences = some_sequences([6, 6, 4])
-    ours = network(sequences, [(LAYERS,)], [4, None, 1])[LAYERS,]
+    ours = read(network, sequences, [(LAYERS,)], [4, None, 1])[LAYERS,]
     for sequence, second, found in zip(sequences, (4, 6, 1), ours):
         types = (torch.arange(len(sequence)) >= second).long()[None]
         with torch.no_grad():
@@ -259,7 +265,7 @@ def test_choice_of_attention(monkeypatch):
     assert choose_attention(torch.device("cpu"), full, 64) is grouped_attention
     assert choose_attention(cuda, half, 64) is attention.varlen_attention
     assert choose_attention(cuda, full, 64) is padded_attention
-    assert choose_attention(cuda, half, 512) is padded_attention
+    assert choose_attention(cuda, half, 512) is choose_attention(cuda, half, 312 // 12) is padded_attention
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
     assert choose_attention(cuda, half, 64) is padded_attention
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pad_packed_sequence
 
-from ctx_metrics.models.learned.networks import NETWORKS, POOLINGS, ScalarMix, Shape, attended, linear, token_mask
+from ctx_metrics.models.learned.networks import NETWORKS, POOLINGS, ScalarMix, Shape, Side, attended, linear, token_mask
 
 KINDS = list(NETWORKS)
 SMALL = {"layers": 3, "width": 5, "hidden": 4, "projection": 3, "feedforward": 6}
@@ -200,9 +200,9 @@ def test_what_lies_beyond_a_texts_end_does_not_matter(kind, pooling):
     for filling in (0.0, 50.0, -50.0):
         sides = [side.masked_fill(~mask[:, :, None], filling) for side, mask in zip(states, masks)]
         with torch.no_grad():
-            found.append(network.compare((sides[0], masks[0]), (sides[1], masks[1])))
+            found.append(network.compare(*map(Side, sides, masks, lengths)))
     alone = [
-        network.compare(*((side[[i], :n], mask[[i], :n]) for side, mask, n in zip(states, masks, pair)))
+        network.compare(*(Side(side[[i], :n], mask[[i], :n], [n]) for side, mask, n in zip(states, masks, pair)))
         for i, pair in enumerate(zip(*lengths))
     ]
     for each in found:
@@ -235,7 +235,7 @@ def test_the_mix_is_the_plain_mean_at_first():
 def test_attention_by_hand():
     # one hypothesis token 1 and partner tokens 0 and ln 3: weights 1/4 and 3/4, so it gets .75 ln 3; both of them get 1
     t, r = torch.tensor([[[1.0], [9.0]]]), torch.tensor([[[0.0], [math.log(3)]]])
-    of_t, of_r = attended((t, token_mask([1, 2])[:1]), (r, token_mask([2])))
+    of_t, of_r = attended(Side(t, token_mask([1, 2])[:1], [1]), Side(r, token_mask([2]), [2]))
     assert of_t[0, 0].item() == pytest.approx(0.75 * math.log(3)) and of_r[0].flatten().tolist() == [1, 1]
 
 

@@ -15,10 +15,10 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 
 from ...corpus import is_blank
 from ...engine.encoder import TextEncoder
@@ -27,17 +27,19 @@ from ...engine.loaded import LoadedModels
 from ...engine.matching import Matching
 from ...engine.options import EngineOptions
 from ...engine.readout import PooledMix, TokenLabels
-from ...engine.store import States
+from ...engine.store import States, stacked
 from ...engine.tokenizer import TokenIds
+from ...engine.transfer import Fetched, in_turn, send
 from ...errors import ModelError
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
 from .adapted import AdaptedCheckpoint, is_adapted
-from .checkpoint import HEAD_LAYER, CometCheckpoint, open_comet, place_of
-from .hyperparameters import SEPARATORS, Hyperparameters, activation
+from .checkpoint import CometCheckpoint, open_comet, place_of
+from .head import FeedForward
+from .hyperparameters import SEPARATORS, Hyperparameters
 from .sequence import INPUTS, joined, wrong_inputs
 from .spans import decode_spans, mqm_score
 
-EXAMPLES_A_BLOCK = 4096
+EXAMPLES_A_BLOCK, FIRST_BLOCK = 4096, 512
 HEAD_BATCH = 1024
 # XCOMET's weights of the regressions on (mt, src), (mt, ref), (mt, src, ref) and of the MQM score
 XCOMET_WEIGHTS = (0.12, 0.33, 0.33, 0.22)
@@ -88,6 +90,14 @@ class CometEstimator(Estimator):
         """Estimates from what was read of each example's sequences; `cut` and `empty` are set by the caller."""
 
     @abstractmethod
+    def _vectors(self, batch: Read) -> list[torch.Tensor]:
+        """What was read of some examples, on the CPU."""
+
+    @abstractmethod
+    def _features(self, *read: torch.Tensor) -> torch.Tensor:
+        """What the head makes of that, on the device."""
+
+    @abstractmethod
     def _work(self, examples: Sequence[Example]) -> int:
         """How many sequences have to be encoded for distinct examples."""
 
@@ -96,22 +106,40 @@ class CometEstimator(Estimator):
         estimates_of: dict[Example, Estimate] = {}
         with self.encoder.progress(label, self._work(distinct)):
             for block, sequences in self._blocks(distinct):
-                flat = [sequence for of_example in sequences for sequence in of_example]
-                read = iter(self.encoder.encode(flat, self.readouts))
-                states = [[next(read) for _ in of_example] for of_example in sequences]
+                read = iter(
+                    self.encoder.encode([each for of_example in sequences for each in of_example], self.readouts)
+                )
+                states = [list(islice(read, len(of_example))) for of_example in sequences]
                 estimates = self._values(block, sequences, states)
+                blank = {text: is_blank(text) for example in block for text in example.texts(self.read)}
                 for example, of_example, estimate in zip(block, sequences, estimates, strict=True):
                     cut = any(sequence.cut > 0 for sequence in of_example)
-                    empty = any(is_blank(text) for text in example.texts(self.read))
+                    empty = any(blank[text] for text in example.texts(self.read))
                     if empty and self.empty_value is not None:
                         parts = dict.fromkeys(estimate.parts, self.empty_value)
                         estimate = estimate._replace(value=self.empty_value, parts=parts)
-                    estimates_of[example] = estimate._replace(cut=cut, empty=empty)
+                    estimates_of[example] = estimate._replace(cut=cut, empty=empty) if cut or empty else estimate
         return [estimates_of[example] for example in examples]
+
+    def _regressed(self, states: Read) -> list[float]:
+        """The head's values of what was read of examples, one after another."""
+
+        @torch.inference_mode()
+        def started(begin: int) -> Fetched:
+            read = [send(tensor, self.encoder.device) for tensor in self._vectors(states[begin : begin + HEAD_BATCH])]
+            return Fetched([self.head(self._features(*read))])
+
+        batches = ((begin, started(begin)) for begin in range(0, len(states), HEAD_BATCH))
+        return [value for _, [found] in in_turn(batches) for value in found.tolist()]
 
     def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], Sequences]]:
         """Blocks of examples with their token sequences; the next block is tokenised while one is being encoded."""
-        blocks = [examples[i : i + EXAMPLES_A_BLOCK] for i in range(0, len(examples), EXAMPLES_A_BLOCK)]
+        # a GPU is not to wait until so many texts are tokenised
+        size = EXAMPLES_A_BLOCK if self.encoder.device.type == "cpu" else FIRST_BLOCK
+        blocks, begin = [], 0
+        while begin < len(examples):
+            blocks.append(examples[begin : begin + size])
+            begin, size = begin + size, min(2 * size, EXAMPLES_A_BLOCK)
         if len(blocks) < 2:
             yield from ((block, self._sequences(block)) for block in blocks)
             return
@@ -160,19 +188,16 @@ class RegressionEstimator(CometEstimator):
         return [[tokens[text] for text in example.texts(self.inputs)] for example in examples]
 
     def _values(self, examples: Sequence[Example], sequences: Sequences, states: Read) -> list[Estimate]:
-        values = []
-        for begin in range(0, len(states), HEAD_BATCH):
-            batch = states[begin : begin + HEAD_BATCH]
-            h, s, *r = (
-                torch.stack([of_example[k][self.pooled] for of_example in batch]).to(self.encoder.device)
-                for k in range(len(batch[0]))
-            )
-            if r:
-                features = [h, r[0], h * r[0], (h - r[0]).abs(), h * s, (h - s).abs()]
-            else:
-                features = [h, s, h * s, (h - s).abs()]
-            values += self.head(torch.cat(features, 1))
-        return [Estimate(value, False, False) for value in values]
+        return [Estimate(value, False, False) for value in self._regressed(states)]
+
+    def _vectors(self, batch: Read) -> list[torch.Tensor]:
+        return [stacked([of_example[k] for of_example in batch], self.pooled) for k in range(len(batch[0]))]
+
+    def _features(self, *read: torch.Tensor) -> torch.Tensor:
+        h, s, *r = read
+        if r:
+            return torch.cat([h, r[0], h * r[0], (h - r[0]).abs(), h * s, (h - s).abs()], 1)
+        return torch.cat([h, s, h * s, (h - s).abs()], 1)
 
 
 class UnifiedEstimator(CometEstimator):
@@ -200,9 +225,8 @@ class UnifiedEstimator(CometEstimator):
         self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, None)
         self.labels = None
         if spans or self.xcomet:
-            self.labels = TokenLabels(
-                parameters.word_layer or 0, checkpoint.head["hidden2tag.weight"], checkpoint.head["hidden2tag.bias"]
-            )
+            weight, bias = (checkpoint.head[f"hidden2tag.{kind}"].to(encoder.device) for kind in ("weight", "bias"))
+            self.labels = TokenLabels(parameters.word_layer or 0, weight, bias)
         self.features, self.matching = None, None
         shares: Sequence[float] = [1.0] * len(PARTS)
         if isinstance(checkpoint, AdaptedCheckpoint):
@@ -243,15 +267,8 @@ class UnifiedEstimator(CometEstimator):
         ]
 
     def _values(self, examples: Sequence[Example], sequences: Sequences, states: Read) -> list[Estimate]:
-        values = []
-        for begin in range(0, len(states), HEAD_BATCH):
-            batch = states[begin : begin + HEAD_BATCH]
-            rows = torch.stack([read[self.pooled] for of_example in batch for read in of_example])
-            if self.features is not None:
-                rows = torch.cat([rows, self._matched(batch)], 1)
-            flat = self.head(rows.to(self.encoder.device))
-            step = len(self.combinations)
-            values += [flat[i : i + step] for i in range(0, len(flat), step)]
+        flat, step = self._regressed(states), len(self.combinations)
+        values = [flat[i : i + step] for i in range(0, len(flat), step)]
         spans: Sequence[list[ErrorSpan] | None] = [None] * len(examples)
         if self.labels is not None:
             logits = [[read[self.labels] for read in of_example] for of_example in states]
@@ -262,10 +279,17 @@ class UnifiedEstimator(CometEstimator):
             )
         return [self._estimate(of_example, marked) for of_example, marked in zip(values, spans, strict=True)]
 
+    def _vectors(self, batch: Read) -> list[torch.Tensor]:
+        rows = stacked([read for of_example in batch for read in of_example], self.pooled)
+        return [rows] if self.features is None else [rows, self._matched(batch)]
+
+    def _features(self, *read: torch.Tensor) -> torch.Tensor:
+        return torch.cat(read, 1) if len(read) > 1 else read[0]
+
     def _matched(self, batch: Read) -> torch.Tensor:
         """What the head reads of how tokens match, fp32 [examples * combinations, number], on the CPU."""
         assert self.matching is not None and self.features is not None
-        matched = torch.stack([read[self.matching] for of_example in batch for read in of_example])
+        matched = stacked([read for of_example in batch for read in of_example], self.matching)
         for number, combination in enumerate(self.combinations):
             if combination == "mt+ref":  # the one other text is the reference, whose place is the second
                 own = slice(number, None, len(self.combinations))
@@ -287,41 +311,6 @@ class UnifiedEstimator(CometEstimator):
         if len(values) == 1:  # unbabel-comet reports the lone regression as it enters the sum
             values = [min(values[0], 1.0)]
         return Estimate(value, False, False, {**dict(zip(names, values, strict=True)), "mqm": mqm}, spans)
-
-
-class FeedForward:
-    """A COMET head: linear layers with an activation after each but the last, in fp32. x [n, in] -> n values."""
-
-    def __init__(self, tensors: dict[str, torch.Tensor], parameters: Hyperparameters, device: torch.device, file: Path):
-        self.file = file
-        self.numbers = sorted({int(layer[1]) for name in tensors if (layer := HEAD_LAYER.fullmatch(name))})
-        try:
-            self.layers = [
-                tuple(tensors[f"estimator.ff.{number}.{kind}"].to(device) for kind in ("weight", "bias"))
-                for number in self.numbers
-            ]
-        except KeyError as error:
-            raise ModelError(f"{file} lacks the tensor {error}; fetch it again") from error
-        self.activation = activation(parameters.activations)
-        self.final = activation(parameters.final_activation or "Identity")
-
-    def check(self, width: int) -> None:
-        """Raise ModelError, naming the tensor, unless the layers fit one another, `width` inputs and one output."""
-        for number, (weight, bias) in zip(self.numbers, self.layers, strict=True):
-            outputs = 1 if number == self.numbers[-1] else bias.numel()
-            if tuple(weight.shape) != (outputs, width) or tuple(bias.shape) != (outputs,):
-                name = f"estimator.ff.{number}"
-                raise ModelError(
-                    f"{self.file}: {name}.weight is {list(weight.shape)} and {name}.bias {list(bias.shape)}, where "
-                    f"[{outputs}, {width}] and [{outputs}] are wanted; is class_identifier right?"
-                )
-            width = outputs
-
-    @torch.inference_mode()
-    def __call__(self, x: torch.Tensor) -> list[float]:
-        for weight, bias in self.layers[:-1]:
-            x = self.activation(F.linear(x, weight, bias))
-        return self.final(F.linear(x, *self.layers[-1]))[:, 0].tolist()
 
 
 def pooled_mix(checkpoint: Checkpoint, pad: int | None, separator: int | None) -> PooledMix:

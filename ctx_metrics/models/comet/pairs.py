@@ -12,6 +12,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from ...engine.store import stacked
+from ...engine.transfer import send
 from .model import RegressionEstimator
 
 CELLS = 2**23  # numbers of a layer at once, which bounds memory
@@ -40,41 +42,41 @@ class PairHead:
         read = self.estimator
         tokens = read.encoder.tokenizer(list(texts), read.max_content)
         states = read.encoder.encode(tokens, [read.pooled])
-        stacked = [states_of[read.pooled] for states_of in states]
-        values = torch.stack(stacked) if stacked else torch.zeros(0, read.encoder.width)
-        return Vectors(values.to(read.encoder.device), sum(text.cut > 0 for text in tokens))
+        values = stacked(states, read.pooled) if states else torch.zeros(0, read.encoder.width)
+        return Vectors(send(values, read.encoder.device), sum(text.cut > 0 for text in tokens))
 
     @torch.inference_mode()
     def grid(self, hypotheses: torch.Tensor, references: torch.Tensor, source: torch.Tensor) -> np.ndarray:
         """Values float64 [H, R] of all pairs of vectors [H, width], [R, width] and [width]."""
-        rows, columns = len(hypotheses), len(references)
+        rows, columns, device = len(hypotheses), len(references), hypotheses.device
         if hypotheses is references:  # a pair's part serves both of its orders
-            first, second = torch.triu_indices(rows, rows, device=hypotheses.device)
+            first, second = np.triu_indices(rows)
         else:
-            first = torch.arange(rows, device=hypotheses.device).repeat_interleave(columns)
-            second = torch.arange(columns, device=hypotheses.device).repeat(rows)
+            first, second = np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows)
         own, other = self._own(hypotheses, source), F.linear(references, self.of_reference)
-        found = torch.empty(rows, columns)
+        found = torch.empty(rows, columns, device=device)
         step = max(1, CELLS // len(self.bias))
         for begin in range(0, len(first), step):
-            i, j = first[begin : begin + step], second[begin : begin + step]
+            part = slice(begin, begin + step)
+            i, j, off = (
+                send(each, device) for each in (first[part], second[part], np.flatnonzero(first[part] != second[part]))
+            )
             pair = self._pair(hypotheses[i], references[j])
-            found[i.cpu(), j.cpu()] = self._rest(own[i] + other[j] + pair)
+            found[i, j] = self._rest(own[i] + other[j] + pair)
             if hypotheses is references:
-                off = i != j
                 i, j = i[off], j[off]
-                found[j.cpu(), i.cpu()] = self._rest(own[j] + other[i] + pair[off])
-        return found.double().numpy()
+                found[j, i] = self._rest(own[j] + other[i] + pair[off])
+        return found.cpu().double().numpy()
 
     @torch.inference_mode()
     def each(self, hypotheses: torch.Tensor, references: torch.Tensor, source: torch.Tensor) -> np.ndarray:
         """Values float64 [n] of pairs of vectors, [n, width] and [n, width], of a source [width]."""
-        found = []
+        found = [hypotheses.new_zeros(0)]
         step = max(1, CELLS // len(self.bias))
         for begin in range(0, len(hypotheses), step):
             h, r = hypotheses[begin : begin + step], references[begin : begin + step]
             found.append(self._rest(self._own(h, source) + F.linear(r, self.of_reference) + self._pair(h, r)))
-        return torch.cat([torch.zeros(0), *found]).double().numpy()
+        return torch.cat(found).cpu().double().numpy()
 
     def _own(self, hypotheses: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
         features = torch.cat([hypotheses, hypotheses * source, (hypotheses - source).abs()], 1)
@@ -92,4 +94,4 @@ class PairHead:
             x = head.activation(F.linear(x, weight, bias))
         if len(head.layers) > 1:
             x = F.linear(x, *head.layers[-1])
-        return head.final(x)[:, 0].cpu()
+        return head.final(x)[:, 0]

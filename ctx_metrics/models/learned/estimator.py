@@ -14,13 +14,14 @@ from ...engine.encoder import shared_encoder
 from ...engine.opening import shown
 from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, map_pairs
-from ...engine.readout import SEGMENT, Accumulator, PackedTokens, PooledMix
+from ...engine.readout import SEGMENT, Accumulator, PackedTokens, PooledMix, Rows
+from ...engine.transfer import Fetched, in_turn, send
 from ...errors import ModelError
 from ...wording import metric_with_model
 from ..estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from ..folder import CONFIG, FIELDS, cannot_be, check_fields, check_layers, encoder_of, load_network, read_config
 from ..hub import LEARNED, ResolvedModel, hub_folder
-from .networks import NETWORKS, LearnedNetwork, Shape, token_mask
+from .networks import NETWORKS, LearnedNetwork, Shape, Side, token_mask, token_slots
 
 PREFIX = "ctx-"
 OWN_FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}
@@ -60,19 +61,16 @@ class _BiLSTMStates(Accumulator):
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         self.mix.add(number, hidden, first_only)
 
-    def result(self) -> list[torch.Tensor]:
-        lengths = [length - 2 for length in self.packed.lengths]
-        of_texts = [self.mix.mixed.new_zeros(0, 2 * self.network.shape.hidden).cpu()] * len(lengths)
-        full = [i for i, length in enumerate(lengths) if length > 0]
-        if full:
-            content = np.zeros(self.packed.total, bool)
-            for start, length in zip(self.packed.starts.tolist(), lengths, strict=True):
-                content[start + 1 : start + 1 + length] = True
-            mixed = self.mix.mixed[torch.from_numpy(content).to(self.mix.mixed.device)]
-            states = self.network.contextual(mixed, [lengths[i] for i in full]).cpu()
-            for i, of_text in zip(full, states, strict=True):
-                of_texts[i] = of_text[: lengths[i]]
-        return of_texts
+    def result(self) -> Rows:
+        device, content = self.packed.device, np.ones(self.packed.total, bool)
+        content[self.packed.ends[:-1]] = content[self.packed.ends[1:] - 1] = False
+        counts = [length - 2 for length in self.packed.lengths]
+        full = [count for count in counts if count]
+        if not full:
+            return Rows(self.mix.mixed.new_zeros(0, 2 * self.network.shape.hidden), counts)
+        mixed = self.mix.mixed.index_select(0, send(np.flatnonzero(content), device))
+        states = self.network.contextual(mixed, full)
+        return Rows(states.flatten(0, 1).index_select(0, token_slots(full, device)), counts)
 
 
 class LearnedEstimator(Estimator):
@@ -122,21 +120,26 @@ class LearnedEstimator(Estimator):
     def special_tokens(self) -> int:
         return 4  # two around each of the texts
 
-    @torch.inference_mode()
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
         """Values of encoded pairs, in batches of pairs of about the same lengths."""
         states = [tuple(text.states[self.readout] for text in pair) for pair in pairs]
         order = sorted(range(len(pairs)), key=lambda i: [len(side) for side in states[i]])
         values = [0.0] * len(pairs)
-        for begin in range(0, len(order), PAIRS_A_BATCH):
-            batch = order[begin : begin + PAIRS_A_BATCH]
-            sides = []
-            for of_side in zip(*(states[i] for i in batch), strict=True):
-                padded = pad_sequence(list(of_side), batch_first=True).to(self.encoder.device)
-                sides.append((padded, token_mask([len(each) for each in of_side], self.encoder.device)))
-            for i, value in zip(batch, self.network.compare(*sides).tolist(), strict=True):
+        batches = (order[begin : begin + PAIRS_A_BATCH] for begin in range(0, len(order), PAIRS_A_BATCH))
+        for batch, [found] in in_turn((batch, self._compared([states[i] for i in batch])) for batch in batches):
+            for i, value in zip(batch, found.tolist(), strict=True):
                 values[i] = value
         return values
+
+    @torch.inference_mode()
+    def _compared(self, pairs: Sequence[tuple[torch.Tensor, ...]]) -> Fetched:
+        """The network's values of some pairs' states."""
+        device, sides = self.encoder.device, []
+        for of_side in zip(*pairs, strict=True):
+            lengths = [len(each) for each in of_side]
+            padded = send(pad_sequence(list(of_side), batch_first=True), device)
+            sides.append(Side(padded, token_mask(lengths, device), lengths))
+        return Fetched([self.network.compare(*sides)])
 
 
 def check_values(folder: Path, config: dict) -> None:

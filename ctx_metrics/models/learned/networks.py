@@ -8,15 +8,30 @@ States and scores are of the network's dtype, fp32 unless somebody changes it; m
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from ...engine.transfer import send
+
 POOLINGS = ("both", "avg", "max")
-# Of one side's texts: states [texts, tokens, width], and bool [texts, tokens], True at tokens.
-Side = tuple[torch.Tensor, torch.Tensor]
+CPU = torch.device("cpu")
+
+
+class Side(NamedTuple):
+    """One side's texts.
+
+    states     [texts, tokens, width]
+    mask       bool [texts, tokens], True at tokens
+    lengths    tokens of each text, on the CPU
+    """
+
+    states: torch.Tensor
+    mask: torch.Tensor
+    lengths: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -96,7 +111,7 @@ class LearnedNetwork(nn.Module):
         mixed = torch.cat([self.mix(hypotheses), self.mix(partners)])
         states = self.contextual(mixed, [*hypothesis_lengths, *partner_lengths]).split(texts)
         sides = [
-            (of_side[:, : max(lengths)], token_mask(lengths, of_side.device))
+            Side(of_side[:, : max(lengths)], token_mask(lengths, of_side.device), lengths)
             for of_side, lengths in zip(states, (hypothesis_lengths, partner_lengths), strict=True)
         ]
         return self.compare(*sides)
@@ -107,8 +122,8 @@ class LearnedNetwork(nn.Module):
 
     def contextual(self, mixed: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """BiLSTM states [texts, longest, 2 * hidden] of mixed embeddings [tokens, width], zero beyond a text's end."""
-        padded = mixed.new_zeros(len(lengths), max(lengths), mixed.shape[1])
-        padded[token_mask(lengths, mixed.device)] = mixed
+        padded = mixed.new_zeros(len(lengths) * max(lengths), mixed.shape[1])
+        padded = padded.index_copy(0, token_slots(lengths, mixed.device), mixed).view(len(lengths), max(lengths), -1)
         return run_bilstm(self.encoder, self._variational(padded), lengths)
 
     @abstractmethod
@@ -142,7 +157,7 @@ class BiLSTM(LearnedNetwork):
     """
 
     def compare(self, hypothesis: Side, partner: Side) -> torch.Tensor:
-        v_t, v_r = (torch.cat(self._pooled(*side)[::-1], 1) for side in (hypothesis, partner))
+        v_t, v_r = (torch.cat(self._pooled(side.states, side.mask)[::-1], 1) for side in (hypothesis, partner))
         return self._regressed([v_t, v_r, v_t * v_r, v_t - v_r])
 
 
@@ -156,7 +171,7 @@ class BiLSTMAttention(LearnedNetwork):
     def compare(self, hypothesis: Side, partner: Side) -> torch.Tensor:
         of_hypothesis, of_partner = attended(hypothesis, partner)
         compared = []
-        sides = self._pooled(of_hypothesis, hypothesis[1]), self._pooled(of_partner, partner[1])
+        sides = self._pooled(of_hypothesis, hypothesis.mask), self._pooled(of_partner, partner.mask)
         for t, r in zip(*sides, strict=True):
             compared += [r, t, r - t, r * t]
         return self._regressed(compared)
@@ -179,10 +194,10 @@ class ESIM(LearnedNetwork):
     def compare(self, hypothesis: Side, partner: Side) -> torch.Tensor:
         of_hypothesis, of_partner = attended(hypothesis, partner)
         compared = []
-        for (states, mask), other in ((partner, of_partner), (hypothesis, of_hypothesis)):
+        for (states, mask, lengths), other in ((partner, of_partner), (hypothesis, of_hypothesis)):
             enhanced = torch.cat([states, other, states - other, states * other], 2)
             projected = self._variational(torch.relu(self.projection(enhanced)))
-            composed = run_bilstm(self.composer, projected, mask.sum(1).tolist())
+            composed = run_bilstm(self.composer, projected, lengths)
             compared += self._pooled(composed, mask)
         return self._regressed(compared)
 
@@ -201,30 +216,42 @@ def attended(hypothesis: Side, partner: Side) -> tuple[torch.Tensor, torch.Tenso
 
     >>> t, r = torch.tensor([[[1.0], [0.0]]]), torch.tensor([[[2.0]]])
     >>> both = torch.ones(1, 2, dtype=torch.bool)
-    >>> of_t, of_r = attended((t, both), (r, both[:, :1]))    # of_r = (e^2 * 1 + e^0 * 0) / (e^2 + 1)
+    >>> sides = Side(t, both, [2]), Side(r, both[:, :1], [1])
+    >>> of_t, of_r = attended(*sides)    # of_r = (e^2 * 1 + e^0 * 0) / (e^2 + 1)
     >>> of_t.flatten().tolist(), round(of_r.item(), 4)
     ([2.0, 2.0], 0.8808)
     """
-    products = partner[0] @ hypothesis[0].transpose(1, 2)
-    to_hypothesis = products.masked_fill(~hypothesis[1][:, None, :], -torch.inf).softmax(2)
-    to_partner = products.transpose(1, 2).masked_fill(~partner[1][:, None, :], -torch.inf).softmax(2)
-    return to_partner @ partner[0], to_hypothesis @ hypothesis[0]
+    products = partner.states @ hypothesis.states.transpose(1, 2)
+    to_hypothesis = products.masked_fill(~hypothesis.mask[:, None, :], -torch.inf).softmax(2)
+    to_partner = products.transpose(1, 2).masked_fill(~partner.mask[:, None, :], -torch.inf).softmax(2)
+    return to_partner @ partner.states, to_hypothesis @ hypothesis.states
 
 
-def token_mask(lengths: Sequence[int], device: torch.device | str = "cpu") -> torch.Tensor:
+def token_mask(lengths: Sequence[int], device: torch.device = CPU) -> torch.Tensor:
     """bool [texts, longest], True at tokens.
 
     >>> token_mask([1, 2]).tolist()
     [[True, False], [True, True]]
     """
-    counts = torch.tensor(lengths)
-    return (torch.arange(int(counts.max())) < counts[:, None]).to(device)
+    return send(np.arange(max(lengths)) < np.array(lengths)[:, None], device)
+
+
+def token_slots(lengths: Sequence[int], device: torch.device = CPU) -> torch.Tensor:
+    """Each token's place among texts padded to the longest, int64 [tokens].
+
+    >>> token_slots([1, 2]).tolist()
+    [0, 2, 3]
+    """
+    return send(np.flatnonzero(np.arange(max(lengths)) < np.array(lengths)[:, None]), device)
 
 
 def run_bilstm(lstm: nn.LSTM, padded: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
     """A BiLSTM's states [texts, longest, 2 * hidden] over padded inputs [texts, longest, width], read to each text's end."""
-    packed = pack_padded_sequence(padded, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
-    return pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
+    # longest first, as pack_padded_sequence would sort them by itself, with copies that wait for the device
+    ordered, order = torch.tensor(lengths).sort(descending=True)
+    packed = pack_padded_sequence(padded.index_select(0, send(order, padded.device)), ordered, batch_first=True)
+    states = pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
+    return states.index_select(0, send(order.argsort(), padded.device))
 
 
 def bilstm(width: int, hidden: int) -> nn.LSTM:

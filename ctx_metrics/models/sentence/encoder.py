@@ -22,6 +22,7 @@ from ...engine.opening import reason, same_hashes
 from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, PairResult, map_pairs
 from ...engine.readout import SEGMENT, PooledMix
+from ...engine.store import stacked
 from ...engine.tokenizer import check_growth
 from ...errors import ModelError, ResourceError
 from ...notices import logger, quiet_libraries
@@ -112,7 +113,7 @@ class PackedSentenceEncoder(SentenceEncoder):
 
     @torch.inference_mode()
     def _cosines(self, pairs: Sequence[EncodedPair]) -> list[float]:
-        sides = [torch.stack([text.states[self.readout] for text in side]) for side in zip(*pairs, strict=True)]
+        sides = [stacked([text.states for text in side], self.readout) for side in zip(*pairs, strict=True)]
         for layer in self.head:
             sides = [layer(side) for side in sides]
         return cosines(*sides).tolist()

@@ -191,7 +191,7 @@ class EmbeddingCache:
 
     def _beyond(self, number: int) -> np.ndarray:
         """The states of a chunk that is not kept."""
-        recent = self._recent.get(number, [()])
+        recent = self._recent.get(number, {()})
         if recent is None:
             recent = {(): torch.from_numpy(self._encoded(self._chunks[number]))}
             self._recent.put(number, recent)
