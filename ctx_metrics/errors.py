@@ -1,6 +1,10 @@
 """The errors that a user can mend. Each message is one line that names the place and the mend."""
 
+import re
+import textwrap
 import traceback
+
+from .wording import worded
 
 
 class CtxMetricsError(Exception):
@@ -22,13 +26,47 @@ class ResourceError(CtxMetricsError, RuntimeError):
 MORE_MEMORY = "free some, or raise the limit that `ulimit -v` shows"
 
 
+# of the CPU's memory: Python, operating systems, torch
+_ON_HOST = re.compile("(?:allocate|not enough) memory")
+# Of a device's: CUDA, ROCm and MPS. A library that has no memory for its own handle says that it is not initialised.
+_ON_DEVICE = re.compile(
+    "out[ _]of[ _]memory|_STATUS_(?:[A-Z_]*ALLOC(?:ATION)?_FAILED|NOT_INITIALIZED)|Invalid buffer size: [0-9.]+ [KMGT]iB",
+    re.IGNORECASE,
+)
+
+
 def lacks_memory(error: BaseException) -> bool:
-    """Whether Python, the operating system, torch or a library in Rust says that there is no memory left.
+    """Whether Python, the operating system, torch or a library in Rust says that the CPU or a GPU has no memory left.
 
     >>> lacks_memory(MemoryError()), lacks_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."))
     (True, True)
+    >>> lacks_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
+    True
     """
-    return isinstance(error, MemoryError) or "allocate memory" in str(error)
+    return _lacks_host_memory(error) or (
+        not isinstance(error, CtxMetricsError) and _ON_DEVICE.search(str(error)) is not None
+    )
+
+
+def _lacks_host_memory(error: BaseException) -> bool:
+    """The same, of the CPU's memory alone."""
+    of_host = isinstance(error, MemoryError) or _ON_HOST.search(str(error)) is not None
+    return of_host and not isinstance(error, CtxMetricsError)
+
+
+def memory_remedy(error: BaseException) -> str:
+    """What helps where memory is lacking, of which `error` says whether it is the CPU's or a GPU's."""
+    if _lacks_host_memory(error):
+        return MORE_MEMORY
+    return worded(
+        "give a smaller --ctx-batch-tokens, --ctx-dtype bf16 or --ctx-device cpu, or a smaller model",
+        "give a smaller batch_tokens, dtype='bf16' or device='cpu' in EngineOptions, or a smaller model",
+    )
+
+
+def memory_words(error: BaseException) -> str:
+    """What an error that lacks memory says, cut to 160 characters."""
+    return textwrap.shorten(str(error) or type(error).__name__, 160, placeholder=" ...")
 
 
 def as_line(error: Exception) -> str | None:
@@ -41,8 +79,10 @@ def as_line(error: Exception) -> str | None:
     shown = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, CtxMetricsError):
         line = message
-    elif lacks_memory(error):
+    elif _lacks_host_memory(error):
         line = f"there is too little memory ({shown}); {MORE_MEMORY}"
+    elif lacks_memory(error):
+        line = f"the device has too little memory; {memory_remedy(error)} ({memory_words(error)})"
     elif package := _not_imported(error):
         line = f"{package} cannot be imported ({shown}); `ctx-metrics doctor` shows what is broken"
     elif isinstance(error, OSError):

@@ -10,6 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ..engine.loaded import forget_texts
+from ..engine.shortage import memory_for
 from ..errors import CtxMetricsError
 from ..notices import counted, notice
 from ..run.context import Context
@@ -125,7 +126,7 @@ class MinimumRisk:
         """The expected utilities of a block's candidates."""
         forget_texts()  # so that a block's scores do not depend on the blocks before it
         items, first = block
-        with noted() as said:
+        with noted() as said, memory_for("mbr", self.context.engine.device):
             texts = [distinct(item) for item in items]
             named = self._utilities(texts if first else texts[:1])
             found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)

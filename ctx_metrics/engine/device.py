@@ -6,8 +6,9 @@ from typing import TypeVar
 
 import torch
 
-from ..errors import ResourceError
+from ..errors import ResourceError, lacks_memory
 from ..notices import notice
+from .loaded import empty_caches
 from .threads import limit_threads
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -84,20 +85,13 @@ class TokenBudget:
         try:
             return [(batch, forward(batch))]
         except RuntimeError as error:
-            if not is_out_of_memory(error):
+            if not lacks_memory(error):
                 raise
             if len(batch) == 1:
                 raise ResourceError(
                     f"device {self.device} has too little memory for a single {one.format(total=total)}"
                 ) from error
-        if self.device.type == "cuda":  # outside the except block, so that the failed forward's tensors are free
-            torch.cuda.empty_cache()
+        empty_caches()  # outside the except block, so that the failed forward's tensors are free
         self.tokens = total // 2
         notice(f"out of memory on {self.device} with {total} tokens in a batch; continuing with {self.tokens}")
         return self.split(batch, sizes, forward, one)
-
-
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether a RuntimeError says that the device had no memory left (CUDA, MPS or the CPU's allocator)."""
-    phrases = ("out of memory", "can't allocate memory", "not enough memory")
-    return isinstance(error, torch.OutOfMemoryError) or any(phrase in str(error) for phrase in phrases)

@@ -75,6 +75,15 @@ def release() -> None:
     """
     LoadedModels.clear_all()
     gc.collect()
+    empty_caches()
+
+
+def empty_caches() -> None:
+    """Free the GPU memory that torch keeps for later tensors; nothing where torch was not imported or has no GPU."""
     torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
+    if torch is None:
+        return
+    if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
+    if torch.backends.mps.is_available():
+        torch.mps.empty_cache()

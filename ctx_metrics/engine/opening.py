@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import MORE_MEMORY, CtxMetricsError, ModelError, ResourceError, lacks_memory
+from ..errors import CtxMetricsError, ModelError, ResourceError, lacks_memory, memory_remedy
 
 JSON_LIMIT = 16 * 2**20  # bytes; parsed, a JSON file takes up to twenty times as much memory
 _SETTLED_NS = 2 * 10**9  # file systems tick in up to 2 s: a younger file may change and keep its times
@@ -44,7 +44,7 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # that of Rust libraries
             raise
         if lacks_memory(error):
-            raise ResourceError(f"{path} needs more memory than is available; {MORE_MEMORY}") from error
+            raise ResourceError(f"{path} needs more memory than is available; {memory_remedy(error)}") from error
         line = says.replace("{why}", reason(error))
         raise ModelError(f"{path}{'' if line.startswith(':') else ' '}{line}") from error
 

@@ -12,6 +12,7 @@ from ..engine.checkpoint import weight_files
 from ..engine.device import resolve_device, resolve_dtype
 from ..engine.opening import file_hashes, identity, opening, shown
 from ..engine.options import EngineOptions
+from ..engine.shortage import memory_for
 from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
 from ..notices import quiet_libraries
@@ -166,7 +167,8 @@ class TranslationModel:
                 )
             if file_hashes(_files(folder)) != self._hashes:
                 raise ModelError(f"{folder} has changed since it was opened; open it again")
-            self._network = network.to(self.device, self.dtype).eval()
+            with memory_for(f"the weights of {self.model.name}", self.device):
+                self._network = network.to(self.device, self.dtype).eval()
             # given to generate(), its values that are defaults, such as one beam, would yield to the model's own
             self._network.generation_config = self._generation
         return self._network

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, list_of_strings
+from ..engine.shortage import memory_for
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import notice
@@ -54,8 +55,7 @@ class ContextScore(Score):
 
     def estimate_ci(self, scores: list) -> None:
         """As sacrebleu does it, over the resamples that hold a scored segment; no interval if none does."""
-        scored = [score for score in scores if not math.isnan(score.score)]
-        if scored:
+        if scored := [score for score in scores if not math.isnan(score.score)]:
             super().estimate_ci(scored)
 
 
@@ -156,7 +156,8 @@ class ContextMetric(Metric):
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
-        self._prepare()
+        with memory_for(self.NAME.lower(), self._context.engine.device):
+            self._prepare()
 
     def _prepare(self) -> None:
         """Make what scoring needs, and `self.settings`; called at the end of the constructor."""
@@ -241,7 +242,7 @@ class ContextMetric(Metric):
         system = as_list("hypotheses", hypotheses)
         against = self._to_score_against(self._ref_cache if references is None else self._cache_references(references))
         if references is not None:
-            [self.last_result] = results = self._score(self._corpora([system], against))
+            [self.last_result] = results = self._scored(self._corpora([system], against))
             self._announced(results, [""])
             return self.last_result.rows
         key = digest(system)
@@ -262,14 +263,19 @@ class ContextMetric(Metric):
     def _results_of(self, corpora: list[Corpus]) -> list[SystemResult]:
         """The corpora's results, in blocks where the run has them so and the metric can be."""
         in_blocks = self.in_blocks is not None and self.in_blocks.can(self)
-        return self.in_blocks(self, corpora) if in_blocks else self._score(corpora)
+        return self.in_blocks(self, corpora) if in_blocks else self._scored(corpora)
+
+    def _scored(self, corpora: list[Corpus]) -> list[SystemResult]:
+        """What _score gives; raises ResourceError where the device has too little memory for it."""
+        with memory_for(self.NAME.lower(), self._context.engine.device):
+            return self._score(corpora)
 
     def part_results(self, guard: bool = True) -> list[SystemResult]:
         """What was found for each of `systems`, a part of a corpus; nothing is said of it, and nothing is kept.
 
         guard    whether to look at the texts' language, as for the first part
         """
-        results = self._score(self._corpora(self._context.systems, self._to_score_against(self._ref_cache), guard))
+        results = self._scored(self._corpora(self._context.systems, self._to_score_against(self._ref_cache), guard))
         for result in results:
             check_finite(self.NAME.lower(), result.rows, dtype=self._context.engine.dtype)
         return results

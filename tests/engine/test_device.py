@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ctx_metrics.engine.device import is_out_of_memory, resolve_device, resolve_dtype
+from ctx_metrics.engine.device import resolve_device, resolve_dtype
 from ctx_metrics.errors import ResourceError
 
 
@@ -51,11 +51,3 @@ def test_number_formats():
     assert [resolve_dtype(name) for name in ("fp32", "bf16", "fp16")] == [torch.float32, torch.bfloat16, torch.float16]
     with pytest.raises(ResourceError, match="unknown number format 'float32'; --ctx-dtype takes fp32, bf16, fp16"):
         resolve_dtype("float32")
-
-
-def test_out_of_memory_is_told_from_other_errors():
-    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"))
-    assert is_out_of_memory(RuntimeError("MPS backend out of memory (MPS allocated: 18 GB)"))
-    assert is_out_of_memory(RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to"))
-    assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."))
-    assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))

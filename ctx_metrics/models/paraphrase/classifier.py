@@ -16,6 +16,7 @@ from ...engine.device import TokenBudget, resolve_device, resolve_dtype
 from ...engine.loaded import LoadedModels
 from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
+from ...engine.shortage import memory_for
 from ...errors import InputError, ModelError
 from ...notices import counted, notice
 from ...progress import Progress
@@ -147,7 +148,8 @@ class ParaphraseClassifier:
                 raise ModelError(f"{folder} has changed since it was opened; create the metric again")
             limit = token_limit(tokenizer, model.config, self.max_length)
             say_label(self.resolved.name, model.config)
-            model.to(self.device, self.dtype)  # type: ignore[arg-type]  # transformers' wrapper loses who `self` is
+            with memory_for(f"the weights of {self.resolved.name}", self.device):
+                model.to(self.device, self.dtype)  # type: ignore[arg-type]  # transformers' wrapper loses who `self` is
             self._network = Network(tokenizer, model.eval(), limit)
         return self._network
 

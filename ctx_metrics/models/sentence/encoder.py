@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from ...engine.checkpoint import checked_tensor, load_file, opening_foreign, weight_files
-from ...engine.device import is_out_of_memory, resolve_device, resolve_dtype
+from ...engine.device import resolve_device, resolve_dtype
 from ...engine.encoder import shared_encoder
 from ...engine.loaded import LoadedModels
 from ...engine.opening import reason, same_hashes
@@ -23,8 +23,9 @@ from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, PairResult, map_pairs
 from ...engine.readout import SEGMENT, PooledMix
 from ...engine.store import stacked
+from ...engine.shortage import memory_for
 from ...engine.tokenizer import check_growth
-from ...errors import ModelError, ResourceError
+from ...errors import ModelError, lacks_memory
 from ...notices import logger, quiet_libraries
 from ..hub import ResolvedModel
 from .folder import (
@@ -168,7 +169,8 @@ class LibrarySentenceEncoder(SentenceEncoder):
                 check_growth(model.tokenizer.backend_tokenizer)
         if not self.is_current():
             raise ModelError(f"{self.folder} has changed since it was opened; create the metric again")
-        return model.to(self.dtype).eval()
+        with memory_for(f"the weights of {self.folder}", self.device):
+            return model.to(self.dtype).eval()
 
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
         if self.model is None:
@@ -190,15 +192,14 @@ class LibrarySentenceEncoder(SentenceEncoder):
 
     def _embeddings(self, texts: list[str]) -> torch.Tensor:
         bar = not self.options.quiet and sys.stderr.isatty()
-        try:
-            found = self.model.encode(texts, batch_size=BATCH_SIZE, convert_to_tensor=True, show_progress_bar=bar)
-        except Exception as error:  # anything, where a folder's files do not belong together
-            if not isinstance(error, RuntimeError) or not is_out_of_memory(error):
+        with memory_for(f"{BATCH_SIZE} texts", self.device, "try --ctx-device cpu"):
+            try:
+                found = self.model.encode(texts, batch_size=BATCH_SIZE, convert_to_tensor=True, show_progress_bar=bar)
+            except Exception as error:  # anything, where a folder's files do not belong together
+                if lacks_memory(error):
+                    raise
                 raise ModelError(f"{self.folder}: sentence_transformers cannot run it: {reason(error)}") from error
-            raise ResourceError(
-                f"device {self.device} has too little memory for {BATCH_SIZE} texts; try --ctx-device cpu"
-            ) from error
-        return found.float().cpu()
+            return found.float().cpu()
 
     def _odd(self, texts: list[str]) -> tuple[dict[str, bool], dict[str, bool]]:
         """Which texts have no tokens, and which are cut."""
