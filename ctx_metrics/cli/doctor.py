@@ -113,6 +113,7 @@ def devices() -> Iterator[Finding]:
     try:
         import torch
 
+        from ..engine.device import cuda_devices, cuda_fault
         from ..engine.linear import prepacking_fault
     except Exception as error:  # a damaged torch raises anything
         yield Finding("torch", "", f"cannot be imported: {error}", "pip install --force-reinstall torch")
@@ -120,9 +121,14 @@ def devices() -> Iterator[Finding]:
     fault = prepacking_fault()
     linears = f"F.linear, slower ({fault})" if fault else "oneDNN, prepacked"
     yield Finding("cpu", f"{torch.get_num_threads()} threads of {os.cpu_count()} cores; linear layers: {linears}")
-    if not torch.cuda.is_available():
-        yield Finding("cuda", "none" + ("" if torch.version.cuda else " (this torch is built without CUDA)"))
-    for number in range(torch.cuda.device_count()):
+    seen, warning = cuda_devices()
+    if not seen:
+        why = warning or ("" if torch.version.cuda else "this torch is built without CUDA")
+        yield Finding("cuda", f"none ({why})" if why else "none")
+    for number in range(seen):
+        if fault := cuda_fault(number):
+            yield Finding(f"cuda:{number}", f"cannot be used: {fault}")
+            continue
         properties = torch.cuda.get_device_properties(number)
         yield Finding(f"cuda:{number}", f"{properties.name}, {properties.total_memory / 2**30:.1f} GiB")
     varlen = importlib.util.find_spec("torch.nn.attention.varlen")

@@ -1,6 +1,8 @@
 """Devices and number formats: what the flags --ctx-device and --ctx-dtype stand for."""
 
 import platform
+import re
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -9,6 +11,7 @@ import torch
 from ..errors import ResourceError, lacks_memory
 from ..notices import notice
 from .loaded import empty_caches
+from .opening import reason
 from .threads import limit_threads
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -19,26 +22,84 @@ TOKEN_BUDGETS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
 
 
 def resolve_device(name: str = "auto") -> torch.device:
-    """The device of a name: auto (CUDA, else MPS, else CPU), cpu, mps, cuda or cuda:N.
+    """The device of a name: auto (the first usable CUDA device, else MPS, else the CPU), cpu, mps, cuda or cuda:N.
 
-    Raises ResourceError when the named device is unknown or absent. torch then uses no more threads than the process may.
+    For auto, a notice names each CUDA device that torch cannot use, and why. Raises ResourceError when a named device is
+    unknown, absent or cannot be used. torch then uses no more threads than the process may.
     """
     limit_threads()
     if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+        return _best_device()
     try:
         device = torch.device(name)
     except RuntimeError:
         device = None
     if device is None or device.type not in TOKEN_BUDGETS:
         raise ResourceError(f"unknown device {name!r}; --ctx-device takes auto, cpu, mps, cuda or cuda:N")
-    if device.type == "cuda" and (device.index or 0) >= (seen := torch.cuda.device_count()):
-        raise ResourceError(f"device {name!r} was not found: {seen} CUDA devices seen; try --ctx-device cpu")
+    if device.type == "cuda":
+        number, (seen, warning) = device.index or 0, cuda_devices()
+        if number >= seen:
+            why = f" ({warning})" if warning else ""
+            raise ResourceError(f"device {name!r} was not found: {seen} CUDA devices seen{why}; try --ctx-device cpu")
+        if fault := cuda_fault(number):
+            raise ResourceError(f"device {name!r} cannot be used: {fault}; try --ctx-device cpu")
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise ResourceError("device 'mps' was not found; try --ctx-device cpu")
     return device
+
+
+def _best_device() -> torch.device:
+    seen, warning = cuda_devices()
+    if warning:
+        notice(f"no GPU is used: {warning}")
+    for number in range(seen):
+        fault = cuda_fault(number)
+        if not fault:
+            return torch.device("cuda", number) if number else torch.device("cuda")
+        notice(f"device cuda:{number} is not used: {fault}")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def cuda_devices() -> tuple[int, str]:
+    """How many CUDA devices torch can reach, and in one line what it warns of, such as a driver that is too old, or ""."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    said = [" ".join(str(each.message).split()).partition(" (Triggered internally")[0] for each in caught]
+    return seen, "; ".join(said)
+
+
+def cuda_fault(number: int) -> str:
+    """Why torch cannot compute on the CUDA device of this number; "" where it can."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on a card that is too old, in many lines
+            capability = torch.cuda.get_device_capability(number)
+    except (RuntimeError, AssertionError) as error:
+        return reason(error)
+    built = torch.cuda.get_arch_list()
+    if not built or any(runs_on(each, capability) for each in built):
+        return ""
+    version = ".".join(map(str, capability))
+    return f"it has compute capability {version}, and torch {torch.__version__} is built for {', '.join(built)} only"
+
+
+def runs_on(architecture: str, capability: tuple[int, int]) -> bool:
+    """Whether code of torch for an architecture runs on a card of a compute capability, such as (8, 9).
+
+    sm_XY is machine code for X.Y up to the end of X; compute_XY is compiled on the spot for X.Y and all later ones. With an
+    "a" behind it either is for X.Y alone, with an "f" for its family. True for names of other makers.
+
+    >>> [runs_on(each, (8, 9)) for each in ("sm_80", "sm_90", "sm_89a", "compute_70", "compute_80a", "gfx90a")]
+    [True, False, True, True, False, True]
+    """
+    parts = re.fullmatch(r"(sm|compute)_(\d+)(\d)([af]?)", architecture)
+    if parts is None:
+        return True
+    own, ending = (int(parts[2]), int(parts[3])), parts[4]
+    if ending == "a":
+        return own == capability
+    return own <= capability and (own[0] == capability[0] or (parts[1] == "compute" and not ending))
 
 
 def resolve_dtype(name: str) -> torch.dtype:

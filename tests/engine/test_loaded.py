@@ -17,6 +17,7 @@ from sentence_folders import TANH, dense, pooling, write_model
 
 import ctx_metrics
 from ctx_metrics import BERTR, COMET, RTTSBERT, PRSentBLEU, release
+from ctx_metrics.engine.device import TokenBudget
 from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
 from ctx_metrics.engine.loaded import LoadedModels
 from ctx_metrics.engine.options import EngineOptions
@@ -192,6 +193,27 @@ def test_release_frees_every_model(tiny_bert, tmp_path):
     gc.collect()
     assert [model() for model in models if model() is not None] == [held.encoder]
     assert held.corpus_score([HYPOTHESIS], [[REFERENCE]]).score == bertr(folder)()
+
+
+@pytest.mark.parametrize(
+    "free", [release, lambda: TokenBudget(torch.device("cpu")).split(["a", "b"], [1, 1], full, "text")]
+)
+def test_memory_that_torch_keeps_is_freed(monkeypatch, free):
+    """By release(), and before a batch that did not fit is tried again: on CUDA and on MPS, where there is either."""
+    emptied = []
+    for mps in (False, True):
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda there=not mps: there)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda there=mps: there)
+        for name in ("cuda", "mps"):
+            monkeypatch.setattr(getattr(torch, name), "empty_cache", lambda name=name: emptied.append(name))
+        free()
+    assert emptied == ["cuda", "mps"]
+
+
+def full(batch):
+    """A forward that has memory for one text."""
+    if len(batch) > 1:
+        raise torch.OutOfMemoryError("out of memory")
 
 
 def test_release_imports_no_torch():
