@@ -3,8 +3,9 @@
 import platform
 import re
 import warnings
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import torch
 
@@ -117,6 +118,21 @@ def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
     if not any(getattr(torch.cpu, test, bool)() for test in tests):
         slower = "this CPU has no bf16 arithmetic, so fp32 is about 2.6 times faster"
         notice(f"--ctx-dtype bf16: {slower}; leave it out")
+
+
+@contextmanager
+def full_fp32_lstms(device: torch.device) -> Iterator[None]:
+    """Within it cuDNN computes fp32 LSTMs, and their gradients, in fp32; its default is TF32, which rounds to 11 bits."""
+    lstms: Any = torch.backends.cudnn.rnn
+    before = lstms.fp32_precision
+    if device.type != "cuda" or before == "ieee":
+        yield
+        return
+    lstms.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        lstms.fp32_precision = before
 
 
 class TokenBudget:

@@ -20,6 +20,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
+from ..engine.device import full_fp32_lstms
 from ..engine.memory import keep_freed_memory
 from ..errors import InputError
 from .state import TrainingState, load_moments, moments, read_state, write_state
@@ -114,7 +115,8 @@ class Task(ABC):
     def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
         """Take one step down, whose gradient is at most recipe.clip long."""
         optimizer.zero_grad()
-        loss.backward()
+        with full_fp32_lstms(loss.device):
+            loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
         optimizer.step()
 

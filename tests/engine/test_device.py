@@ -1,11 +1,14 @@
 import warnings
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from ctx_metrics.cli import doctor
-from ctx_metrics.engine.device import resolve_device, resolve_dtype
+from ctx_metrics.engine.device import full_fp32_lstms, resolve_device, resolve_dtype
 from ctx_metrics.errors import ResourceError
+from ctx_metrics.models.learned import networks
+from ctx_metrics.training.loop import Task
 
 
 @pytest.fixture
@@ -112,7 +115,8 @@ def test_a_driver_that_is_too_old_is_one_line(machine, monkeypatch, caplog, recw
 
     def is_available():
         warnings.warn(
-            "CUDA initialization: The NVIDIA driver on your system is too old.\nUpdate it. (Triggered internally at x)"
+            "CUDA initialization: The NVIDIA driver on your system is too old.\nUpdate it. (Triggered internally at x)",
+            stacklevel=2,
         )
         return False
 
@@ -129,3 +133,50 @@ def test_number_formats():
     assert [resolve_dtype(name) for name in ("fp32", "bf16", "fp16")] == [torch.float32, torch.bfloat16, torch.float16]
     with pytest.raises(ResourceError, match="unknown number format 'float32'; --ctx-dtype takes fp32, bf16, fp16"):
         resolve_dtype("float32")
+
+
+@pytest.fixture
+def tf32(monkeypatch):
+    """A function that has torch compute fp32 in TF32, or not, on CUDA: of "matmul" or of "rnn"."""
+    places = {"matmul": torch.backends.cuda.matmul, "rnn": torch.backends.cudnn.rnn}
+    before = {name: place.fp32_precision for name, place in places.items()}
+
+    def switch(name: str, value: str) -> None:
+        places[name].fp32_precision = value
+
+    yield switch
+    for name, place in places.items():
+        place.fp32_precision = before[name]
+
+
+@pytest.mark.parametrize("host", ["tf32", "ieee"])
+def test_lstms_are_in_full_fp32_on_cuda(tf32, host):
+    """cuDNN's default for them is TF32. What the program that uses us has chosen is there again afterwards."""
+    rnn = torch.backends.cudnn.rnn
+    tf32("rnn", host)
+    with pytest.raises(KeyError), full_fp32_lstms(torch.device("cuda", 1)):
+        assert rnn.fp32_precision == "ieee"
+        raise KeyError
+    assert rnn.fp32_precision == host
+    with full_fp32_lstms(torch.device("cpu")):
+        assert rnn.fp32_precision == host
+    if host == "tf32":
+        assert torch.backends.cudnn.allow_tf32  # which raises where LSTMs are left in another format than convolutions
+
+
+def test_a_network_and_its_training_compute_so(tf32, monkeypatch):
+    """What runs cuDNN's LSTM runs within it: the states of a BiLSTM, and the gradients of a training's step."""
+    tf32("rnn", "tf32")
+    seen = []
+    monkeypatch.setattr(networks, "full_fp32_lstms", lambda device: full_fp32_lstms(torch.device("cuda")))
+    lstm = networks.bilstm(3, 2)
+    lstm.register_forward_hook(lambda *_: seen.append(torch.backends.cudnn.rnn.fp32_precision))
+    assert networks.run_bilstm(lstm, torch.zeros(2, 4, 3), [4, 2]).shape == (2, 4, 4)
+
+    def backward():
+        seen.append(torch.backends.cudnn.rnn.fp32_precision)
+
+    task = SimpleNamespace(network=lstm, recipe=SimpleNamespace(clip=1.0))
+    loss = SimpleNamespace(device=torch.device("cuda"), backward=backward)
+    Task.descend(task, loss, torch.optim.SGD(lstm.parameters(), lr=0.1))
+    assert seen == ["ieee"] * 2

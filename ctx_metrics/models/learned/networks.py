@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from ...engine.device import full_fp32_lstms
 from ...engine.transfer import send
 
 POOLINGS = ("both", "avg", "max")
@@ -250,7 +251,8 @@ def run_bilstm(lstm: nn.LSTM, padded: torch.Tensor, lengths: Sequence[int]) -> t
     # longest first, as pack_padded_sequence would sort them by itself, with copies that wait for the device
     ordered, order = torch.tensor(lengths).sort(descending=True)
     packed = pack_padded_sequence(padded.index_select(0, send(order, padded.device)), ordered, batch_first=True)
-    states = pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
+    with full_fp32_lstms(padded.device):
+        states = pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
     return states.index_select(0, send(order.argsort(), padded.device))
 
 
