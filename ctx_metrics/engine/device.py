@@ -111,13 +111,42 @@ def resolve_dtype(name: str) -> torch.dtype:
 
 
 def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
-    """Print a notice where a CPU has no arithmetic for a half format, which makes it slower than fp32."""
+    """Print a notice where a CPU has no arithmetic for a half format, which makes it slower than fp32, and as check_tf32."""
+    check_tf32(device, dtype)
     if device.type != "cpu" or dtype != torch.bfloat16 or platform.machine() not in ("x86_64", "AMD64"):
         return
     tests = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     if not any(getattr(torch.cpu, test, bool)() for test in tests):
         slower = "this CPU has no bf16 arithmetic, so fp32 is about 2.6 times faster"
         notice(f"--ctx-dtype bf16: {slower}; leave it out")
+
+
+def check_tf32(device: torch.device, dtype: torch.dtype) -> None:
+    """Print a notice where what is asked for in fp32 is computed in TF32."""
+    if dtype == torch.float32 and computes_in_tf32(device):
+        asked = "as torch.set_float32_matmul_precision or TORCH_ALLOW_TF32_CUBLAS_OVERRIDE asks"
+        notice(f"{device} computes fp32 in TF32, {asked}; results are less exact")
+
+
+def computes_in_tf32(device: torch.device) -> bool:
+    """Whether torch computes fp32 products of matrices in TF32, which rounds to 11 bits; by default it does not.
+
+    The program around us or the environment decides it, for CUDA devices from Ampere on.
+    """
+    matrices: Any = torch.backends.cuda.matmul
+    ampere = (8, 0)
+    if device.type != "cuda" or matrices.fp32_precision != "tf32":
+        return False
+    return torch.cuda.get_device_capability(device) >= ampere
+
+
+def number_format(name: str, device: str | torch.device) -> str:
+    """A number format as signatures show it: its name, but "tf32" where fp32 is computed so.
+
+    >>> number_format("fp32", "cpu"), number_format("bf16", "cpu")
+    ('fp32', 'bf16')
+    """
+    return "tf32" if name == "fp32" and computes_in_tf32(resolve_device(str(device))) else name
 
 
 @contextmanager

@@ -79,6 +79,7 @@ class Pairwise(ContextMetric):
         ) -> None: ...
 
     def _prepare(self) -> None:
+        from ..engine.device import number_format
         from ..models.pairwise.model import PairwiseModel
 
         engine = self._context.engine
@@ -98,7 +99,7 @@ class Pairwise(ContextMetric):
             **self.model.signature(),
             "against": "file" if self._against else "baseline" if self.options.baseline else "others",
             "pool": "",
-            "dtype": engine.dtype,
+            "dtype": number_format(engine.dtype, engine.device),
         }
         self.announce(self._context.systems)
 

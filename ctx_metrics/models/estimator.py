@@ -116,7 +116,7 @@ class Estimator(ABC):
     english_only         whether it reads English alone
     empty_value          the value that an empty text makes, None: what the model says of it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
-    dtype                number format of its encoder, as in the signature
+    dtype                number format of its encoder
     shares_texts         whether a text is read by itself, so that systems have what was read of a reference in common
     penalty              how its values are averaged by default; None: by their mean
     """
@@ -169,4 +169,7 @@ class Estimator(ABC):
 
     def signature(self) -> dict:
         """The signature's part on the model: model, rev, ckpt, inputs, dtype, maxlen."""
-        return {**self.model.signature(), "inputs": self.inputs, "dtype": self.dtype, "maxlen": self.max_length}
+        from ..engine.device import number_format  # the encoder has imported torch
+
+        dtype = number_format(self.dtype, self.encoder.device)
+        return {**self.model.signature(), "inputs": self.inputs, "dtype": dtype, "maxlen": self.max_length}

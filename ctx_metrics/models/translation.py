@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..engine.checkpoint import weight_files
-from ..engine.device import resolve_device, resolve_dtype
+from ..engine.device import check_tf32, resolve_device, resolve_dtype
 from ..engine.opening import file_hashes, identity, opening, shown
 from ..engine.options import EngineOptions
 from ..engine.shortage import memory_for
@@ -58,6 +58,7 @@ class TranslationModel:
     ):
         self.model = model
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
+        check_tf32(self.device, self.dtype)
         self._hashes = file_hashes(_files(model.folder))
         self.config, self.tokenizer, generation = _read(model.folder)
         positions = getattr(self.config, "max_position_embeddings", None)

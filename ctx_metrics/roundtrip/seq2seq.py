@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..engine.batching import token_batches
-from ..engine.device import TokenBudget
+from ..engine.device import TokenBudget, number_format
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..models.translation import Generated, TranslationModel, resolve_translation
@@ -34,8 +34,8 @@ class Seq2SeqTranslator(BackTranslator):
         parts = [f"hf-{resolved.name}{revision}-{resolved.ckpt}", *codes, f"beams{model.beams}"]
         if options.max_length:
             parts.append(f"max{options.max_length}")
-        if engine.dtype != "fp32":
-            parts.append(engine.dtype)
+        if (dtype := number_format(engine.dtype, model.device)) != "fp32":
+            parts.append(dtype)
         if options.label:
             parts.append(options.label)
         self.name = "-".join(parts)

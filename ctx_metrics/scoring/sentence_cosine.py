@@ -34,6 +34,7 @@ class SentenceCosine(EncoderMetric):
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
 
     def _prepare(self) -> None:
+        from ..engine.device import number_format
         from ..models.sentence.encoder import shared_sentence_encoder
         from ..models.sentence.folder import resolve_sentence_model
 
@@ -46,7 +47,7 @@ class SentenceCosine(EncoderMetric):
             "inputs": "mt+ref",
             "pooling": self.encoder.pooling,
             "multiref": self.options.multiref,
-            "dtype": engine.dtype,
+            "dtype": number_format(engine.dtype, engine.device),
             "maxlen": self.encoder.max_tokens,
             "long": "truncate",
         }

@@ -76,6 +76,7 @@ class TokenMatchingMetric(EncoderMetric):
     PAPER_MODELS: ClassVar[dict[str, tuple[str, str | None]]]
 
     def _prepare(self) -> None:
+        from ..engine.device import number_format
         from ..engine.encoder import shared_encoder
         from ..models import hub
 
@@ -107,7 +108,7 @@ class TokenMatchingMetric(EncoderMetric):
             "inputs": "mt+ref",
             "layers": layers if layers in ("mean", "concat_last4") else ",".join(map(str, self.mixes[0])),
             "multiref": self.options.multiref,
-            "dtype": engine.dtype,
+            "dtype": number_format(engine.dtype, engine.device),
             "maxlen": self.max_length,
             "long": "truncate",
         }

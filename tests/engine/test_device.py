@@ -4,10 +4,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from ctx_metrics import BERTR, COMET, RTTSBERT, BiLSTM, EngineOptions, Pairwise
 from ctx_metrics.cli import doctor
-from ctx_metrics.engine.device import full_fp32_lstms, resolve_device, resolve_dtype
+from ctx_metrics.engine import device
+from ctx_metrics.engine.device import check_arithmetic, full_fp32_lstms, number_format, resolve_device, resolve_dtype
 from ctx_metrics.errors import ResourceError
 from ctx_metrics.models.learned import networks
+from ctx_metrics.scale.kept import key_of, of_metric
 from ctx_metrics.training.loop import Task
 
 
@@ -21,7 +24,11 @@ def machine(monkeypatch):
 
     def with_devices(cuda=0, mps=False, built=("sm_80",), capabilities=()):
         of_devices = capabilities or [(8, 0)] * cuda
-        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: of_devices[device])
+
+        def capability(device):
+            return of_devices[device if isinstance(device, int) else device.index or 0]
+
+        monkeypatch.setattr(torch.cuda, "get_device_capability", capability)
         monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: list(built))
         monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: cuda)
@@ -180,3 +187,43 @@ def test_a_network_and_its_training_compute_so(tf32, monkeypatch):
     loss = SimpleNamespace(device=torch.device("cuda"), backward=backward)
     Task.descend(task, loss, torch.optim.SGD(lstm.parameters(), lr=0.1))
     assert seen == ["ieee"] * 2
+
+
+def test_tf32_is_said_and_shown(tf32, machine, caplog):
+    """The program around us can have torch compute fp32 products in TF32, on cards from Ampere on."""
+    machine(cuda=2, built=["sm_75", "sm_80"], capabilities=[(8, 0), (7, 5)])
+    cards = "cuda:0", "cuda:1", "cpu"
+
+    def shown(name: str) -> list[str]:
+        for card in cards:
+            check_arithmetic(resolve_device(card), resolve_dtype(name))
+        return [number_format(name, card) for card in cards]
+
+    assert shown("fp32") == ["fp32"] * 3
+    tf32("matmul", "tf32")
+    assert shown("fp16") == ["fp16"] * 3 and caplog.messages == []
+    assert shown("fp32") == ["tf32", "fp32", "fp32"] and number_format("fp32", resolve_device("auto")) == "tf32"
+    [said] = caplog.messages
+    assert said.startswith("cuda:0 computes fp32 in TF32, as torch.set_float32_matmul_precision or ")
+
+
+def test_signatures_and_kept_results_tell_tf32_from_fp32(monkeypatch, tiny_bert):
+    engine = EngineOptions(device="cpu", quiet=True)
+
+    def known_by() -> list[tuple[str, str]]:
+        metrics = [
+            BERTR([["a"]], model=str(tiny_bert), engine=engine),
+            COMET([["a"]], engine=engine),
+            BiLSTM([["a"]], engine=engine),
+            RTTSBERT(sources=["a"], roundtrips=[["a"]], model=str(tiny_bert), engine=engine),
+            Pairwise([["a"]], [["a"], ["b"]], engine=engine),
+        ]
+        return [
+            (str(metric.get_signature().format()), key_of(of_metric(metric, [["a"]], None, None))) for metric in metrics
+        ]
+
+    before = known_by()
+    assert all("|dtype:fp32|" in signature for signature, _ in before)
+    monkeypatch.setattr(device, "computes_in_tf32", lambda device: True)
+    for (signature, key), (old, old_key) in zip(known_by(), before, strict=True):
+        assert signature == old.replace("|dtype:fp32|", "|dtype:tf32|") and key != old_key

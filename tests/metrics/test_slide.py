@@ -1,6 +1,7 @@
 """SLIDE and COMET over a stub estimator whose values are known, and over the embedded one."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +23,7 @@ class StubEstimator(Estimator):
     model = ResolvedModel("stub", None, None, "0" * 12)
     english_only, empty_value = False, 0.0
     max_length, limit, dtype = 100, "100 tokens a text", "fp32"
+    encoder = SimpleNamespace(device="cpu")
 
     def __init__(self, inputs="mt+ref"):
         self.inputs, self.calls, self.units = inputs, [], []

@@ -76,7 +76,13 @@ def run(args: Namespace) -> int:
         figures_text = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
         notice(f"{args.pairs[0]}: {len(pairs):,} pairs; {figures_text}")
     if not args.quiet:
-        parts = {**classifier.signature(), "maxlen": classifier.limit, "dtype": args.ctx_dtype}
+        from ...engine.device import number_format
+
+        parts = {
+            **classifier.signature(),
+            "maxlen": classifier.limit,
+            "dtype": number_format(args.ctx_dtype, args.ctx_device),
+        }
         notice("paraphrase|" + "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))
     return 0
 

@@ -12,7 +12,7 @@ import torch
 
 from ...engine.batching import token_batches
 from ...engine.checkpoint import folder_hashes
-from ...engine.device import TokenBudget, resolve_device, resolve_dtype
+from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
 from ...engine.loaded import LoadedModels
 from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
@@ -66,6 +66,7 @@ class ParaphraseClassifier:
     def __init__(self, model: str | None = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH):
         self.resolved = resolve_classifier(model or EMBEDDED)
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
+        check_tf32(self.device, self.dtype)
         self.budget = TokenBudget(self.device, engine.batch_tokens)
         self.max_length, self.quiet = max_length, engine.quiet
         self._hashes = self._hashed()

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from ...engine.checkpoint import checked_tensor, load_file, opening_foreign, weight_files
-from ...engine.device import resolve_device, resolve_dtype
+from ...engine.device import check_tf32, resolve_device, resolve_dtype
 from ...engine.encoder import shared_encoder
 from ...engine.loaded import LoadedModels
 from ...engine.opening import reason, same_hashes
@@ -148,6 +148,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
         super().__init__(folder)
         self.options = options
         self.device, self.dtype = resolve_device(options.device), resolve_dtype(options.dtype)
+        check_tf32(self.device, self.dtype)
         self.model: Any = self._loaded()
         limit = self.model.max_seq_length
         self.max_tokens = limit if limit is not None and limit < 2**31 else None  # some say none by a huge number

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from filelock import FileLock, Timeout
 
+from ...engine.device import computes_in_tf32
 from ...engine.encoder import TextEncoder
 from ...engine.store import EmbeddingStore
 from ...engine.tokenizer import TokenIds
@@ -229,13 +230,14 @@ class EmbeddingCache:
                 f"embedding cache {self.folder} is in use by another process; wait for it or name another --cache folder"
             ) from error
         remove_leftovers(self.folder)
+        dtype = str(self.encoder.dtype).removeprefix("torch.")
         made_with = {
             "format": FORMAT,
             "ckpt": ckpt,
             "layers": list(self.layers),
             "width": self.encoder.width,
             "max_content": self.max_content,
-            "dtype": str(self.encoder.dtype).removeprefix("torch."),
+            "dtype": "tf32" if dtype == "float32" and computes_in_tf32(self.encoder.device) else dtype,
             "torch": torch.__version__,
         }
         if identity.exists():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from ...engine.device import number_format
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...features import feature_scores, feature_settings
@@ -166,6 +167,7 @@ class Reader:
         cache: Path | None = None,
     ):
         self.features, self._engine = list(features), engine
+        self._dtype = number_format(engine.dtype, engine.device)
         self._vectors = SentenceVectors(list(sources), encoder, engine) if sources else None
         self._cache = FeatureCache(cache)
         self._known: dict[tuple[str, str], np.ndarray] = {}
@@ -210,7 +212,7 @@ class Reader:
         languages = judged.source_lang, judged.target_lang
         [settings] = feature_settings([feature], *languages, self._engine)
         streams = [*judged.texts, None, *judged.references, None, judged.sources]
-        key = f"{settings.signature} {self._engine.dtype} {VERSIONS}", texts_key(streams)
+        key = f"{settings.signature} {self._dtype} {VERSIONS}", texts_key(streams)
         texts = judged.texts, judged.references, judged.sources
         if key not in self._known:
             compute = functools.partial(feature_scores, [feature], *texts, *languages, self._engine)
@@ -222,7 +224,7 @@ class Reader:
         if (vectors := self._vectors) is None:
             return []
         computed = functools.cache(lambda: vectors(texts, "sentence vectors"))  # of all sources, where one is not kept
-        key, settings = texts_key([texts]), {**vectors.signature(), "dtype": self._engine.dtype, **VERSIONS}
+        key, settings = texts_key([texts]), {**vectors.signature(), "dtype": self._dtype, **VERSIONS}
         signatures = [f"{source._replace(dimensions=None).spec} {settings}" for source in vectors.sources]
         return [
             self._cache.columns(signature, key, lambda number=number: computed()[number])  # type: ignore[misc]
