@@ -1,6 +1,7 @@
 """The loop of every training: epochs and steps, checks on development data, the best weights, and a state on disk.
 
-Stopped at any moment, a training goes on where it was, and its weights are the same bit for bit.
+Stopped at any moment, a training goes on where it was. On a CPU its weights are then the same bit for bit; on a GPU they
+are the same but for rounding, since the gradients of cuDNN's LSTMs and of attention add up in an order that varies.
 """
 
 import json
@@ -28,6 +29,8 @@ from .state import TrainingState, load_moments, moments, read_state, write_state
 # Seconds between two writings of the state, beside those at the checks.
 STATE_SECONDS = 30.0
 NOISE = 0.1
+# what helps where a device has too little memory for a training
+SMALLER = "give a smaller --batch or --max-length, or --ctx-device cpu"
 
 
 @dataclass
@@ -146,6 +149,7 @@ class Loop:
         self.best = self._copy()
         self.steps = task.recipe.epochs * -(-task.rows // task.recipe.batch)
         self._saved = time.monotonic()
+        self._device = next(task.network.parameters()).device
 
     def train(self) -> list[Any]:
         """Train to the end, put the best weights into the network, and return all checks.
@@ -192,14 +196,14 @@ class Loop:
     def _step(self, batch: Any) -> None:
         progress, task = self.progress, self.task
         if not task.quick:
-            # dropout hangs on the seed and the step alone, so that nothing need be remembered of it
+            # dropout follows from the seed and the step alone, so the state needs no random generator
             torch.manual_seed(task.recipe.seed * 1_000_003 + progress.step)
             task.network.train()
         progress.rate = task.rate(progress, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = progress.rate
         loss = task.loss(batch, progress)
-        value = loss.item()
+        value = loss.item()  # waits for a GPU, once a step: a loss that is no number must not change the weights
         if not math.isfinite(value):
             raise InputError(f"the {task.place(progress)} is {value}; lower the learning rate")
         task.descend(loss, self.optimizer)
@@ -250,10 +254,10 @@ class Loop:
         if self.state_path is not None:
             progress = json.dumps(asdict(self.progress))
             state = TrainingState(dict(self.task.tensors()), self.best, moments(self.optimizer), progress)
-            write_state(self.state_path, state, self.fingerprint)
+            write_state(self.state_path, state, self.fingerprint, self._device)
 
     def _restore(self, path: Path) -> None:
-        state = read_state(path, self.fingerprint)
+        state = read_state(path, self.fingerprint, self._device)
         given = json.loads(state.progress)
         given.pop("done", None)  # in older states, where it says what the checks say
         if "steps_since" not in given:

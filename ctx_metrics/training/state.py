@@ -18,6 +18,7 @@ from ..writing import checksum, make_folder, remove_leftovers, write_tensors
 # The file's name in the model's folder.
 STATE = "training-state.safetensors"
 PARTS = ("network", "best", "optimizer")
+CPU = torch.device("cpu")
 
 
 class TrainingState(NamedTuple):
@@ -29,10 +30,10 @@ class TrainingState(NamedTuple):
     progress: str
 
 
-def claim(out: Path, fingerprint: dict[str, Any]) -> None:
+def claim(out: Path, fingerprint: dict[str, Any], device: torch.device = CPU) -> None:
     """Make the folder, if need be; raises InputError where it holds the state of another training, or cannot be made."""
     if (out / STATE).exists():
-        read_state(out / STATE, fingerprint)
+        read_state(out / STATE, fingerprint, device)
     make_folder(str(out))
     remove_leftovers(out)
 
@@ -50,22 +51,23 @@ def encoder_name(name: str) -> str:
     return str(folder.resolve()) if name not in (EMBEDDED, MULTILINGUAL) and folder.is_dir() else name
 
 
-def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any]) -> None:
+def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any], device: torch.device = CPU) -> None:
     """Write a state and what it is of; raises InputError where that fails."""
     tensors = {f"{part}/{name}": tensor for part in PARTS for name, tensor in getattr(state, part).items()}
     metadata = {
         "progress": state.progress,
         "fingerprint": json.dumps(fingerprint),
-        "sums": json.dumps(_sums()),
+        "sums": json.dumps(_sums(device)),
         "checksum": _checksum(tensors, state.progress),
     }
     write_tensors(str(path), tensors, metadata)
 
 
-def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
-    """The state that `path` holds.
+def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = CPU) -> TrainingState:
+    """The state that `path` holds, for a training on a device.
 
-    Says so if it was written with another number of threads or another torch, whose sums can differ in the last bits.
+    Says so if it was written with another number of threads, another torch or another kind of device, whose sums can differ
+    in the last bits.
     Raises InputError for a file that cannot be read, and for a state of another training, naming what differs.
     """
     try:
@@ -84,9 +86,9 @@ def read_state(path: Path, fingerprint: dict[str, Any]) -> TrainingState:
             f"{path} holds a stopped training with other {', '.join(differing)}; give the settings it was started "
             "with, name another folder with --out, or start over with --restart"
         )
-    if sums != _sums():
+    if sums != (own := _sums(device)):
         notice(
-            f"{path} was written with {sums}, and this run continues with {_sums()}: the weights may differ in "
+            f"{path} was written with {sums}, and this run continues with {own}: the weights may differ in "
             "their last bits from those of an uninterrupted training"
         )
     parts = {
@@ -119,6 +121,7 @@ def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
     return str(checksum(progress.encode(), *parts))
 
 
-def _sums() -> dict[str, Any]:
-    """What decides the last bits of sums on a CPU."""
-    return {"torch": torch.__version__, "threads": torch.get_num_threads(), "cores": os.cpu_count()}
+def _sums(device: torch.device) -> dict[str, Any]:
+    """What decides the last bits of sums; on a GPU the order of the sums within a kernel does too."""
+    of_cpu = {"torch": torch.__version__, "threads": torch.get_num_threads(), "cores": os.cpu_count()}
+    return {**of_cpu, "device": device.type}

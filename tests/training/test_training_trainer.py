@@ -24,7 +24,7 @@ from ctx_metrics.training.quality.examples import Place, TrainingSet
 from ctx_metrics.training.quality.losses import pairwise_hinge, squared_error
 from ctx_metrics.training.quality.recipe import Recipe
 from ctx_metrics.training.quality.task import QualityTask
-from ctx_metrics.training.state import read_state, write_state
+from ctx_metrics.training.state import STATE, TrainingState, claim, read_state, write_state
 
 ROWS, WIDTH = 26, 6
 
@@ -228,6 +228,34 @@ def test_a_damaged_state_is_refused(tmp_path):
     save_file({}, path, {"fingerprint": "[" * 100_000, "sums": "{}", "progress": "{}", "checksum": "0"})
     with pytest.raises(InputError, match="not the state of a training; delete it"):
         esim_loop(path, LINEAR).train()
+
+
+def test_a_training_that_goes_on_elsewhere_says_so(tmp_path, caplog):
+    path = tmp_path / "state.safetensors"
+    state = TrainingState({}, {}, {}, "{}")
+    for written, read in itertools.product(("cpu", "cuda", "cuda:1"), repeat=2):
+        caplog.clear()
+        write_state(path, state, {}, torch.device(written))
+        read_state(path, {}, torch.device(read))
+        assert len(caplog.messages) == (written[:4] != read[:4]), (written, read)
+    write_state(path, state, {}, torch.device("cuda"))
+    claim(tmp_path, {})  # finds no state
+    path.rename(tmp_path / STATE)
+    claim(tmp_path, {})
+    [said] = caplog.messages
+    assert (
+        "'device': 'cuda'}, and this run continues with {" in said
+        and "'device': 'cpu'}: the weights may differ" in said
+    )
+
+
+def test_losses_do_not_wait_for_a_gpu():
+    """A tensor of the meta device has no values, so nothing can be read from it: neither a count of pairs nor a mask."""
+    values, weights = torch.ones(4, device="meta"), torch.ones(4, device="meta")
+    targets, groups = torch.tensor([1.0, 0.0, 0.0, 2.0]), torch.tensor([0, 0, 1, 1])
+    for of_groups in (groups, torch.arange(4)):
+        assert pairwise_hinge(values, targets, weights, of_groups, 0.5).device.type == "meta"
+    assert squared_error(values, targets.to("meta"), weights).device.type == "meta"
 
 
 def test_states_of_older_versions(tmp_path):

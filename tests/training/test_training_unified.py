@@ -12,7 +12,7 @@ from toy_judgements import write_judgements
 
 from ctx_metrics.engine.checkpoint import read_weights
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.comet.adapted import stored
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
@@ -20,7 +20,7 @@ from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.recipe import UNIFIED, Architecture, Recipe
-from ctx_metrics.training.quality.unified import DEVIATION, MEAN, learn_unified
+from ctx_metrics.training.quality.unified import DEVIATION, MEAN, TOKENS_A_PASS, UnifiedTask, learn_unified
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 RECIPE = Recipe(**{**vars(UNIFIED), "learning_rate": 5e-3, "batch": 8, "epochs": 2, "loss": "mse+hinge"})
@@ -255,6 +255,50 @@ def test_stopped_and_begun_again_it_is_the_same_bit_for_bit(tmp_path, tiny_xlmr,
     again, whole = (load_file(folder / "model.safetensors") for folder in (tmp_path / "m", models["xlmr"][0]))
     assert again.keys() == whole.keys() and all(torch.equal(again[name], whole[name]) for name in whole)
     assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["config.json", "model.safetensors"]
+
+
+def test_checks_are_read_in_parts_where_memory_runs_out(tmp_path, tiny_xlmr, data, models, monkeypatch, caplog):
+    """The first look at the development data has room for half of it; scores are those of whole batches but for rounding."""
+    whole, most = UnifiedTask.outputs, [60]
+
+    def outputs(self, inputs):
+        if not self.network.training and inputs[0].numel() > most[0]:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        return whole(self, inputs)
+
+    monkeypatch.setattr(UnifiedTask, "outputs", outputs)
+    scores = [check.score for check in learned(tiny_xlmr, data, tmp_path / "m").checks]
+    assert any(message.startswith("out of memory on cpu with ") for message in caplog.messages)
+    monkeypatch.undo()
+    assert scores == pytest.approx([check.score for check in learned(tiny_xlmr, data, tmp_path / "n").checks], abs=1e-3)
+
+
+def test_a_training_that_does_not_fit_is_one_line(tmp_path, tiny_xlmr, data, monkeypatch):
+    def fails(self, batch, progress):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+
+    monkeypatch.setattr(UnifiedTask, "loss", fails)
+    with pytest.raises(ResourceError) as caught:
+        learned(tiny_xlmr, data, tmp_path / "m")
+    assert str(caught.value) == (
+        "device cpu has too little memory for the training; give a smaller --ctx-batch-tokens or --max-length, "
+        "--ctx-dtype bf16 or --ctx-device cpu (CUDA out of memory. Tried to allocate 2 GiB)"
+    )
+
+
+def test_a_pass_has_as_many_tokens_as_the_device_takes(models, data, tiny_xlmr, tmp_path, monkeypatch):
+    seen = []
+
+    def parts(self, batch, whole=UnifiedTask._parts):
+        seen.append([len(part) for part in whole(self, batch)])
+        return whole(self, batch)
+
+    monkeypatch.setattr(UnifiedTask, "_parts", parts)
+    learned(tiny_xlmr, data, tmp_path / "m")
+    learned(tiny_xlmr, data, tmp_path / "n", batch_tokens=1)
+    half = len(seen) // 2
+    assert max(map(len, seen[:half])) == 1  # all 8 rows of a step at once
+    assert min(map(len, seen[half:])) > 1 and TOKENS_A_PASS["cpu"] == 2048 < TOKENS_A_PASS["cuda"]
 
 
 def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):

@@ -127,7 +127,8 @@ class PackedEmbedding(nn.Module):
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Rows fp32 [..., width] of ids, int64 [...]."""
-        return self.rows[ids.cpu()].to(ids.device)
+        self.rows = self.rows.to(ids.device)  # moved once, as the network's weights are
+        return self.rows[ids]
 
 
 def new_network(folder: Path, rank: int, hidden: int) -> UnifiedNetwork:

@@ -1,6 +1,6 @@
 """Trains a paraphrase classifier: an encoder that reads both sentences as one sequence, with a head of two labels.
 
-Stopped at any moment, it goes on where it was, bit for bit.
+Stopped at any moment, it goes on where it was: on a CPU bit for bit, on a GPU but for rounding.
 """
 
 import hashlib
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from ...engine.device import resolve_device, resolve_dtype
+from ...engine.device import check_tf32, resolve_device, resolve_dtype
 from ...engine.options import EngineOptions
+from ...engine.shortage import memory_for
 from ...errors import InputError
 from ...models.hub import ResolvedModel, resolve
 from ...models.library import silent
@@ -25,7 +26,7 @@ from ...models.paraphrase.classifier import token_limit
 from ...models.paraphrase.pair import LABELS
 from ...models.paraphrase.sequence_classifier import load_classifier, load_tokenizer
 from ...writing import make_folder, os_errors, replacing
-from ..loop import Loop
+from ..loop import SMALLER, Loop
 from ..state import encoder_name
 from .data import LabelledPairs
 from .recipe import ParaphraseRecipe
@@ -66,7 +67,7 @@ def learn(
     engine     its dtype bf16 computes the training's matrix products in bf16, about twice as fast where the CPU can; the
                development pairs are always read in fp32
 
-    The same settings, data and number of threads give the same weights bit for bit. Raises what
+    On a CPU the same settings, data and number of threads give the same weights bit for bit. Raises what
     training.quality.learn.learn does, and KeyboardInterrupt, after saving the state, on Ctrl-C.
     """
     dtype = resolve_dtype(engine.dtype)
@@ -90,9 +91,13 @@ def learn(
         "development data": digest(development),
     }
     device = resolve_device(engine.device)
-    task = ParaphraseTask(network, tokenizer, recipe, training, development, limit, device, dtype)
-    loop = Loop(task, state, fingerprint, engine.quiet)
-    checks = loop.train()
+    check_tf32(device, dtype)
+    with memory_for("the training", device, SMALLER):
+        task = ParaphraseTask(
+            network, tokenizer, recipe, training, development, limit, device, dtype, engine.batch_tokens
+        )
+        loop = Loop(task, state, fingerprint, engine.quiet)
+        checks = loop.train()
     if recipe.rank:  # to the fp16 in which the matrices of an adapted one are stored
         rounded = {name: each.half().float() if each.dim() > 1 else each for name, each in learned(network).items()}
         network.load_state_dict(rounded, strict=False)

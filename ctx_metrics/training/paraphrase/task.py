@@ -1,6 +1,6 @@
 """What training of a paraphrase classifier has of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from ...engine.batching import token_batches
-from ...engine.device import TOKEN_BUDGETS
+from ...engine.device import TokenBudget
 from ...meta.paraphrase import auc
 from ...models.low_rank import learned
 from ...models.paraphrase.sequence_classifier import batch_of, encode_pairs, probabilities
@@ -62,6 +62,7 @@ class ParaphraseTask(Task):
     """Minimises the cross entropy of labels; how many are right checks it. A batch is tokens and labels.
 
     limit    tokens of a pair;  dtype    of the training's matrix products
+    batch_tokens    most tokens of development pairs at once; None: the device's default
     """
 
     network: "PreTrainedModel | PairClassifier"
@@ -72,12 +73,14 @@ class ParaphraseTask(Task):
     limit: int
     device: torch.device
     dtype: torch.dtype
+    batch_tokens: int | None = None
 
     kind, score = PairCheck, "accuracy"
 
     def __post_init__(self):
         self.network.to(self.device)  # type: ignore[arg-type]  # transformers' decorator hides its own argument
         self.rows = len(self.training)
+        self.budget = TokenBudget(self.device, self.batch_tokens)
 
     def prepare(self) -> None:
         """Encode the training's pairs, in both orders."""
@@ -127,7 +130,14 @@ class ParaphraseTask(Task):
         self.network.eval()
         encodings, _ = encode_pairs(self.tokenizer, pairs.pairs, self.limit)
         values = np.zeros(len(encodings))
-        for batch in token_batches([len(each["input_ids"]) for each in encodings], TOKEN_BUDGETS[self.device.type]):
-            inputs = batch_of(self.tokenizer, [encodings[i] for i in batch], self.device)
-            values[batch] = probabilities(self.network(**inputs).logits.float().cpu(), self.network.config).numpy()
+
+        def forward(part: Sequence[int]) -> np.ndarray:
+            inputs = batch_of(self.tokenizer, [encodings[i] for i in part], self.device)
+            return probabilities(self.network(**inputs).logits.float().cpu(), self.network.config).numpy()
+
+        lengths = [len(each["input_ids"]) for each in encodings]
+        for batch in token_batches(lengths, self.budget.tokens):
+            sizes = [lengths[i] for i in batch]
+            for part, found in self.budget.split(batch, sizes, forward, "pair of {total} tokens; try --ctx-device cpu"):
+                values[list(part)] = found
         return values

@@ -12,6 +12,7 @@ from torch import nn
 
 from ...engine.encoder import TextEncoder
 from ...engine.options import EngineOptions
+from ...engine.shortage import memory_for
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError
 from ...models import hub
@@ -22,7 +23,7 @@ from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_n
 from ...notices import counted, notice
 from ..digest import digest
 from ..kept.token_states import EmbeddingCache
-from ..loop import Loop
+from ..loop import SMALLER, Loop
 from ..state import STATE, claim, encoder_name, finish
 from .development import DevelopmentSet
 from .examples import TrainingSet
@@ -60,8 +61,9 @@ def learn(
     languages    what the model is for, such as ["en"]; None: whatever the encoder reads
     notes        what else config.json says of the training
 
-    While it runs, `out` holds its state; started again with the same arguments, it goes on from there, and its weights are
-    the same bit for bit. Raises InputError for settings that do not fit, ModelError for an encoder that cannot be used.
+    While it runs, `out` holds its state; started again with the same arguments, it goes on from there. On a CPU its weights
+    are then the same bit for bit, on a GPU but for rounding. Raises InputError for settings that do not fit, ModelError for
+    an encoder that cannot be used, and ResourceError where the device has too little memory.
     """
     model = hub.resolve(architecture.encoder)
     encoder = TextEncoder(model.folder, engine)
@@ -92,7 +94,7 @@ def learn(
         "development data": digest_of(development),
         "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
-    claim(out, fingerprint)  # a state of another training is refused before anything is encoded
+    claim(out, fingerprint, encoder.device)  # a state of another training is refused before anything is encoded
     check_tokens(encoder.tokenizer, training, development, max_length)
     with ExitStack() as closed:
         if architecture.kind == "comet":
@@ -122,10 +124,11 @@ def learn(
             cut = embeddings.cut
         if cut:
             notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
-        task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
-        loop = Loop(task, out / STATE, fingerprint, engine.quiet)
-        checks = loop.train()
-        scores = development.scores(task.values(sets[1]))
+        with memory_for("the training", encoder.device, SMALLER):
+            task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
+            loop = Loop(task, out / STATE, fingerprint, engine.quiet)
+            checks = loop.train()
+            scores = development.scores(task.values(sets[1]))
     best = checks[loop.progress.best]
     config["training"] = {**asdict(recipe), "rows": len(training), "init": None if init is None else init.name}
     config["development"] = {"metric": development.metric, "score": best.score, "step": best.step, "sets": scores}

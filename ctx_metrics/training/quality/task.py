@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...engine.device import to_device
 from ...errors import InputError
 from ..loop import Progress, Task, epoch_batches, linear_rate
 from .development import DevelopmentSet
@@ -80,12 +81,12 @@ class QualityTask(Task):
         return rate * self.recipe.decay if self.recipe.schedule == "plateau" else rate
 
     def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
-        targets, weights = (column[batch].to(self.device) for column in (self.targets, self.weights))
-        groups = torch.tensor([self.groups[row] for row in batch], device=self.device)
+        targets, groups = self.targets[batch], torch.tensor([self.groups[row] for row in batch])
+        wanted, weights = self.on_device((targets, self.weights[batch]))
         total = torch.zeros((), device=self.device)
         for values in self.outputs(self.on_device(self.read(batch))):
             if "mse" in self.recipe.loss:
-                total = total + squared_error(values, targets, weights)
+                total = total + squared_error(values, wanted, weights)
             if "hinge" in self.recipe.loss:
                 total = total + pairwise_hinge(values, targets, weights, groups, self.recipe.margin)
         return total
@@ -119,4 +120,4 @@ class QualityTask(Task):
 
     def on_device(self, inputs: tuple) -> tuple:
         """The same, its tensors where the network is."""
-        return tuple(each.to(self.device) if isinstance(each, torch.Tensor) else each for each in inputs)
+        return tuple(to_device(each, self.device) if isinstance(each, torch.Tensor) else each for each in inputs)

@@ -15,9 +15,10 @@ from torch import nn
 
 from ...engine.batching import token_batches
 from ...engine.checkpoint import EncoderFolder
-from ...engine.device import TOKEN_BUDGETS, resolve_device, resolve_dtype
+from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
 from ...engine.matching import token_pairs
 from ...engine.options import EngineOptions
+from ...engine.shortage import memory_for
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...errors import InputError
 from ...models import hub
@@ -43,7 +44,9 @@ WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
 # What a mean judgement, and a standard deviation more, are as values: nearly all then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
 HEAD_WIDTH, RANK = 256, 32
-TOKENS_A_PASS = 2048
+# Tokens of a forward with its gradients; on a CPU they stay in its cache, and a GPU has too little to do with fewer.
+TOKENS_A_PASS = {"cpu": 2048, "mps": 2048, "cuda": 8192}
+SMALLER = "give a smaller --ctx-batch-tokens or --max-length, --ctx-dtype bf16 or --ctx-device cpu"
 STANDARDISED_BY = 256  # training rows, each in all ways
 
 
@@ -102,6 +105,7 @@ class UnifiedTask(QualityTask):
     """Minimises a recipe's loss; only what was changed of the encoder, and the head, is trained.
 
     dtype    of the training's matrix products
+    batch_tokens    most tokens at once; None: the device's defaults
     shares   of the ways in the score, chosen on the development data where all of it has source and reference
     """
 
@@ -109,10 +113,13 @@ class UnifiedTask(QualityTask):
     inputs: UnifiedInputs
     development_inputs: UnifiedInputs
     dtype: torch.dtype = torch.float32
+    batch_tokens: int | None = None
     shares: np.ndarray = field(default_factory=lambda: np.array([0.34, 0.33, 0.33]))
 
     def __post_init__(self):
         super().__post_init__()
+        self.budget = TokenBudget(self.device, self.batch_tokens)
+        self.tokens_a_pass = self.batch_tokens or TOKENS_A_PASS[self.device.type]
         for module in self.network.modules():
             if isinstance(module, LowRankLinear):  # once, and not in each pass
                 module.linear.weight.data = module.linear.weight.data.to(self.dtype)
@@ -159,7 +166,7 @@ class UnifiedTask(QualityTask):
         optimizer.zero_grad()
 
     def _parts(self, batch: list[int]) -> list[list[int]]:
-        """A batch's rows in parts of about TOKENS_A_PASS tokens, those of a segment together, short sequences first."""
+        """A batch's rows in parts of about tokens_a_pass tokens, those of a segment together, short sequences first."""
         segments: dict[int, list[int]] = {}
         for row in batch:
             segments.setdefault(self.groups[row], []).append(row)
@@ -168,7 +175,7 @@ class UnifiedTask(QualityTask):
         }
         parts: list[list[int]] = []
         for group in sorted(segments, key=lengths.__getitem__):
-            if not parts or (len(parts[-1]) + len(segments[group])) * lengths[group] > TOKENS_A_PASS:
+            if not parts or (len(parts[-1]) + len(segments[group])) * lengths[group] > self.tokens_a_pass:
                 parts.append([])
             parts[-1] += segments[group]
         return parts
@@ -198,10 +205,16 @@ class UnifiedTask(QualityTask):
         lengths = [inputs.tokens(row, way) for row, way in places]
         values = np.full((len(inputs.rows), len(WAYS)), np.nan)
         columns = {way: number for number, way in enumerate(WAYS)}
-        for batch in token_batches(lengths, TOKEN_BUDGETS[self.device.type]):
-            [scores] = self.outputs(self.on_device(inputs.padded([places[i] for i in batch])))
-            for i, score in zip(batch, scores.tolist(), strict=True):
-                values[places[i][0], columns[places[i][1]]] = score
+
+        def forward(part: Sequence[int]) -> list[float]:
+            [scores] = self.outputs(self.on_device(inputs.padded([places[i] for i in part])))
+            return scores.tolist()
+
+        for batch in token_batches(lengths, self.budget.tokens):
+            sizes = [lengths[i] for i in batch]
+            for part, scores in self.budget.split(batch, sizes, forward, f"row of {{total}} tokens; {SMALLER}"):
+                for i, score in zip(part, scores, strict=True):
+                    values[places[i][0], columns[places[i][1]]] = score
         if not np.isfinite(values).all():
             return np.nanmean(values, 1)
         self.shares = self.development.shares(values)
@@ -264,7 +277,9 @@ def learn_unified(
         "development data": digest([*development.hypotheses, *development.references, *development.sources]),
         "first weights": None if init is None else [read_config(init)["weights_sha256"], init_share],
     }
-    claim(out, fingerprint)
+    device = resolve_device(engine.device)
+    check_tf32(device, dtype)
+    claim(out, fingerprint, device)
     check_tokens(tokenizer, training, development, config["max_length"])
     reading = tokenizer, config["encoder_model"], positions, config["max_length"]
     inputs = [UnifiedInputs(each, *reading) for each in (training, development)]
@@ -272,12 +287,13 @@ def learn_unified(
         if each.cut:
             cut = counted(each.cut, f"{what} text was", f"{what} texts were")
             notice(f"{cut} cut to {config['max_length']} tokens")
-    device = resolve_device(engine.device)
-    task = UnifiedTask(network, recipe, training, inputs[0], development, inputs[1], device, dtype)
-    if init is None:
-        task.standardise()
-    loop = Loop(task, out / STATE, fingerprint, engine.quiet)
-    checks: list[Check] = loop.train()
+    with memory_for("the training", device, SMALLER):
+        sets = training, inputs[0], development, inputs[1]
+        task = UnifiedTask(network, recipe, *sets, device, dtype, engine.batch_tokens)
+        if init is None:
+            task.standardise()
+        loop = Loop(task, out / STATE, fingerprint, engine.quiet)
+        checks: list[Check] = loop.train()
     round_as_stored(network, DEVIATION)
     if first:
         for name, tensor in learned(network).items():
