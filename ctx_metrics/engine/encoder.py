@@ -16,6 +16,7 @@ from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .loaded import Loaded, LoadedModels
 from .options import EngineOptions
 from .readout import SEGMENT, readout_of
+from .shortage import memory_for
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 from .transfer import in_turn
@@ -156,9 +157,10 @@ class TextEncoder:
         if self._network is None or len(self._network.layers) < needed:
             first_only = all(readout.first_only for readout in readouts if readout.last == needed)
             self._network = None  # before the deeper one takes memory
-            network = PackedEncoder(
-                self.config, self.checkpoint.weights(), self.device, self.dtype, layers=needed, first_only=first_only
-            )
+            with memory_for(f"the weights of {self.checkpoint.folder}", self.device):
+                network = PackedEncoder(
+                    self.config, self.checkpoint.weights(), self.device, self.dtype, layers=needed, first_only=first_only
+                )
             self._check_current()
             self._network = network
         return self._network

@@ -22,8 +22,8 @@ from ...engine.opening import reason, same_hashes
 from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, PairResult, map_pairs
 from ...engine.readout import SEGMENT, PooledMix
-from ...engine.store import stacked
 from ...engine.shortage import memory_for
+from ...engine.store import stacked
 from ...engine.tokenizer import check_growth
 from ...errors import ModelError, lacks_memory
 from ...notices import logger, quiet_libraries
