@@ -149,11 +149,6 @@ def number_format(name: str, device: str | torch.device) -> str:
     return "tf32" if name == "fp32" and computes_in_tf32(resolve_device(str(device))) else name
 
 
-def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A tensor of the CPU on a device. On CUDA the CPU does not wait until all work before the copy is done."""
-    return tensor.to(device, non_blocking=device.type == "cuda")
-
-
 @contextmanager
 def full_fp32_lstms(device: torch.device) -> Iterator[None]:
     """Within it cuDNN computes fp32 LSTMs, and their gradients, in fp32; its default is TF32, which rounds to 11 bits."""
