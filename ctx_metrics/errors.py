@@ -54,11 +54,11 @@ def _lacks_host_memory(error: BaseException) -> bool:
     return of_host and not isinstance(error, CtxMetricsError)
 
 
-def memory_remedy(error: BaseException) -> str:
-    """What helps where memory is lacking, of which `error` says whether it is the CPU's or a GPU's."""
+def memory_remedy(error: BaseException, on_device: str | None = None) -> str:
+    """What to do about an error that lacks memory; `on_device` where it is a GPU's, by default what helps any model."""
     if _lacks_host_memory(error):
         return MORE_MEMORY
-    return worded(
+    return on_device or worded(
         "give a smaller --ctx-batch-tokens, --ctx-dtype bf16 or --ctx-device cpu, or a smaller model",
         "give a smaller batch_tokens, dtype='bf16' or device='cpu' in EngineOptions, or a smaller model",
     )

@@ -111,7 +111,7 @@ def resolve_dtype(name: str) -> torch.dtype:
 
 
 def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
-    """Print a notice where a CPU has no arithmetic for a half format, which makes it slower than fp32, and as check_tf32."""
+    """Print a notice where a CPU has no arithmetic for a half format, and so is faster in fp32; and that of check_tf32."""
     check_tf32(device, dtype)
     if device.type != "cpu" or dtype != torch.bfloat16 or platform.machine() not in ("x86_64", "AMD64"):
         return
@@ -129,15 +129,13 @@ def check_tf32(device: torch.device, dtype: torch.dtype) -> None:
 
 
 def computes_in_tf32(device: torch.device) -> bool:
-    """Whether torch computes fp32 products of matrices in TF32, which rounds to 11 bits; by default it does not.
+    """Whether torch multiplies fp32 matrices in TF32, which rounds to 11 bits. Its default is no.
 
-    The program around us or the environment decides it, for CUDA devices from Ampere on.
+    A program that uses ctx-metrics can ask for it, or the environment, on CUDA devices from Ampere on.
     """
     matrices: Any = torch.backends.cuda.matmul
-    ampere = (8, 0)
-    if device.type != "cuda" or matrices.fp32_precision != "tf32":
-        return False
-    return torch.cuda.get_device_capability(device) >= ampere
+    asked = device.type == "cuda" and matrices.fp32_precision == "tf32"
+    return asked and torch.cuda.get_device_capability(device) >= (8, 0)
 
 
 def number_format(name: str, device: str | torch.device) -> str:
@@ -147,11 +145,6 @@ def number_format(name: str, device: str | torch.device) -> str:
     ('fp32', 'bf16')
     """
     return "tf32" if name == "fp32" and computes_in_tf32(resolve_device(str(device))) else name
-
-
-def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A tensor of the CPU on a device. On CUDA the CPU does not wait until all work before the copy is done."""
-    return tensor.to(device, non_blocking=device.type == "cuda")
 
 
 @contextmanager

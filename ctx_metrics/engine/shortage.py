@@ -16,7 +16,7 @@ def memory_for(what: str, device: Union[str, "torch.device"], remedy: str | None
 
     what      such as "the weights of NAME"
     device    or its name as EngineOptions has it
-    remedy    what to do; None: what helps wherever a model is used
+    remedy    what to do where that memory is a GPU's; None: what helps wherever a model is used
     """
     try:
         yield
@@ -27,5 +27,5 @@ def memory_for(what: str, device: Union[str, "torch.device"], remedy: str | None
 
         raise ResourceError(
             f"device {resolve_device(str(device))} has too little memory for {what}; "
-            f"{remedy or memory_remedy(error)} ({memory_words(error)})"
+            f"{memory_remedy(error, remedy)} ({memory_words(error)})"
         ) from error

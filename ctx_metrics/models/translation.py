@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..engine.checkpoint import weight_files
-from ..engine.device import check_tf32, resolve_device, resolve_dtype
+from ..engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
 from ..engine.opening import file_hashes, identity, opening, shown
 from ..engine.options import EngineOptions
 from ..engine.shortage import memory_for
@@ -59,6 +59,7 @@ class TranslationModel:
         self.model = model
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
         check_tf32(self.device, self.dtype)
+        self.budget = TokenBudget(self.device, engine.batch_tokens)
         self._hashes = file_hashes(_files(model.folder))
         self.config, self.tokenizer, generation = _read(model.folder)
         positions = getattr(self.config, "max_position_embeddings", None)
@@ -130,9 +131,19 @@ class TranslationModel:
                 whole[k] = self.tokenizer(texts[k], truncation=True, max_length=self.max_input)["input_ids"]
         return [list(ids) for ids in whole], cut
 
-    @torch.inference_mode()
     def generate(self, tokens: Sequence[Sequence[int]]) -> list[Generated]:
-        """Translations of tokenized lines, in one batch. A line's translation does not depend on the others."""
+        """Translations of tokenized lines, in one batch, or in several parts where memory runs out.
+
+        A line's translation does not depend on the others.
+        """
+        self._loaded()
+        sizes = [len(ids) * self.beams for ids in tokens]
+        beams = f"with {self.beams} beams; try --rtt-beams 1 or --ctx-device cpu"
+        parts = self.budget.split(tokens, sizes, self._generated, f"line of {len(tokens[0])} tokens {beams}")
+        return [each for _, generated in parts for each in generated]
+
+    @torch.inference_mode()
+    def _generated(self, tokens: Sequence[Sequence[int]]) -> list[Generated]:
         network = self._loaded()
         length = max(map(len, tokens))
         pad = self.tokenizer.pad_token_id

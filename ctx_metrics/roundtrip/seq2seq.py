@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ..engine.batching import token_batches
-from ..engine.device import TokenBudget, number_format
+from ..engine.device import number_format
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..models.translation import Generated, TranslationModel, resolve_translation
+from ..models.translation import TranslationModel, resolve_translation
 from .backtranslator import BackTranslator, Translation
 from .language_codes import own_code
 from .options import BackTranslation
@@ -39,7 +39,6 @@ class Seq2SeqTranslator(BackTranslator):
         if options.label:
             parts.append(options.label)
         self.name = "-".join(parts)
-        self.budget = TokenBudget(model.device, engine.batch_tokens)
 
     def _set_direction(self, options: BackTranslation, source_lang: str | None, target_lang: str | None) -> list[str]:
         """Tell the model its languages; returns the codes that were needed."""
@@ -69,17 +68,10 @@ class Seq2SeqTranslator(BackTranslator):
 
     def chunks(self, lines: Sequence[str]) -> list[list[str]]:
         tokens, _ = self.model.tokenize(lines)
-        batches = token_batches([len(ids) * self.model.beams for ids in tokens], self.budget.tokens)
+        batches = token_batches([len(ids) * self.model.beams for ids in tokens], self.model.budget.tokens)
         return [[lines[i] for i in batch] for batch in batches]
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
         tokens, cut = self.model.tokenize(lines)
-        both = zip(self._generate(tokens), cut, strict=True)
+        both = zip(self.model.generate(tokens), cut, strict=True)
         return [Translation(made.text, input_cut, made.cut) for made, input_cut in both]
-
-    def _generate(self, tokens: Sequence[Sequence[int]]) -> list[Generated]:
-        """Translations in one batch, or in several parts where memory runs out."""
-        sizes = [len(ids) * self.model.beams for ids in tokens]
-        beams = f"with {self.model.beams} beams; try --rtt-beams 1 or --ctx-device cpu"
-        parts = self.budget.split(tokens, sizes, self.model.generate, f"line of {len(tokens[0])} tokens {beams}")
-        return [each for _, generated in parts for each in generated]

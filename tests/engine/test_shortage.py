@@ -62,6 +62,9 @@ def test_the_line():
     own = pytest.raises(ResourceError, match=r"for a step; give a smaller --batch \(CUDA error")
     with own, memory_for("a step", "auto", "give a smaller --batch"):
         fail()
+    of_host = pytest.raises(ResourceError, match="too little memory for a step; free some, or raise the limit")
+    with of_host, memory_for("a step", "cpu", "give a smaller --batch"):
+        raise LACKING[-1]
     for error in OTHERS:
         with pytest.raises(type(error)) as passed, memory_for("a step", "cpu"):
             raise error

@@ -225,17 +225,17 @@ def test_batches_keep_to_the_budget_and_the_longest_come_first(counting):
 
 def test_out_of_memory_halves_the_batch(monkeypatch, caplog):
     toy, lines = toys.trained_marian(), toys.lines(12, seed=9)
-    generate = seq2seq.TranslationModel.generate
+    generated = seq2seq.TranslationModel._generated
 
     def small(self, tokens):
         if len(tokens) > 4:
             raise RuntimeError("CUDA out of memory")
-        return generate(self, tokens)
+        return generated(self, tokens)
 
-    monkeypatch.setattr(seq2seq.TranslationModel, "generate", small)
+    monkeypatch.setattr(seq2seq.TranslationModel, "_generated", small)
     assert by_model([lines], toy.folder, cache="none")[0] == [[toy.expected(line) for line in lines]]
     assert caplog.messages[0].startswith("out of memory on cpu with ")
-    monkeypatch.setattr(seq2seq.TranslationModel, "generate", lambda *_: small(None, range(9)))
+    monkeypatch.setattr(seq2seq.TranslationModel, "_generated", lambda *_: small(None, range(9)))
     with pytest.raises(
         ResourceError, match="too little memory for a single line of 2 tokens with 1 beams; try --rtt-beams 1"
     ):

@@ -607,6 +607,11 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
             "--roundtrip: annotate reads tables; name the column of these texts (--columns rtt=NAME)",
         ),
         (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
+        (
+            ["--on", "ray:auto", "--ctx-device", "cuda:1"],
+            "--ctx-device cuda:1 does not work with --on, which gives each worker a GPU of its own; leave it out, or set "
+            "CUDA_VISIBLE_DEVICES=1 for --on ray to use that GPU alone",
+        ),
         (["--on", "spark"], "argument --on: 'spark' is neither ray nor ray:ADDRESS"),
         (["--block", "0"], "argument --block: 0 is not at least 1"),
     ],

@@ -215,6 +215,11 @@ def test_the_sacrebleu_command_keeps_results(tmp_path):
     "flags, message",
     [
         (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
+        (
+            ["--ctx-device", "cuda:1", "--on", "ray"],
+            "--ctx-device cuda:1 does not work with --on, which gives each worker a GPU of its own; leave it out, or set "
+            "CUDA_VISIBLE_DEVICES=1 for --on ray to use that GPU alone",
+        ),
         (["--slide-grid", "2", "--on", "ray"], "--slide-grid does not work with --on and --ctx-cache; leave those out"),
     ],
 )

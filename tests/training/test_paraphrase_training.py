@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.low_rank import LowRankLinear, learned, merge
 from ctx_metrics.models.paraphrase.adapted import new_classifier
 from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
@@ -226,6 +226,28 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_training(tiny_bert, monkey
     for name, tensor in weights[1].items():
         assert torch.equal(kept[name], tensor.half().float() if tensor.dim() > 1 else tensor), name
     assert any(not torch.equal(weights[1][name], weights[2][name]) for name in kept)
+
+
+def test_memory_that_runs_out(tiny_bert, monkeypatch, caplog):
+    """A step that does not fit ends with one line; development pairs that do not fit are read in parts."""
+    whole = paraphrase.batch_of
+
+    def batch_of(tokenizer, encodings, device):
+        if len(encodings) > 8:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        return whole(tokenizer, encodings, device)
+
+    def trained(batch):
+        return learn(str(tiny_bert), replace(SMALL, epochs=1, batch=batch), TRAIN, DEV, engine=QUIET)
+
+    expected = trained(8)
+    monkeypatch.setattr(paraphrase, "batch_of", batch_of)
+    assert trained(8).checks[0].auc == pytest.approx(expected.checks[0].auc, abs=1e-3)
+    assert caplog.messages[-1].startswith("out of memory on cpu with ")
+    with pytest.raises(
+        ResourceError, match="too little memory for the training; give a smaller --batch or --max-length"
+    ):
+        trained(16)
 
 
 def test_pairs_are_turned_round_in_about_half_of_all_cases(tiny_bert, monkeypatch):

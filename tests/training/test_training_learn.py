@@ -9,8 +9,9 @@ from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
 from ctx_metrics.cli.train.quality import some_rows
+from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.meta.scoring import MetricSettings
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.learned.estimator import LearnedEstimator
@@ -22,6 +23,7 @@ from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.learn import STATE, Architecture, digest_of, learn
 from ctx_metrics.training.quality.recipe import COMET, Recipe
+from ctx_metrics.training.quality.task import QualityTask
 from ctx_metrics.training.quality.teacher import taught
 
 QUIET = EngineOptions(device="cpu", quiet=True)
@@ -60,6 +62,27 @@ def test_what_is_loaded_gives_the_values_that_training_saw(tmp_path, tiny_bert, 
     assert development.score(values) == pytest.approx(config["development"]["score"], abs=2e-3)
     assert config["development"]["score"] == max(check.score for check in trained.checks)
     assert config["development"]["sets"] == {"dev": config["development"]["score"]}
+
+
+@pytest.mark.parametrize("kind", ["esim", "comet"])
+@pytest.mark.parametrize(
+    "place", [(TextEncoder, "encode"), (TextEncoder, "_start"), (QualityTask, "loss"), (QualityTask, "check")]
+)
+def test_a_training_that_does_not_fit_is_one_line(tmp_path, tiny_bert, data, monkeypatch, kind, place):
+    """Neither while texts are encoded, nor in a step, nor in a look at the development data."""
+
+    def fails(*args, **kwargs):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+
+    monkeypatch.setattr(*place, fails)
+    if place[1] == "encode" and kind == "esim":
+        monkeypatch.setattr(EmbeddingCache, "_encoded", fails)
+    with pytest.raises(ResourceError) as caught:
+        learn(small(kind, tiny_bert), RECIPE, *data, out=tmp_path / "m", engine=QUIET)
+    assert str(caught.value) == (
+        "device cpu has too little memory for the training; give a smaller --batch or --max-length, or --ctx-device cpu "
+        "(CUDA out of memory. Tried to allocate 2 GiB)"
+    )
 
 
 def test_comet_learns_and_loads(tmp_path, tiny_bert, data):

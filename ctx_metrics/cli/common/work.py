@@ -1,5 +1,6 @@
 """Flags that say where work is done, and where results are kept between runs."""
 
+import re
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,6 +56,12 @@ def check_work(args: Namespace) -> None:
     """Exits with 2, as argparse does, where the flags contradict each other."""
     if args.workers and not args.on:
         args.parser.error("--workers works only with --on ray; give both, or leave it out")
+    card = re.fullmatch(r"cuda:(\d+)", args.ctx_device)
+    if args.on and card:
+        args.parser.error(
+            f"--ctx-device {args.ctx_device} does not work with --on, which gives each worker a GPU of its own; leave it "
+            f"out, or set CUDA_VISIBLE_DEVICES={card[1]} for --on ray to use that GPU alone"
+        )
 
 
 @contextmanager

@@ -9,12 +9,13 @@ import torch
 
 from ...engine.opening import opening, shown
 from ...engine.tokenizer import check_growth
+from ...engine.transfer import send
 from ...errors import ModelError
 from ...notices import notice
 from ..library import load_with, silent
 
 if TYPE_CHECKING:
-    from transformers import BatchEncoding, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 Pair = tuple[str, str]
 _PARAPHRASE = re.compile(r"paraphras|equivalent|duplicate", re.IGNORECASE)
@@ -78,10 +79,11 @@ def encode_pairs(
 
 def batch_of(
     tokenizer: "PreTrainedTokenizerBase", encodings: Sequence[dict[str, list[int]]], device: torch.device
-) -> "BatchEncoding":
+) -> dict[str, torch.Tensor]:
     """The inputs of several pairs by their names, padded to the longest, on a device: each int64 [pairs, tokens]."""
     with silent():
-        return tokenizer.pad(list(encodings), return_tensors="pt").to(device)
+        padded = tokenizer.pad(list(encodings), return_tensors="pt")
+    return {name: send(tensor, device) for name, tensor in padded.items()}
 
 
 def positions(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig") -> int:

@@ -163,15 +163,13 @@ class LibrarySentenceEncoder(SentenceEncoder):
         with opening_foreign(self.folder, ": sentence_transformers cannot load it: {why}", encoder):
             from sentence_transformers import SentenceTransformer
 
-            model = SentenceTransformer(
-                str(self.folder), device=str(self.device), trust_remote_code=False, local_files_only=True
-            )
+            model = SentenceTransformer(str(self.folder), device="cpu", trust_remote_code=False, local_files_only=True)
             if getattr(model.tokenizer, "is_fast", False):
                 check_growth(model.tokenizer.backend_tokenizer)
         if not self.is_current():
             raise ModelError(f"{self.folder} has changed since it was opened; create the metric again")
         with memory_for(f"the weights of {self.folder}", self.device):
-            return model.to(self.dtype).eval()
+            return model.to(self.device, self.dtype).eval()
 
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
         if self.model is None:

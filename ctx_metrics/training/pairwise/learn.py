@@ -14,6 +14,7 @@ import torch
 
 from ...engine.device import number_format
 from ...engine.options import EngineOptions
+from ...engine.shortage import memory_for
 from ...errors import InputError
 from ...features import feature_scores, feature_settings
 from ...features.specs import Feature, parse_features
@@ -85,8 +86,9 @@ def learn(
     """
     features = parse_features(architecture.features)
     sources = [parse_source(text) for text in architecture.vectors]
-    reader = Reader(features, sources, architecture.encoder, engine, cache)
-    readings = [reader.read(training), reader.read(development)]
+    with memory_for("the training's features", engine.device):
+        reader = Reader(features, sources, architecture.encoder, engine, cache)
+        readings = [reader.read(training), reader.read(development)]
     columns = [column for feature in features for column in feature.columns]
     widths = []
     for (texts, width), source in zip((of_source.shape for of_source in readings[0].vectors), sources, strict=True):

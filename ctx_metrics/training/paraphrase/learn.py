@@ -98,10 +98,10 @@ def learn(
         )
         loop = Loop(task, state, fingerprint, engine.quiet)
         checks = loop.train()
-    if recipe.rank:  # to the fp16 in which the matrices of an adapted one are stored
-        rounded = {name: each.half().float() if each.dim() > 1 else each for name, each in learned(network).items()}
-        network.load_state_dict(rounded, strict=False)
-    values = figures(task.values(development), development.labels)
+        if recipe.rank:  # to the fp16 in which the matrices of an adapted one are stored
+            rounded = {name: each.half().float() if each.dim() > 1 else each for name, each in learned(network).items()}
+            network.load_state_dict(rounded, strict=False)
+        values = figures(task.values(development), development.labels)
     return TrainedClassifier(network, tokenizer, resolved, checks, loop.progress.best, values)
 
 

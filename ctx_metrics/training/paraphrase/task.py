@@ -11,6 +11,7 @@ from torch import nn
 
 from ...engine.batching import token_batches
 from ...engine.device import TokenBudget
+from ...engine.transfer import send
 from ...meta.paraphrase import auc
 from ...models.low_rank import learned
 from ...models.paraphrase.sequence_classifier import batch_of, encode_pairs, probabilities
@@ -113,7 +114,7 @@ class ParaphraseTask(Task):
         inputs, labels = batch
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             logits = self.network(**batch_of(self.tokenizer, inputs, self.device)).logits
-        return nn.functional.cross_entropy(logits.float(), torch.as_tensor(labels, device=self.device).long())
+        return nn.functional.cross_entropy(logits.float(), send(labels, self.device).long())
 
     def check(self, progress: Progress, loss: float) -> PairCheck:
         return PairCheck(progress.epoch + 1, loss, **figures(self.values(self.development), self.development.labels))

@@ -96,7 +96,7 @@ def learn(
     }
     claim(out, fingerprint, encoder.device)  # a state of another training is refused before anything is encoded
     check_tokens(encoder.tokenizer, training, development, max_length)
-    with ExitStack() as closed:
+    with ExitStack() as closed, memory_for("the training", encoder.device, SMALLER):
         if architecture.kind == "comet":
             features = [
                 FeatureInputs(
@@ -124,11 +124,10 @@ def learn(
             cut = embeddings.cut
         if cut:
             notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
-        with memory_for("the training", encoder.device, SMALLER):
-            task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
-            loop = Loop(task, out / STATE, fingerprint, engine.quiet)
-            checks = loop.train()
-            scores = development.scores(task.values(sets[1]))
+        task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
+        loop = Loop(task, out / STATE, fingerprint, engine.quiet)
+        checks = loop.train()
+        scores = development.scores(task.values(sets[1]))
     best = checks[loop.progress.best]
     config["training"] = {**asdict(recipe), "rows": len(training), "init": None if init is None else init.name}
     config["development"] = {"metric": development.metric, "score": best.score, "step": best.step, "sets": scores}

@@ -2,7 +2,7 @@
 
 import torch
 
-from ...engine.device import to_device
+from ...engine.transfer import send
 
 
 def squared_error(values: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
@@ -32,4 +32,4 @@ def pairwise_hinge(
         return values.sum() * 0
     missing = (margin - (values[:, None] - values[None, :])).clamp(min=0)
     weight = (weights[:, None] + weights[None, :]) / 2
-    return (weight * missing).flatten()[to_device(pairs, values.device)].mean()
+    return (weight * missing).flatten()[send(pairs, values.device)].mean()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...engine.device import to_device
+from ...engine.transfer import send
 from ...errors import InputError
 from ..loop import Progress, Task, epoch_batches, linear_rate
 from .development import DevelopmentSet
@@ -120,4 +120,4 @@ class QualityTask(Task):
 
     def on_device(self, inputs: tuple) -> tuple:
         """The same, its tensors where the network is."""
-        return tuple(to_device(each, self.device) if isinstance(each, torch.Tensor) else each for each in inputs)
+        return tuple(send(each, self.device) if isinstance(each, torch.Tensor) else each for each in inputs)

@@ -294,25 +294,25 @@ def learn_unified(
             task.standardise()
         loop = Loop(task, out / STATE, fingerprint, engine.quiet)
         checks: list[Check] = loop.train()
-    round_as_stored(network, DEVIATION)
-    if first:
-        for name, tensor in learned(network).items():
-            tensor.copy_(init_share * first[name].to(tensor.device) + (1 - init_share) * tensor)
         round_as_stored(network, DEVIATION)
-    best = checks[loop.progress.best]
-    told = {"rows": len(training), "init": None if init is None else init.name, "init_share": init_share}
-    config["training"] = {**asdict(recipe), **told, "dtype": engine.dtype, "window": window}
-    values = task.values(inputs[1])
-    score = development.score(values) if first else best.score
-    config["shares"] = task.shares.tolist()
-    config["development"] = {
-        "metric": development.metric,
-        "score": score,
-        "step": best.step,
-        "sets": development.scores(values),
-    }
-    config.update(notes or {})
-    write_unified(out, config, stored(network, MEAN, DEVIATION))
+        if first:
+            for name, tensor in learned(network).items():
+                tensor.copy_(init_share * first[name].to(tensor.device) + (1 - init_share) * tensor)
+            round_as_stored(network, DEVIATION)
+        best = checks[loop.progress.best]
+        told = {"rows": len(training), "init": None if init is None else init.name, "init_share": init_share}
+        config["training"] = {**asdict(recipe), **told, "dtype": engine.dtype, "window": window}
+        values = task.values(inputs[1])
+        score = development.score(values) if first else best.score
+        config["shares"] = task.shares.tolist()
+        config["development"] = {
+            "metric": development.metric,
+            "score": score,
+            "step": best.step,
+            "sets": development.scores(values),
+        }
+        config.update(notes or {})
+        write_unified(out, config, stored(network, MEAN, DEVIATION))
     (out / STATE).unlink(missing_ok=True)
     return Trained(read_config(out), checks, loop.progress.best)
 
