@@ -38,6 +38,7 @@ from gpu_checks import commands, scores, speed
 from gpu_checks.bench import Bench
 
 import ctx_metrics
+from ctx_metrics.engine.device import computes_in_tf32, cuda_fault
 
 
 def check_machine(bench: Bench) -> None:
@@ -50,15 +51,14 @@ def check_machine(bench: Bench) -> None:
     properties = torch.cuda.get_device_properties(bench.device)
     add("device", f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB; {torch.cuda.device_count()} in all")
     add("driver, CUDA", f"{driver()}, {torch.version.cuda}")
-    major, minor = torch.cuda.get_device_capability(bench.device)
-    built = torch.cuda.get_arch_list()
-    kernels = any(f"sm_{major}{lower}" in built for lower in range(minor + 1))
-    compiled = any(each.startswith("compute_") and int(each[8:].rstrip("af")) <= 10 * major + minor for each in built)
-    add("capability", f"{major}.{minor}, torch has {' '.join(built)}", "one for this card", kernels or compiled)
+    fault = cuda_fault(bench.device.index or 0)
+    version = ".".join(map(str, torch.cuda.get_device_capability(bench.device)))
+    figure = f"{version}; torch has {' '.join(torch.cuda.get_arch_list())}"
+    add("compute capability", figure, "torch has kernels for it", not fault)
     precision = torch.get_float32_matmul_precision()
     forced = os.environ.get("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "not set")
     figure = f"precision {precision}, TORCH_ALLOW_TF32_CUBLAS_OVERRIDE {forced}"
-    add("TF32 in matrix products", figure, "highest, not set", precision == "highest" and forced in ("not set", "0"))
+    add("TF32 in matrix products", figure, "off", not computes_in_tf32(bench.device))
 
 
 def driver() -> str:
