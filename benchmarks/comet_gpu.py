@@ -37,7 +37,8 @@ from tokenizers import Tokenizer
 
 import ctx_metrics
 from ctx_metrics.engine.device import TOKEN_BUDGETS
-from ctx_metrics.engine.forward import EncoderLayer, LayersRead, PackedEncoder
+from ctx_metrics.engine.forward import EncoderLayer, PackedEncoder
+from ctx_metrics.engine.transfer import Fetched
 
 SPEED_TARGET, USE_TARGET, DRIFT_TARGET = 6.0, 0.4, 1e-3
 SYSTEMS = 3
@@ -115,7 +116,7 @@ class NetworkWatch:
     """What the engine's networks take while this is entered.
 
     running    seconds that this process spends in their calls, which only enqueue the work on a GPU
-    waiting    seconds that it then spends on fetching what was read
+    waiting    seconds that it waits for what comes back
     batches    on CUDA, the events before the first layer and after the last one of each batch
     """
 
@@ -129,7 +130,7 @@ class NetworkWatch:
         for owner, name, watched in (
             (PackedEncoder, "__call__", self._run),
             (EncoderLayer, "__call__", self._layer),
-            (LayersRead, "__getitem__", self._fetch),
+            (Fetched, "wait", self._wait),
         ):
             self._replaced.enter_context(replaced(owner, name, watched))
         return self
@@ -164,7 +165,7 @@ class NetworkWatch:
         events[1].record()  # the last layer's stays
         return result
 
-    def _fetch(self, original, *args):
+    def _wait(self, original, *args):
         start = time.perf_counter()
         result = original(*args)
         self.waiting += time.perf_counter() - start
