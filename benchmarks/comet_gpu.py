@@ -14,7 +14,8 @@ use      floating-point operations of the distinct sequences' encoding, per seco
 drift    difference of the systems' scores in bf16 and in fp32
 memory   the peak above the weights for three token budgets, for half of the segments and for all
 host     seconds of a run on the CPU outside the network: tokenising, forming batches, keeping what was read, the head. The
-         network is a single narrow layer, and batches are as large as on a GPU
+         network is a single narrow layer, and batches are as large as on a GPU. On a busy machine, compare the seconds of
+         cores
 """
 
 import argparse
@@ -28,6 +29,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from comet_cpu import TOLERANCE, Ours, difference, forget_texts, load_peer
@@ -39,6 +41,7 @@ import ctx_metrics
 from ctx_metrics.engine.device import TOKEN_BUDGETS
 from ctx_metrics.engine.forward import EncoderLayer, PackedEncoder
 from ctx_metrics.engine.transfer import Fetched
+from ctx_metrics.notices import counted
 
 SPEED_TARGET, USE_TARGET, DRIFT_TARGET = 6.0, 0.4, 1e-3
 SYSTEMS = 3
@@ -115,12 +118,14 @@ def timed(score, systems: list[list[dict]], device: torch.device, repetitions: i
 class NetworkWatch:
     """What the engine's networks take while this is entered.
 
+    clock      gives seconds
     running    seconds that this process spends in their calls, which only enqueue the work on a GPU
     waiting    seconds that it waits for what comes back
     batches    on CUDA, the events before the first layer and after the last one of each batch
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.clock = clock
         self.running = self.waiting = 0.0
         self.calls = 0
         self.batches: list[list[torch.cuda.Event]] = []
@@ -146,12 +151,12 @@ class NetworkWatch:
         return span, sum(gaps), max(gaps, default=0.0)
 
     def _run(self, original, network, *args, **kwargs):
-        start = time.perf_counter()
+        start = self.clock()
         self.calls += 1
         if network.device.type == "cuda":
             self.batches.append([])
         result = original(network, *args, **kwargs)
-        self.running += time.perf_counter() - start
+        self.running += self.clock() - start
         return result
 
     def _layer(self, original, layer, hidden, *args):
@@ -166,9 +171,9 @@ class NetworkWatch:
         return result
 
     def _wait(self, original, *args):
-        start = time.perf_counter()
+        start = self.clock()
         result = original(*args)
-        self.waiting += time.perf_counter() - start
+        self.waiting += self.clock() - start
         return result
 
 
@@ -188,22 +193,39 @@ def replaced(owner: type, name: str, watched: Callable) -> Iterator[None]:
         setattr(owner, name, original)
 
 
-def host_seconds(score: Ours, systems: list[list[dict]]) -> tuple[float, float, int]:
-    """(seconds of a run on the CPU outside the network, all of its seconds, batches)."""
-    with NetworkWatch() as watch:
+class HostTime(NamedTuple):
+    """Of one run on the CPU: seconds outside the network, by the clock and of the CPU's cores; all seconds; batches."""
+
+    seconds: float
+    cpu: float
+    all: float
+    batches: int
+
+
+def host_time(score: Ours, systems: list[list[dict]]) -> HostTime:
+    """What a run takes beside the network."""
+    start = time.process_time()
+    with NetworkWatch() as watch, NetworkWatch(time.process_time) as of_cores:
         [seconds], _ = timed(score, systems, torch.device("cpu"), 1)
-    return seconds - watch.running - watch.waiting, seconds, watch.calls
+    cores = time.process_time() - start - of_cores.running - of_cores.waiting
+    return HostTime(seconds - watch.running - watch.waiting, cores, seconds, watch.calls)
 
 
 def report_host(findings: Findings, cache: Path, systems: list, warm_up: list, repetitions: int) -> None:
-    """Host seconds, with the batches of a GPU."""
+    """Host time, with the batches of a GPU."""
     folder = build_checkpoint(cache, "regression", "tiny" if findings.small else "host", distinct_texts(systems))
     score = Ours(folder, device="cpu", dtype="fp32", batch_tokens=TOKEN_BUDGETS["cuda"])
     score(warm_up)
-    host, seconds, batches = zip(*(host_seconds(score, systems) for _ in range(repetitions)), strict=True)
-    median = statistics.median(host)
-    figure = f"{median:.2f} s ({min(host):.2f}-{max(host):.2f}) of {statistics.median(seconds):.2f} s, "
-    figure += f"{1000 * median / batches[0]:.1f} ms for each of {batches[0]} batches, {torch.get_num_threads()} threads"
+    runs = [host_time(score, systems) for _ in range(repetitions)]
+    seconds, cpu = ([run[k] for run in runs] for k in (0, 1))
+    median, batches = statistics.median(seconds), runs[0].batches
+    figure = (
+        f"{median:.2f} s ({min(seconds):.2f}-{max(seconds):.2f}) of {statistics.median(run.all for run in runs):.2f}; "
+    )
+    figure += (
+        f"{statistics.median(cpu):.2f} s of cores ({min(cpu):.2f}-{max(cpu):.2f}), {torch.get_num_threads()} threads; "
+    )
+    figure += f"{1000 * median / batches:.1f} ms for each of {counted(batches, 'batch', 'batches')}"
     findings.add("host time outside the network", figure, "less than a GPU takes for a batch")
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from comet_cpu import Ours
 from comet_fixture import build_checkpoint
-from comet_gpu import NetworkWatch, distinct_texts, host_seconds, made_up_segments, replaced
+from comet_gpu import NetworkWatch, distinct_texts, host_time, made_up_segments, replaced
 from findings import Findings, NotMeasured
 from gpu_check import CHECKS, check_all
 from gpu_conftest import nothing_is_loaded  # noqa: F401
@@ -111,8 +111,8 @@ def test_a_host_that_is_late_is_seen_between_the_batches(tiny):
 def test_host_time_leaves_the_network_out(tiny):
     folder, systems = tiny
     score = Ours(folder, device="cpu", batch_tokens=1024)
-    host, before, batches = host_seconds(score, systems)
-    assert batches >= 3 and 0 < host < before
+    before = host_time(score, systems)
+    assert before.batches >= 3 and 0 < before.seconds < before.all and before.cpu > 0
     with replaced(EncoderLayer, "__call__", late):
-        slow, after, _ = host_seconds(score, systems)
-    assert after >= before + DELAY * batches and slow < after - 2 * DELAY * batches
+        after = host_time(score, systems)
+    assert after.all >= before.all + DELAY * before.batches and after.seconds < after.all - 2 * DELAY * after.batches
