@@ -121,7 +121,8 @@ class NetworkWatch:
     clock      gives seconds
     running    seconds that this process spends in their calls, which only enqueue the work on a GPU
     waiting    seconds that it waits for what comes back
-    batches    on CUDA, the events before the first layer and after the last one of each batch
+    calls      how many of the networks' calls came to their end
+    batches    on CUDA, the events before the first layer and after the last one of each of them
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -129,6 +130,7 @@ class NetworkWatch:
         self.running = self.waiting = 0.0
         self.calls = 0
         self.batches: list[list[torch.cuda.Event]] = []
+        self._events: list[torch.cuda.Event] = []  # of the call that is running
         self._replaced = ExitStack()
 
     def __enter__(self) -> "NetworkWatch":
@@ -152,22 +154,22 @@ class NetworkWatch:
 
     def _run(self, original, network, *args, **kwargs):
         start = self.clock()
-        self.calls += 1
-        if network.device.type == "cuda":
-            self.batches.append([])
+        self._events = []
         result = original(network, *args, **kwargs)
+        self.calls += 1
+        if self._events:
+            self.batches.append(self._events)
         self.running += self.clock() - start
         return result
 
     def _layer(self, original, layer, hidden, *args):
         if not hidden.is_cuda:
             return original(layer, hidden, *args)
-        events = self.batches[-1]
-        if not events:
-            events += [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-            events[0].record()
+        if not self._events:
+            self._events += [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+            self._events[0].record(torch.cuda.current_stream(hidden.device))
         result = original(layer, hidden, *args)
-        events[1].record()  # the last layer's stays
+        self._events[1].record(torch.cuda.current_stream(hidden.device))  # the last layer's stays
         return result
 
     def _wait(self, original, *args):

@@ -23,6 +23,7 @@ host        seconds of a run outside the network, on the CPU (comet_gpu.py)
 """
 
 import argparse
+import contextlib
 import os
 import shutil
 import subprocess
@@ -108,7 +109,7 @@ def main() -> None:
     device = torch.device(args.device)
     if device.type == "cuda" and not torch.cuda.is_available():
         sys.exit("gpu_check.py: torch sees no CUDA device; `ctx-metrics doctor` shows what it sees")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):  # libraries print
         findings = check_all(device, args.cache or Path(folder), args.small, args.only)
     findings.show()
     if findings.failed:

@@ -40,6 +40,8 @@ def check_batches(bench: Bench) -> None:
                 f"{speed:.0f} segments/s, {peak:.0f} MiB above the weights; {batches}, between them {idle / span:.1%} "
             )
             figure += f"of {span:.2f} s, {1000 * longest:.1f} ms at most; host {host:.1f} ms a batch"
+            if (left := score.estimator.encoder.budget.tokens) < budget:
+                figure += f"; memory ran out, went on with {left} tokens"
             default = budget == TOKEN_BUDGETS["cuda"]
             name = f"{dtype}, budget of {budget} tokens{' (default)' * default}"
             expected = f"< {IDLE_TARGET:.0%} between batches" if default else ""
