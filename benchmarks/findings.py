@@ -43,12 +43,15 @@ class Findings:
         self.rows.append((check, figure, expected, verdict))
 
     def run(self, name: str, check: Callable[[], None]) -> None:
-        """Run a check that adds its own rows. One that cannot be measured, or breaks off, gets a row that says why."""
+        """Run a check that adds its own rows. One that cannot be measured, or breaks off, gets a row that says why; Ctrl-C
+        ends this check alone."""
         print(f"[{time.perf_counter() - self._start:4.0f} s] {name}", file=sys.stderr, flush=True)
         try:
             check()
         except NotMeasured as reason:
             self.rows.append((name, "", "", f"not measured: {reason}"))
+        except KeyboardInterrupt:
+            self.add(name, "interrupted", "no error", False)
         except Exception as error:  # whatever it is, the checks that follow must run
             traceback.print_exc()
             shown = " ".join(f"{type(error).__name__}: {error}".split())

@@ -4,7 +4,7 @@
 
 Needs no data and no network: random COMET checkpoints (comet_fixture.py), the models in the package, the examples and
 made-up texts. It takes 3 GB of disk in --cache, by default a temporary folder. A check that breaks off is a row too, and the
-others run. Exits with 1 when a check fails. Progress is on stderr. --small takes tiny models and judges no speed;
+others run; Ctrl-C ends a single check. Exits with 1 when a check fails. Progress is on stderr. --small takes tiny models and judges no speed;
 with --device cpu it checks this program itself.
 
 machine     the device, its driver, what torch was built for, whether TF32 is on

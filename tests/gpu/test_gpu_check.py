@@ -68,14 +68,18 @@ def test_a_check_that_breaks_off_is_a_row_and_the_others_run(monkeypatch, tmp_pa
     def missing(bench):
         raise NotMeasured("there is one card")
 
+    def ended(bench):
+        raise KeyboardInterrupt
+
     monkeypatch.setitem(CHECKS, "scores", broken)
     monkeypatch.setitem(CHECKS, "devices", missing)
-    findings = check_all(torch.device("cpu"), tmp_path, True, ["scores", "devices", "machine"])
+    monkeypatch.setitem(CHECKS, "workers", ended)
+    findings = check_all(torch.device("cpu"), tmp_path, True, ["scores", "devices", "workers", "machine"])
     rows = {row[0]: row for row in findings.rows}
     assert findings.failed
     assert rows["scores"][1:] == ("RuntimeError: CUDA error: an illegal memory access", "no error", "FAIL")
     assert rows["devices"][3] == "not measured: there is one card"
-    assert rows["device"][1] == "cpu"
+    assert rows["workers"][1:] == ("interrupted", "no error", "FAIL") and rows["device"][1] == "cpu"
     findings.show()
     printed = capsys.readouterr()
     assert printed.out.count("\n|") == len(findings.rows) + 1 and "Traceback" in printed.err
