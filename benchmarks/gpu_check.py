@@ -4,8 +4,8 @@
 
 Needs no data and no network: random COMET checkpoints (comet_fixture.py), the models in the package, the examples and
 made-up texts. It takes 3 GB of disk in --cache, by default a temporary folder. A check that breaks off is a row too, and the
-others run; Ctrl-C ends a single check. Exits with 1 when a check fails. Progress is on stderr. --small takes tiny models and judges no speed;
-with --device cpu it checks this program itself.
+others run; Ctrl-C ends a single check. Exits with 1 when a check fails. Progress is on stderr. --small takes tiny models and
+judges no speed; with --device cpu it checks this program itself.
 
 machine     the device, its driver, what torch was built for, whether TF32 is on
 scores      scores in fp32 equal the CPU's: COMET's classes and every neural metric of the package

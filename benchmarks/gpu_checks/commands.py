@@ -29,9 +29,11 @@ def run_command(program: str, *arguments: str) -> str:
     ) as process:
         try:
             printed, errors = process.communicate(timeout=COMMAND_SECONDS)
-        except subprocess.TimeoutExpired as error:
+        except BaseException as error:
             os.killpg(process.pid, signal.SIGKILL)
-            raise RuntimeError(f"{program} has not ended after {COMMAND_SECONDS} s") from error
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise RuntimeError(f"{program} has not ended after {COMMAND_SECONDS} s") from error
+            raise
     if process.returncode:
         raise RuntimeError(f"{program} exits with {process.returncode}: {(errors.splitlines() or [''])[-1]}")
     return printed
