@@ -61,21 +61,22 @@ def load_peer(folder: Path, gpus: int = 0):
     return score
 
 
-def load_ours(folder: Path, **options):
-    """Our estimator, all systems in one call; `options` are those of EngineOptions."""
-    from ctx_metrics.engine.options import EngineOptions
-    from ctx_metrics.models.estimator import Example
-    from ctx_metrics.models.load import load_estimator
+class Ours:
+    """Our estimator of a folder, as a function from all systems at once; `options` are those of EngineOptions."""
 
-    estimator = load_estimator(str(folder), EngineOptions(quiet=True, **options), spans=False)
+    def __init__(self, folder: Path, **options):
+        from ctx_metrics.engine.options import EngineOptions
+        from ctx_metrics.models.load import load_estimator
 
-    def score(systems):
+        self.estimator = load_estimator(str(folder), EngineOptions(quiet=True, **options), spans=False)
+
+    def __call__(self, systems):
+        from ctx_metrics.models.estimator import Example
+
         samples = [sample for system in systems for sample in system]
         examples = [Example(sample["mt"], sample.get("ref"), sample["src"]) for sample in samples]
-        values = iter([estimate.value for estimate in estimator.estimate(examples, label="comet")])
+        values = iter([estimate.value for estimate in self.estimator.estimate(examples, label="comet")])
         return [[next(values) for _ in system] for system in systems]
-
-    return score
 
 
 def text_stores() -> list:
@@ -115,7 +116,7 @@ def work(name: str, folder: Path, threads: int) -> None:
         if name == "fallback":
             linear.prepacking_fault = lambda: "F.linear, as asked"
     start = time.perf_counter(), time.process_time()
-    score = load_peer(folder) if name == "peer" else load_ours(folder, device="cpu", dtype="fp32")
+    score = load_peer(folder) if name == "peer" else Ours(folder, device="cpu", dtype="fp32")
     answer(*start, path="" if name == "peer" else linear.prepacking_fault() or "prepacked")
     for line in sys.stdin:
         systems = json.loads(line)

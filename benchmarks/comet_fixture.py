@@ -1,12 +1,12 @@
 """Random COMET checkpoints of the released models' shape, for the benchmarks: no network, no unbabel-comet needed.
 
-    python benchmarks/comet_fixture.py CACHE --kind regression|unified-qe --size tiny|small|base|large --texts FILE
-                                       [--seed 0]
+    python benchmarks/comet_fixture.py CACHE --kind KIND --size SIZE --texts FILE [--seed 0]
 
 Writes CACHE/<kind>-<size>-<hash>/ (encoder/, hparams.yaml, checkpoints/model.ckpt) and prints it; one that is there already
 is used again. The tokenizer is trained on FILE, one text a line, so that texts have realistic lengths in tokens. `base` and
-`large` have XLM-R's width, depth and table of 250,002 words, `small` the shape of multilingual-e5-small. The weights are
-spread wide enough for scores to differ.
+`large` have XLM-R's width, depth and table of 250,002 words, `small` the shape of multilingual-e5-small. The others have a
+small table: `tiny` for tests; `deep`, like `small`, for scores; `odd`, whose heads of 26 are no multiple of 8; `host`, whose
+network takes so little time that the rest can be measured. The weights are spread wide enough for scores to differ.
 """
 
 import argparse
@@ -23,11 +23,20 @@ POSITIONS = 514  # XLM-R's 512, counted from 2
 # layers, width, attention heads, inner width, rows of the word table (None: the tokenizer's), head, spread of the weights
 SIZES = {
     "tiny": (2, 32, 4, 64, None, [24, 16], 0.35),
+    "deep": (12, 384, 12, 1536, None, [384, 192], 0.06),
+    "odd": (4, 312, 12, 624, None, [312, 156], 0.07),
+    "host": (1, 1024, 16, 64, None, [8, 8], 0.05),
     "small": (12, 384, 12, 1536, 250002, [384, 192], 0.06),
     "base": (12, 768, 12, 3072, 250002, [3072, 1024], 0.04),
     "large": (24, 1024, 16, 4096, 250002, [3072, 1024], 0.035),
 }
-KINDS = ("regression", "unified-qe")
+# kind: its class in hparams.yaml, and the vectors of `width` that its head reads
+KINDS = {
+    "regression": ("regression_metric", 6),
+    "referenceless": ("referenceless_regression_metric", 4),
+    "unified-qe": ("unified_metric", 1),
+    "xcomet": ("xcomet_metric", 1),
+}
 
 
 def train_tokenizer(texts: list[str], folder: Path) -> int:
@@ -109,12 +118,16 @@ def random_weights(kind: str, size: str, words: int, seed: int) -> dict[str, tor
     tensors[f"{mix}.dropout_fill"] = torch.full((layers + 1,), -1e20)
     for number in range(layers + 1):
         tensors[f"{mix}.scalar_parameters.{number}"] = normal(1, std=0.7)
-    columns = 6 * width if kind == "regression" else width
+    columns = KINDS[kind][1] * width
     for place, rows in zip((0, 3, 6), (*head, 1), strict=True):
         linear(f"estimator.ff.{place}", rows, columns, columns**-0.5)
         columns = rows
-    if kind == "unified-qe":
-        linear("hidden2tag", 3, width, width**-0.5)
+    labels = hyper_parameters(kind, size, Path()).get("error_labels", [])
+    if labels:
+        linear("hidden2tag", 1 + len(labels), width, width**-0.5)
+    if kind == "xcomet":
+        tensors["hidden2tag.bias"][0] += 1.2  # most tokens are no errors
+        tensors["wordloss.weight"] = torch.tensor([0.08, 0.486, 0.505, 0.533])
     return tensors
 
 
@@ -140,16 +153,16 @@ def hyper_parameters(kind: str, size: str, encoder: Path) -> dict:
         "activations": "Tanh",
         "final_activation": None,
     }
-    if kind == "regression":
+    if kind in ("regression", "referenceless"):
         return {**common, "pool": "avg", "layer": "mix"}
+    unified = {**common, "sent_layer": "mix", "word_layer": layers, "word_level_training": True, "loss_lambda": 0.65}
+    if kind == "xcomet":
+        labels = {"error_labels": ["minor", "major", "critical"], "cross_entropy_weights": [0.08, 0.486, 0.505, 0.533]}
+        return {**unified, **labels, "input_segments": ["mt", "src", "ref"]}
     return {
-        **common,
-        "sent_layer": "mix",
-        "word_layer": layers,
+        **unified,
         "input_segments": ["mt", "src"],
-        "word_level_training": True,
         "error_labels": ["minor", "major"],
-        "loss_lambda": 0.65,
         "cross_entropy_weights": None,
     }
 
@@ -180,8 +193,7 @@ def build_checkpoint(cache: Path, kind: str, size: str, texts: list[str], seed: 
         },
         folder / "checkpoints" / "model.ckpt",
     )
-    class_name = {"regression": "regression_metric", "unified-qe": "unified_metric"}[kind]
-    settings.write_text(yaml.safe_dump({**parameters, "class_identifier": class_name}))
+    settings.write_text(yaml.safe_dump({**parameters, "class_identifier": KINDS[kind][0]}))
     return folder
 
 

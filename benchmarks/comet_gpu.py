@@ -1,11 +1,11 @@
-"""COMET models on a GPU: speed against unbabel-comet's `predict`, use of the card, drift of bf16, and memory.
+"""COMET models on a GPU: speed against unbabel-comet's `predict`, use of the card, drift of bf16, memory, and host time.
 
     python benchmarks/comet_gpu.py --cache DIR [--device cuda] [--repetitions 3] [--small]
 
 Needs no data: 3 systems of 2,000 distinct made-up segments of about 40 tokens, and a random checkpoint of the large size
 that --cache keeps (comet_fixture.py). Where unbabel-comet cannot be imported, its rows are left out and the rest is run.
-Models are loaded and warmed up before the clock starts; all else counts, tokenisation too. Exits with 1 when a target is
-missed. --small, also with --device cpu, checks the benchmark itself.
+Models are loaded and warmed up before the clock starts; all else counts, tokenisation too. Prints one table, and exits with
+1 when a target is missed. --device cpu measures the host time alone; with --small it checks the whole benchmark.
 
 speed    `predict` in fp32 with its default batch of 16, one system after another, against one call of ours for all, in fp32
          and in bf16
@@ -13,6 +13,9 @@ use      floating-point operations of the distinct sequences' encoding, per seco
          bf16 matrix product measured on the same device
 drift    difference of the systems' scores in bf16 and in fp32
 memory   the peak above the weights for three token budgets, for half of the segments and for all
+host     seconds of a run on the CPU outside the network: tokenising, forming batches, keeping what was read, the head. The
+         network is a single narrow layer, and batches are as large as on a GPU. On a busy machine, compare the seconds of
+         cores
 """
 
 import argparse
@@ -21,17 +24,24 @@ import random
 import statistics
 import sys
 import time
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
-from comet_cpu import TOLERANCE, difference, forget_texts, load_ours, load_peer
+from comet_cpu import TOLERANCE, Ours, difference, forget_texts, load_peer
 from comet_fixture import build_checkpoint
-from tabulate import tabulate
+from findings import Findings
 from tokenizers import Tokenizer
 
 import ctx_metrics
+from ctx_metrics.engine.device import TOKEN_BUDGETS
+from ctx_metrics.engine.forward import EncoderLayer, PackedEncoder
+from ctx_metrics.engine.transfer import Fetched
+from ctx_metrics.notices import counted
 
 SPEED_TARGET, USE_TARGET, DRIFT_TARGET = 6.0, 0.4, 1e-3
 SYSTEMS = 3
@@ -105,53 +115,154 @@ def timed(score, systems: list[list[dict]], device: torch.device, repetitions: i
     return seconds, scores
 
 
+class NetworkWatch:
+    """What the engine's networks take while this is entered.
+
+    clock      gives seconds
+    running    seconds that this process spends in their calls, which only enqueue the work on a GPU
+    waiting    seconds that it waits for what comes back
+    calls      how many of the networks' calls came to their end
+    batches    on CUDA, the events before the first layer and after the last one of each of them
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.clock = clock
+        self.running = self.waiting = 0.0
+        self.calls = 0
+        self.batches: list[list[torch.cuda.Event]] = []
+        self._events: list[torch.cuda.Event] = []  # of the call that is running
+        self._replaced = ExitStack()
+
+    def __enter__(self) -> "NetworkWatch":
+        for owner, name, watched in (
+            (PackedEncoder, "__call__", self._run),
+            (EncoderLayer, "__call__", self._layer),
+            (Fetched, "wait", self._wait),
+        ):
+            self._replaced.enter_context(replaced(owner, name, watched))
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._replaced.close()
+
+    def idle(self) -> tuple[float, float, float]:
+        """Seconds on the device from the first layer of all to the last, those of them between batches, and the longest
+        time between two. What runs there beside the layers (copies, embeddings, heads) counts as between."""
+        span = self.batches[0][0].elapsed_time(self.batches[-1][1]) / 1000
+        gaps = [one[1].elapsed_time(next_one[0]) / 1000 for one, next_one in pairwise(self.batches)]
+        return span, sum(gaps), max(gaps, default=0.0)
+
+    def _run(self, original, network, *args, **kwargs):
+        start = self.clock()
+        self._events = []
+        result = original(network, *args, **kwargs)
+        self.calls += 1
+        if self._events:
+            self.batches.append(self._events)
+        self.running += self.clock() - start
+        return result
+
+    def _layer(self, original, layer, hidden, *args):
+        if not hidden.is_cuda:
+            return original(layer, hidden, *args)
+        if not self._events:
+            self._events += [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+            self._events[0].record(torch.cuda.current_stream(hidden.device))
+        result = original(layer, hidden, *args)
+        self._events[1].record(torch.cuda.current_stream(hidden.device))  # the last layer's stays
+        return result
+
+    def _wait(self, original, *args):
+        start = self.clock()
+        result = original(*args)
+        self.waiting += self.clock() - start
+        return result
+
+
+@contextmanager
+def replaced(owner: type, name: str, watched: Callable) -> Iterator[None]:
+    """Have `watched(original, self, ...)` called in place of a method."""
+    original = getattr(owner, name)
+
+    @wraps(original)
+    def method(*args, **kwargs):
+        return watched(original, *args, **kwargs)
+
+    setattr(owner, name, method)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+class HostTime(NamedTuple):
+    """Of one run on the CPU: seconds outside the network, by the clock and of the CPU's cores; all seconds; batches."""
+
+    seconds: float
+    cpu: float
+    all: float
+    batches: int
+
+
+def host_time(score: Ours, systems: list[list[dict]]) -> HostTime:
+    """What a run takes beside the network."""
+    start = time.process_time()
+    with NetworkWatch() as watch, NetworkWatch(time.process_time) as of_cores:
+        [seconds], _ = timed(score, systems, torch.device("cpu"), 1)
+    cores = time.process_time() - start - of_cores.running - of_cores.waiting
+    return HostTime(seconds - watch.running - watch.waiting, cores, seconds, watch.calls)
+
+
+def report_host(findings: Findings, cache: Path, systems: list, warm_up: list, repetitions: int) -> None:
+    """Host time, with the batches of a GPU."""
+    folder = build_checkpoint(cache, "regression", "tiny" if findings.small else "host", distinct_texts(systems))
+    score = Ours(folder, device="cpu", dtype="fp32", batch_tokens=TOKEN_BUDGETS["cuda"])
+    score(warm_up)
+    runs = [host_time(score, systems) for _ in range(repetitions)]
+    seconds, cpu = ([run[k] for run in runs] for k in (0, 1))
+    median, batches = statistics.median(seconds), runs[0].batches
+    figure = (
+        f"{median:.2f} s ({min(seconds):.2f}-{max(seconds):.2f}) of {statistics.median(run.all for run in runs):.2f}; "
+    )
+    figure += (
+        f"{statistics.median(cpu):.2f} s of cores ({min(cpu):.2f}-{max(cpu):.2f}), {torch.get_num_threads()} threads; "
+    )
+    figure += f"{1000 * median / batches:.1f} ms for each of {counted(batches, 'batch', 'batches')}"
+    findings.add("host time outside the network", figure, "less than a GPU takes for a batch")
+
+
 def measure_memory(folder: Path, device: torch.device, budgets: list[int], systems: list, warm_up: list) -> list[tuple]:
-    """(budget, peak MB above the weights for half of the segments, for all of them) of each token budget, in bf16."""
+    """(budget, peak MiB above the weights for half of the segments, for all of them) of each token budget, in bf16."""
     results = []
     for budget in budgets:
-        score = load_ours(folder, device=str(device), dtype="bf16", batch_tokens=budget)
+        score = Ours(folder, device=str(device), dtype="bf16", batch_tokens=budget)
         score(warm_up)
-        peaks = []
-        for part in ([system[: len(system) // 2] for system in systems], systems):
-            forget_texts()
-            torch.cuda.empty_cache()
-            before = torch.cuda.memory_allocated(device)
-            torch.cuda.reset_peak_memory_stats(device)
-            score(part)
-            synchronize(device)
-            peaks.append((torch.cuda.max_memory_allocated(device) - before) / 2**20)
-        results.append((budget, *peaks))
+        half = [system[: len(system) // 2] for system in systems]
+        results.append((budget, *(peak_memory(score, part, device) for part in (half, systems))))
         del score
         ctx_metrics.release()
     return results
 
 
-class Report:
-    """Prints findings with their verdicts; `failed` says whether any target was missed."""
-
-    def __init__(self, small: bool):
-        self.small, self.failed = small, False
-
-    def judge(self, finding: str, good: bool, of_speed: bool = True) -> None:
-        """Print a finding and whether its target is met; at small sizes what is a matter of speed or size is not judged."""
-        judged = not (self.small and of_speed)
-        self.failed |= judged and not good
-        print(f"{finding}: {('pass' if good else 'FAIL') if judged else 'not judged'}")
-
-    def table(self, rows: list, headers: list[str]) -> None:
-        """Print a table."""
-        print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+def peak_memory(score: Ours, systems: list[list[dict]], device: torch.device) -> float:
+    """The most MiB that the device holds during a run, above what it holds before."""
+    forget_texts()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    score(systems)
+    synchronize(device)
+    return (torch.cuda.max_memory_allocated(device) - before) / 2**20
 
 
 def run_tools(folder: Path, device: torch.device, systems: list, warm_up: list, repetitions: int) -> dict[str, tuple]:
     """(seconds of each repetition, scores) of ours in both number formats, and of predict if it is there."""
-    loaders = {
-        f"ours {dtype}": partial(load_ours, folder, device=str(device), dtype=dtype) for dtype in ("fp32", "bf16")
-    }
+    loaders = {f"ours {dtype}": partial(Ours, folder, device=str(device), dtype=dtype) for dtype in ("fp32", "bf16")}
     try:
         import comet  # noqa: F401
     except Exception as error:  # beside newer libraries its import breaks in many ways
-        print(f"unbabel-comet cannot be imported here, its rows are left out: {type(error).__name__}: {error}")
+        shown = f"{type(error).__name__}: {error}"
+        print(f"unbabel-comet cannot be imported here, its rows are left out: {shown}", file=sys.stderr)
     else:
         loaders["predict fp32"] = partial(load_peer, folder, gpus=1 if device.type == "cuda" else 0)
     results = {}
@@ -164,40 +275,48 @@ def run_tools(folder: Path, device: torch.device, systems: list, warm_up: list, 
     return results
 
 
-def report_tools(report: Report, results: dict[str, tuple], flop: float, rate: float) -> None:
+def report_tools(findings: Findings, results: dict[str, tuple], flop: float, rate: float) -> None:
     """Speed, equality of the scores, use of the card and drift."""
     median = {tool: statistics.median(seconds) for tool, (seconds, _) in results.items()}
-    rows = []
     for tool, (seconds, scores) in results.items():
         values = [value for system in scores for value in system]
-        spread = f"{min(seconds):.2f}-{max(seconds):.2f}"
-        speed = f"{len(values) / median[tool]:.0f}"
-        rows.append([tool, f"{median[tool]:.2f}", spread, speed, f"{statistics.pstdev(values):.3f}"])
-    report.table(rows, ["tool", "median s", "range", "segments/s", "std of the scores"])
+        figure = (
+            f"{len(values) / median[tool]:.0f} segments/s; {median[tool]:.2f} s ({min(seconds):.2f}-{max(seconds):.2f})"
+        )
+        findings.add(f"speed of {tool}", f"{figure}, std of the scores {statistics.pstdev(values):.3f}")
     fp32, bf16 = results["ours fp32"][1], results["ours bf16"][1]
     if "predict fp32" in results:
-        ratio = median["predict fp32"] / median["ours bf16"]
-        report.judge(f"bf16 is {ratio:.1f} times as fast as predict, target {SPEED_TARGET}", ratio >= SPEED_TARGET)
-        print(f"fp32 is {median['predict fp32'] / median['ours fp32']:.1f} times as fast as predict")
+        for dtype, target in (("fp32", None), ("bf16", SPEED_TARGET)):
+            ratio = median["predict fp32"] / median[f"ours {dtype}"]
+            good, wanted = (None, "") if target is None else (ratio >= target, f">= {target}")
+            findings.add(f"speed of {dtype} over predict's", f"{ratio:.1f} times", wanted, good, of_speed=True)
         worst = difference(fp32, results["predict fp32"][1])
-        finding = f"fp32 and predict differ by at most {worst:.1e} in a segment's score, target {TOLERANCE}"
-        report.judge(finding, worst <= TOLERANCE, of_speed=False)
+        name = "fp32 and predict, difference of a segment's score"
+        findings.add(name, f"{worst:.1e}", f"<= {TOLERANCE}", worst <= TOLERANCE)
     achieved = flop / median["ours bf16"]
-    finding = f"use of the card in bf16: {achieved / 1e12:.3g} of {rate / 1e12:.3g} TFLOP/s, {achieved / rate:.2f}"
-    report.judge(f"{finding}, target {USE_TARGET}", achieved >= USE_TARGET * rate)
-    drift = max(abs(statistics.mean(a) - statistics.mean(b)) for a, b in zip(bf16, fp32, strict=True))
-    finding = f"bf16 and fp32 differ by at most {drift:.1e} in a system's score, target {DRIFT_TARGET}"
-    report.judge(f"{finding} ({difference(bf16, fp32):.1e} in a segment's)", drift <= DRIFT_TARGET, of_speed=False)
+    figure = f"{achieved / rate:.2f}: {achieved / 1e12:.3g} of {rate / 1e12:.3g} TFLOP/s"
+    findings.add(
+        "bf16, share of the matrix product's rate", figure, f">= {USE_TARGET}", achieved >= USE_TARGET * rate, True
+    )
+    findings.add("bf16 and fp32, difference of a system's score", *drift(bf16, fp32, DRIFT_TARGET))
 
 
-def report_memory(report: Report, memory: list[tuple]) -> None:
+def drift(half: list[list[float]], fp32: list[list[float]], most: float) -> tuple[str, str, bool]:
+    """How far systems' scores in a half format are from those in fp32: figure, what to expect, whether it is so."""
+    worst = max(abs(statistics.mean(a) - statistics.mean(b)) for a, b in zip(half, fp32, strict=True))
+    return f"{worst:.1e} ({difference(half, fp32):.1e} in a segment's)", f"<= {most}", worst <= most
+
+
+def report_memory(findings: Findings, memory: list[tuple]) -> None:
     """Peaks of measure_memory."""
-    rows = [[budget, f"{half:.0f}", f"{whole:.0f}", f"{whole * 1024 / budget:.1f}"] for budget, half, whole in memory]
-    report.table(rows, ["token budget", "peak MB, half the segments", "peak MB, all", "KB a token"])
-    independent = all(whole <= SLACK * half for _, half, whole in memory)
-    proportional = all(b[2] / b[0] <= SLACK * a[2] / a[0] for a, b in pairwise(memory))
-    finding = "peak memory above the weights is bounded by the budget, whatever the number of segments"
-    report.judge(finding, independent and proportional)
+    for budget, half, whole in memory:
+        figure = f"{whole:.0f} MiB, {whole * 1024 / budget:.1f} KiB a token; {half:.0f} MiB for half of the segments"
+        findings.add(f"bf16, memory above the weights, budget of {budget} tokens", figure)
+    independent = max(whole / half for _, half, whole in memory)
+    grows = max((b[2] / b[0]) / (a[2] / a[0]) for a, b in pairwise(memory))
+    figure = f"{independent:.2f} of half the segments' peak; {grows:.2f} a token of the smaller budget's"
+    good = independent <= SLACK and grows <= SLACK
+    findings.add("bf16, memory is bounded by the budget alone", figure, f"<= {SLACK} both", good, of_speed=True)
 
 
 def main() -> None:
@@ -210,30 +329,38 @@ def main() -> None:
     args = parser.parse_args()
     device = torch.device(args.device)
     if device.type == "cuda" and not torch.cuda.is_available():
-        sys.exit("comet_gpu.py: no CUDA device is seen; --device cpu --small checks the benchmark itself")
+        sys.exit("comet_gpu.py: no CUDA device is seen; --device cpu measures the host time")
+    findings = Findings(args.small)
     systems = made_up_segments(40 if args.small else 2000)
+    warm_up = made_up_segments(8 if args.small else 200, seed=1)
+    if device.type == "cuda" or args.small:
+        report_device(findings, args.cache, device, systems, warm_up, args.repetitions)
+    report_host(findings, args.cache, systems, warm_up, args.repetitions)
+    findings.show()
+    if findings.failed:
+        sys.exit(1)
+
+
+def report_device(
+    findings: Findings, cache: Path, device: torch.device, systems: list, warm_up: list, repetitions: int
+) -> None:
+    """Everything but the host time."""
     texts = distinct_texts(systems)
-    folder = build_checkpoint(args.cache, "regression", "tiny" if args.small else "large", texts)
+    folder = build_checkpoint(cache, "regression", "tiny" if findings.small else "large", texts)
     config = json.loads((folder / "encoder" / "config.json").read_text())
     tokenizer = Tokenizer.from_file(str(folder / "encoder" / "tokenizer.json"))
     lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(texts)]
-    warm_up = made_up_segments(8 if args.small else 200, seed=1)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
-    print(
-        f"{name}, torch {torch.__version__}: {SYSTEMS} systems x {len(systems[0])} segments, {len(texts)} distinct texts"
-    )
-    print(f"of {statistics.mean(lengths):.1f} tokens each ({min(lengths)}-{max(lengths)})")
-    report = Report(args.small)
-    rate = matmul_rate(device, 512 if args.small else 8192)
-    results = run_tools(folder, device, systems, warm_up, args.repetitions)
-    report_tools(report, results, encoding_flop(config, lengths), rate)
+    size = f"{SYSTEMS} systems x {len(systems[0])} segments, {len(texts)} distinct texts of {statistics.mean(lengths):.1f} "
+    findings.add("texts", f"{size}tokens ({min(lengths)}-{max(lengths)}); {name}, torch {torch.__version__}")
+    rate = matmul_rate(device, 512 if findings.small else 8192)
+    results = run_tools(folder, device, systems, warm_up, repetitions)
+    report_tools(findings, results, encoding_flop(config, lengths), rate)
     if device.type == "cuda":
-        budgets = [512, 1024, 2048] if args.small else [16384, 32768, 65536]
-        report_memory(report, measure_memory(folder, device, budgets, systems, warm_up))
+        budgets = [512, 1024, 2048] if findings.small else [16384, 32768, 65536]
+        report_memory(findings, measure_memory(folder, device, budgets, systems, warm_up))
     else:
-        print("memory is measured on CUDA devices alone")
-    if report.failed:
-        sys.exit(1)
+        print("memory is measured on CUDA devices alone", file=sys.stderr)
 
 
 if __name__ == "__main__":
