@@ -1,0 +1,180 @@
+"""What the operations of torch do on a stand-in card: where results lie, what cannot be mixed, what makes the host wait."""
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .memory import CPU
+from .queue import ALLOCATION, KERNEL, SYNCHRONISATION, TO_DEVICE
+
+if TYPE_CHECKING:
+    from . import StandInGpu
+
+# the host reads a result, or its size depends on values
+ALWAYS_WAIT = {
+    *("item", "_local_scalar_dense", "is_nonzero", "equal", "allclose", "nonzero", "nonzero_numpy", "argwhere"),
+    *("masked_select", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "_unique", "_unique2"),
+    *("bincount", "one_hot", "isin_values", "histc"),
+}
+INDEXED = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
+# they read lengths on the CPU, and give such
+OF_PACKED = {"_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu"}
+COPIES_ONLY = {"cat", "stack"}  # which take no scalar of the CPU either
+
+
+class Dispatch(TorchDispatchMode):
+    """Sees every operation, also those of C++ functions and of autograd's backward."""
+
+    def __init__(self, gpu: "StandInGpu"):
+        super().__init__()
+        self.gpu = gpu
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func._schema.name.partition("::")[2]
+        given = list(tensors((args, kwargs)))
+        placing = self.gpu.placing
+        if any(tensor.is_meta for tensor in given) or (placing is None and not self._on_cards(given)):
+            return self._elsewhere(func, args, kwargs, given, placing)
+        if name == "copy_" and placing is None:
+            return self._copied(func, args, kwargs)
+        device = self._common(name, given) if placing is None else placing
+        if device.type == "cuda":
+            self.gpu.start(device)
+            self._refuse_if_too_large(name, args, kwargs, device)
+        self._synchronise(name, func, args, kwargs)
+        results = func(*args, **kwargs)
+        made = list(tensors(results))
+        self._place(name, made, given, device)
+        old = {tensor.untyped_storage()._cdata for tensor in given}
+        works = func._schema.is_mutable or any(each.untyped_storage()._cdata not in old for each in made)
+        if device.type == "cuda" and works and (placing is None or not given):  # neither a view nor a transfer
+            self.gpu.queue.add(KERNEL, name, device, made[0] if made else None)
+        return results
+
+    def _on_cards(self, given: list[torch.Tensor]) -> bool:
+        return any(self.gpu.memory.device_of(tensor).type == "cuda" for tensor in given)
+
+    def _elsewhere(self, func, args, kwargs, given: list[torch.Tensor], placing: torch.device | None) -> Any:
+        results = func(*args, **kwargs)
+        if not given and placing is None:  # a C++ function makes something, wherever its own input lies
+            for made in tensors(results):
+                if not made.is_meta and self.gpu.memory.at(made) is None:
+                    self.gpu.memory.put(made, None)
+        return results
+
+    def _common(self, name: str, given: list[torch.Tensor]) -> torch.device:
+        """The card of an operation; raises as CUDA does where devices mix."""
+        memory = self.gpu.memory
+        found: dict[torch.device, None] = {}
+        for tensor in given:
+            place = memory.at(tensor)
+            on_cpu = place is None or place.device is None or place.device == CPU
+            scalar = on_cpu and tensor.dim() == 0 and name not in COPIES_ONLY
+            floating = place is not None and place.device is None
+            of_lengths = on_cpu and name in OF_PACKED and tensor.dtype == torch.int64 and tensor.dim() == 1
+            if not (scalar or floating or of_lengths or (on_cpu and name in INDEXED and tensor is not given[0])):
+                found[memory.device_of(tensor)] = None
+        if len(found) > 1:
+            one, other = sorted(map(str, found))[:2]
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {other} and {one}! "
+                f"(when checking argument in method wrapper_CUDA_{name})"
+            )
+        device = next(iter(found), CPU)
+        for tensor in given:
+            place = memory.at(tensor)
+            if place is not None and place.device is None and tensor.dim():
+                self._take(name, tensor, device)
+        return device
+
+    def _take(self, name: str, tensor: torch.Tensor, device: torch.device) -> None:
+        if self.gpu.memory.put(tensor, device):
+            self.gpu.queue.add(ALLOCATION, name, device, tensor)
+
+    def _place(self, name: str, made: list[torch.Tensor], given: list[torch.Tensor], device: torch.device) -> None:
+        """Say where the results lie."""
+        old = {tensor.untyped_storage()._cdata for tensor in given}
+        for number, tensor in enumerate(made):
+            if tensor.is_meta or tensor.untyped_storage()._cdata in old:
+                continue
+            lengths = name in ("_pack_padded_sequence", "_pad_packed_sequence") and number == 1
+            self._take(name, tensor, CPU if lengths else device)
+
+    def _synchronise(self, name: str, func, args, kwargs) -> None:
+        """Note what makes the host wait."""
+        gpu, first = self.gpu, next(tensors(args), None)
+        device = None if first is None else gpu.memory.device_of(first)
+        if name in INDEXED:
+            masks = [index for index in args[1] if index is not None and index.dtype in (torch.bool, torch.uint8)]
+            fills = name != "index" and len(masks) == 1 == len(args[1]) and args[2].numel() == 1  # is a masked_fill
+            for index in args[1]:
+                if index is not None and gpu.memory.device_of(index) == CPU and device != CPU:
+                    gpu.queue.add(TO_DEVICE, name, device, index, blocks=True)
+            if masks and not fills and device != CPU:
+                gpu.queue.add(SYNCHRONISATION, f"{name} by a mask", device, blocks=True)
+        elif device is None or device == CPU:
+            return
+        elif name in ALWAYS_WAIT or (name == "where" and len(args) == 1):
+            gpu.queue.add(SYNCHRONISATION, name, device, blocks=True)
+        elif name == "repeat_interleave" and _repeats_by_tensor(args) and kwargs.get("output_size") is None:
+            gpu.queue.add(SYNCHRONISATION, "repeat_interleave without output_size", device, blocks=True)
+        elif name == "tensor_split" and len(args) > 1 and isinstance(args[1], torch.Tensor):
+            gpu.queue.add(SYNCHRONISATION, name, device, blocks=True)
+
+    def _copied(self, func, args, kwargs) -> Any:
+        """copy_, which is the one operation that devices may mix in."""
+        gpu, (target, source) = self.gpu, args[:2]
+        non_blocking = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
+        to, of = gpu.memory.device_of(target), gpu.memory.device_of(source)
+        for device in {to, of} - {CPU}:
+            gpu.start(device)
+        result = func(*args, **kwargs)
+        if to == of:
+            gpu.queue.add(KERNEL, "copy_", to, target)
+        else:
+            gpu.transferred("copy_", source, target, of, to, non_blocking)
+        return result
+
+    def _refuse_if_too_large(self, name: str, args, kwargs, device: torch.device) -> None:
+        """Fail before the CPU makes what the card could not hold."""
+        sizes = {
+            "zeros": 0,
+            "ones": 0,
+            "empty": 0,
+            "full": 0,
+            "new_zeros": 1,
+            "new_empty": 1,
+            "new_ones": 1,
+            "expand": 9,
+        }
+        if name in sizes and sizes[name] < len(args) and self.gpu.memory.capacity is not None:
+            numbers = 1
+            for length in args[sizes[name]]:
+                numbers *= length
+            dtype = kwargs.get("dtype") or next((each.dtype for each in tensors(args)), torch.get_default_dtype())
+            if not self.gpu.memory.fits(numbers * dtype.itemsize, device):
+                self.gpu.memory.failures += 1
+                raise self.gpu.memory.failure(numbers * dtype.itemsize)
+
+
+def tensors(nested: Any) -> Iterator[torch.Tensor]:
+    """The tensors in lists, tuples and dictionaries."""
+    if isinstance(nested, torch.Tensor):
+        yield nested
+    elif isinstance(nested, (list, tuple)):
+        for each in nested:
+            yield from tensors(each)
+    elif isinstance(nested, dict):
+        yield from tensors(list(nested.values()))
+
+
+def _repeats_by_tensor(args) -> bool:
+    return isinstance(args[1] if len(args) > 1 else args[0], torch.Tensor)
+
+
+def in_other_process(pid: int) -> bool:
+    return os.getpid() != pid
