@@ -200,9 +200,8 @@ class StandInGpu:
             self.queue.late(target, device)
 
     def pickled(self, tensor: torch.Tensor) -> None:
-        """Note that a tensor is pickled."""
+        """Note that a tensor of a card is pickled."""
         device = self.memory.device_of(tensor)
-        if device.type == "cuda":
-            self.queue.add(PICKLE, "pickle", device, tensor)
-            if not self.pickles:
-                raise TypeError(f"a tensor on {device} was pickled: {list(tensor.shape)}")
+        self.queue.add(PICKLE, "pickle", device, tensor)
+        if not self.pickles:
+            raise TypeError(f"a tensor on {device} was pickled: {list(tensor.shape)}")

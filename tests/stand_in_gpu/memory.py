@@ -65,6 +65,11 @@ class Memory:
         place = self.at(tensor)
         return place is not None and place.pinned
 
+    def floats(self, tensor: torch.Tensor) -> bool:
+        """Whether nobody has decided yet where a tensor lies."""
+        place = self.at(tensor)
+        return place is not None and place.device is None
+
     def put(self, tensor: torch.Tensor, device: torch.device | None, pinned: bool = False) -> bool:
         """Say where a tensor's storage lies; whether that took memory of a card. Raises where there is none left."""
         storage = tensor.untyped_storage()

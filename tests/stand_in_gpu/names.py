@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Base = torch._C.TensorBase
 FROM_DATA = ("tensor", "as_tensor", "asarray", "new_tensor")  # made on the CPU and copied
 GIB = 2**30
+_present: list["StandInGpu"] = []  # one at most
 
 
 class Names:
@@ -30,6 +31,9 @@ class Names:
         self._before: list[tuple[Any, str, Any]] = []
 
     def install(self) -> None:
+        if _present:
+            raise RuntimeError("there is a stand-in already")
+        _present.append(self.gpu)
         constructors = _device_constructors()  # which keeps what it finds, so before any of them is replaced
         for name in sorted(vars(torch)):
             function = getattr(torch, name)
@@ -55,6 +59,7 @@ class Names:
         for restore in reversed(self._before):
             restore()
         self._before.clear()
+        _present.clear()
 
     def _set(self, owner: Any, name: str, value: Any) -> None:
         if name in vars(owner):
@@ -205,8 +210,11 @@ class Names:
         """A function that pickles a tensor."""
 
         def reduce(tensor, *args):
+            device = self.gpu.memory.device_of(tensor)
+            if device.type != "cuda":
+                return real(tensor, *args)
             self.gpu.pickled(tensor)
-            return real(tensor, *args)
+            return on_card, (str(device), real(tensor, *args))
 
         return reduce
 
@@ -319,6 +327,16 @@ class Names:
         gpu.queue.add(ALLOCATION, "varlen_attn", device, attended)
         gpu.queue.add(KERNEL, "varlen_attn", device, attended)
         return attended
+
+
+def on_card(device: str, reduced: tuple) -> torch.Tensor:
+    """A tensor that was pickled on a card; raises where there is none, and in a forked process."""
+    if not _present:
+        raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.")
+    [gpu] = _present
+    gpu.start(torch.device(device))
+    function, arguments = reduced
+    return function(*arguments).to(device)
 
 
 def _parsed(args: tuple, kwargs: dict) -> tuple[Any, torch.dtype | None, bool, bool, dict]:

@@ -21,6 +21,7 @@ ALWAYS_WAIT = {
 }
 INDEXED = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
 # they read lengths on the CPU, and give such
+ATTRIBUTES = {"_has_compatible_shallow_copy_type"}  # which read no content
 OF_PACKED = {"_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu"}
 COPIES_ONLY = {"cat", "stack"}  # which take no scalar of the CPU either
 
@@ -39,6 +40,8 @@ class Dispatch(TorchDispatchMode):
         placing = self.gpu.placing
         if any(tensor.is_meta for tensor in given) or (placing is None and not self._on_cards(given)):
             return self._elsewhere(func, args, kwargs, given, placing)
+        if name in ATTRIBUTES:
+            return func(*args, **kwargs)
         if name == "copy_" and placing is None:
             return self._copied(func, args, kwargs)
         device = self._common(name, given) if placing is None else placing
@@ -60,10 +63,12 @@ class Dispatch(TorchDispatchMode):
 
     def _elsewhere(self, func, args, kwargs, given: list[torch.Tensor], placing: torch.device | None) -> Any:
         results = func(*args, **kwargs)
-        if not given and placing is None:  # a C++ function makes something, wherever its own input lies
+        memory = self.gpu.memory
+        # a C++ function makes something, wherever its own input lies, or goes on with that
+        if placing is None and (not given or any(memory.floats(tensor) for tensor in given)):
             for made in tensors(results):
-                if not made.is_meta and self.gpu.memory.at(made) is None:
-                    self.gpu.memory.put(made, None)
+                if not made.is_meta and memory.at(made) is None:
+                    memory.put(made, None)
         return results
 
     def _common(self, name: str, given: list[torch.Tensor]) -> torch.device:
@@ -74,7 +79,7 @@ class Dispatch(TorchDispatchMode):
             place = memory.at(tensor)
             on_cpu = place is None or place.device is None or place.device == CPU
             scalar = on_cpu and tensor.dim() == 0 and name not in COPIES_ONLY
-            floating = place is not None and place.device is None
+            floating = memory.floats(tensor)
             of_lengths = on_cpu and name in OF_PACKED and tensor.dtype == torch.int64 and tensor.dim() == 1
             if not (scalar or floating or of_lengths or (on_cpu and name in INDEXED and tensor is not given[0])):
                 found[memory.device_of(tensor)] = None
@@ -86,8 +91,7 @@ class Dispatch(TorchDispatchMode):
             )
         device = next(iter(found), CPU)
         for tensor in given:
-            place = memory.at(tensor)
-            if place is not None and place.device is None and tensor.dim():
+            if memory.floats(tensor) and tensor.dim():
                 self._take(name, tensor, device)
         return device
 
@@ -129,6 +133,9 @@ class Dispatch(TorchDispatchMode):
         """copy_, which is the one operation that devices may mix in."""
         gpu, (target, source) = self.gpu, args[:2]
         non_blocking = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
+        for tensor, other in ((target, source), (source, target)):
+            if gpu.memory.floats(tensor):
+                self._take("copy_", tensor, gpu.memory.device_of(other))
         to, of = gpu.memory.device_of(target), gpu.memory.device_of(source)
         for device in {to, of} - {CPU}:
             gpu.start(device)

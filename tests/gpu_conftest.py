@@ -1,0 +1,19 @@
+"""The folders of tiny models that the tests of the GPU path share."""
+
+import pytest
+from gpu_runs import Folders
+
+from ctx_metrics import release
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory, tiny_bert) -> Folders:
+    return Folders(tmp_path_factory.mktemp("gpu"), tiny_bert)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_loaded():
+    """A model that was loaded with or without a stand-in card serves no test but its own."""
+    release()
+    yield
+    release()
