@@ -149,9 +149,7 @@ COMETS = {
 
 @run(*COMETS)
 def comet(folders, engine, name):
-    return values(
-        METRICS["COMET"]([REFERENCES], sources=SOURCES, model=folders.comet(COMETS[name]), engine=engine)
-    )
+    return values(METRICS["COMET"]([REFERENCES], sources=SOURCES, model=folders.comet(COMETS[name]), engine=engine))
 
 
 @run("comet-adapted", "comet-adapted-free")
@@ -199,10 +197,18 @@ def round_trip_tokens(folders, engine, name):
 
 @run("prbleu", "prbleu-mas")
 def pseudo(folders, engine, name):
-    chosen = {"prbleu": PseudoFilter(model=folders.classifier, guard=None), "prbleu-mas": PseudoFilter("mas", guard=None)}
+    chosen = {
+        "prbleu": PseudoFilter(model=folders.classifier, guard=None),
+        "prbleu-mas": PseudoFilter("mas", guard=None),
+    }
     others = [named(OTHERS, "others.txt")]
     metric = METRICS["PRBLEU"](
-        [REFERENCES], [HYPOTHESES], target_lang="en", pseudo_references=others, pseudo_filter=chosen[name], engine=engine
+        [REFERENCES],
+        [HYPOTHESES],
+        target_lang="en",
+        pseudo_references=others,
+        pseudo_filter=chosen[name],
+        engine=engine,
     )
     return np.ravel(metric._extract_corpus_statistics(HYPOTHESES, None))
 
