@@ -1,0 +1,130 @@
+"""A card whose memory ends at any allocation: the run ends with the same scores, or with one line that says so."""
+
+import collections
+
+import numpy as np
+import pytest
+from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
+from gpu_runs import RUNS
+from selection import some
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.memory import NO_MEMORY
+
+from ctx_metrics import release
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import ResourceError
+
+PERCENT = ("mbr", "mbr-references", "prbleu")
+NAMES = [name for name in RUNS if name != "prbleu-mas"]  # which does not use the card
+# one of each kind: a metric of states, of vectors, of one sequence with spans, of a network on top, of another library ...
+DEFAULT = [
+    "bertr",
+    "comet-regression",
+    "comet-xcomet",
+    "comet-adapted",
+    "esim",
+    "rttsbert-library",
+    "classifier",
+    "mbr",
+]
+DEFAULT += ["translation", "train-bilstm", "train-paraphrase"]
+MOST = 300  # allocations of a training that are tried, evenly spread
+
+
+class Sweep:
+    """Runs of one kind whose card fails at different allocations."""
+
+    def __init__(self, name: str, folders):
+        self.name, self.folders = name, folders
+        with StandInGpu() as gpu:
+            self.expected = self._run()
+        self.allocations = gpu.allocations
+
+    def _run(self) -> np.ndarray:
+        release()
+        return np.array(RUNS[self.name](self.folders, EngineOptions(device="cuda", quiet=True)))
+
+    def outcome(self, fail_at: int, failure: str = "memory", for_good: bool = False) -> str:
+        """How a run ended: "same", "line", or what went wrong, and where."""
+        with StandInGpu(fail_at=fail_at, failure=failure, for_good=for_good) as gpu:
+            try:
+                found = self._run()
+            except ResourceError as error:
+                return (
+                    "line"
+                    if "\n" not in str(error) and str(gpu.current).partition(":")[0] in str(error)
+                    else str(error)
+                )
+            except Exception as error:
+                places = [step for step in _places(error) if "/ctx_metrics/" in step]
+                return f"{type(error).__name__}: {str(error)[:60]} at {places[-1].rpartition('/ctx_metrics/')[2]}"
+        if not gpu.failures:
+            return "no allocation failed"
+        scale = 100 if self.name in PERCENT else 1
+        close = found.shape == self.expected.shape and np.allclose(found, self.expected, atol=1e-5 * scale)
+        return "same" if close else f"other scores: {found - self.expected}"
+
+    def wrong(self, places, **how) -> dict[str, list[int]]:
+        """What went wrong, and at which allocations."""
+        found = collections.defaultdict(list)
+        for place in places:
+            if (outcome := self.outcome(place, **how)) not in ("same", "line"):
+                found[outcome].append(place)
+        return dict(found)
+
+
+def _places(error: BaseException) -> list[str]:
+    trace, found = error.__traceback__, []
+    while trace is not None:
+        found.append(f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return found
+
+
+@pytest.fixture
+def sweep(folders):
+    return lambda name: Sweep(name, folders)
+
+
+@pytest.mark.parametrize("name", some(NAMES, DEFAULT))
+def test_some_allocations(name, sweep):
+    """The first one, among the weights, in the forward, behind it, and the last one."""
+    runs = sweep(name)
+    count = runs.allocations
+    assert runs.wrong(sorted({1, count // 4, 2 * count // 3, count - 4, count})) == {}
+    assert runs.wrong([count // 2], for_good=True) == {}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", NAMES)
+def test_every_allocation(name, sweep):
+    runs = sweep(name)
+    step = 1 + runs.allocations // MOST if name.startswith("train-") else 1
+    assert runs.wrong(range(1, runs.allocations + 1, step)) == {}
+
+
+@pytest.mark.parametrize(
+    "name", some(["comet-regression", "esim", "classifier", "rttsbert-library"], ["comet-regression"])
+)
+@pytest.mark.parametrize("failure", [failure for failure in NO_MEMORY if failure != "memory"])
+def test_what_libraries_of_cuda_say(name, failure, sweep):
+    """cuBLAS and cuDNN have names of their own for a lack of memory."""
+    runs = sweep(name)
+    count = runs.allocations
+    places = sorted({count // 4, count // 2, 3 * count // 4, count})
+    assert runs.wrong(places, failure=failure) == {}
+
+
+def test_a_batch_is_split_and_goes_on(sweep, caplog):
+    """In the forward, memory that ends once costs no more than a notice."""
+    runs = sweep("comet-regression")
+    outcomes = {runs.outcome(place) for place in range(runs.allocations - 40, runs.allocations - 20)}
+    assert outcomes == {"same"} and "out of memory on cuda with" in caplog.text
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", NAMES)
+def test_no_memory_from_some_allocation_on(name, sweep):
+    runs = sweep(name)
+    places = range(1, runs.allocations, 1 + runs.allocations // 40)
+    assert {runs.outcome(place, for_good=True) for place in places} == {"line"}
