@@ -28,7 +28,7 @@ DEFAULT = [
     "mbr",
 ]
 DEFAULT += ["translation", "train-bilstm", "train-paraphrase"]
-MOST = 300  # allocations of a training that are tried, evenly spread
+MOST = 60  # allocations of a training that are tried, evenly spread
 
 
 class Sweep:

@@ -72,9 +72,3 @@ def test_a_batch_is_waited_for_when_the_next_one_is_under_way(name, dtype, folde
     assert waited == {*range(len(found))}
     own = [step for step in found[-1] if step.kind == WAIT]
     assert batch_of[own[0].event] == len(found) - 2
-
-
-def test_one_copy_brings_what_a_batch_needs_and_one_takes_what_was_read(folders, begun):
-    for steps in batches("comet-regression", folders, begun, "fp32")[1:]:
-        copies = [step.kind for step in until_a_wait(steps) if step.kind in (TO_DEVICE, TO_HOST)]
-        assert copies == [TO_DEVICE, TO_HOST]

@@ -188,6 +188,8 @@ class StandInGpu:
     ) -> None:
         """Note a copy between devices that was made. The host does not wait for it if it was asked not to (`ahead`) and
         the memory of the host is pinned and in one piece."""
+        if not target.numel():
+            return
         if of != CPU and to != CPU:
             self.queue.add(BETWEEN, op, to, target)
             return
