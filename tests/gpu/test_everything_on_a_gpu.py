@@ -40,7 +40,8 @@ def test_scores_are_those_of_the_cpu(name, folders, dtype):
         found = scores(name, folders, "cuda", dtype)
     assert bool(gpu.of(KERNEL)) == (name not in ON_CPU)
     assert np.isfinite(found).all()
-    scale = 100 if name in PERCENT else 1
+    # a correlation of few judgements that is trained for moves more
+    scale = 100 if name in PERCENT else 4 if name.startswith("train-") else 1
     assert found == pytest.approx(expected, abs=scale * ROUNDING[dtype])
 
 

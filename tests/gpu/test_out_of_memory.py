@@ -50,11 +50,7 @@ class Sweep:
             try:
                 found = self._run()
             except ResourceError as error:
-                return (
-                    "line"
-                    if "\n" not in str(error) and str(gpu.current).partition(":")[0] in str(error)
-                    else str(error)
-                )
+                return "line" if "\n" not in str(error) and "memory" in str(error) else f"ResourceError: {error}"
             except Exception as error:
                 places = [step for step in _places(error) if "/ctx_metrics/" in step]
                 return f"{type(error).__name__}: {str(error)[:60]} at {places[-1].rpartition('/ctx_metrics/')[2]}"

@@ -25,6 +25,8 @@ from torch import nn
 from torch.nn.attention import varlen
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from ctx_metrics.engine.linear import Linear
+
 
 @pytest.fixture
 def gpu():
@@ -280,9 +282,6 @@ def test_a_forked_process_cannot_use_the_card(gpu):
 
 
 def test_the_log_names_the_line(gpu):
-    from ctx_metrics.models.learned.networks import attended
-
-    side = torch.ones(1, 2, 3).cuda(), torch.ones(1, 2, dtype=torch.bool).cuda()
-    attended(side, side)
-    assert gpu.steps[-1].place.startswith("models/learned/networks.py:")
-    assert gpu.of(SYNCHRONISATION) == []
+    weight, bias = torch.ones(2, 3).cuda(), torch.ones(2).cuda()
+    Linear(weight, bias)(torch.ones(1, 3, device="cuda"))
+    assert gpu.steps[-1].place.startswith("engine/linear.py:") and gpu.of(SYNCHRONISATION) == []
