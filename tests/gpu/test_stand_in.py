@@ -74,6 +74,9 @@ def test_devices_do_not_mix(gpu, grad):
             lambda: card.masked_fill(here > 0, 0),
             lambda: F.layer_norm(card, (2,), here[0], here[1]),
             lambda: here.index_select(0, torch.tensor([1], device="cuda")),
+            lambda: here[torch.tensor([1], device="cuda")],
+            lambda: card.index_put_((torch.tensor([0]),), here[:1]),
+            lambda: torch.tensor(0.0).add_(card.detach().sum()),
         ):
             with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
                 mixed()
@@ -117,8 +120,11 @@ def test_a_copy_from_pinned_memory_is_late(gpu):
     assert not gpu.of(TO_DEVICE)[0].blocks
     torch.cuda.synchronize()
     assert card.tolist() == [0, 1, 2, 3]
-    staging.cuda(non_blocking=True)
-    staging.numpy()[0] = 7
+    by_numpy = torch.from_numpy(staging.numpy())[1:]
+    assert by_numpy.is_pinned() and not torch.ones(2).is_pinned()
+    by_numpy.cuda(non_blocking=True)
+    assert not gpu.of(TO_DEVICE)[-1].blocks
+    staging.numpy()[2] = 7
     with pytest.raises(ChangedTooEarly):
         torch.cuda.synchronize()
 

@@ -44,7 +44,7 @@ class Dispatch(TorchDispatchMode):
             return func(*args, **kwargs)
         if name == "copy_" and placing is None:
             return self._copied(func, args, kwargs)
-        device = self._common(name, given) if placing is None else placing
+        device = self._common(func, name, args, given) if placing is None else placing
         if device.type == "cuda":
             self.gpu.start(device)
             self._refuse_if_too_large(name, args, kwargs, device)
@@ -71,17 +71,19 @@ class Dispatch(TorchDispatchMode):
                     memory.put(made, None)
         return results
 
-    def _common(self, name: str, given: list[torch.Tensor]) -> torch.device:
+    def _common(self, func, name: str, args, given: list[torch.Tensor]) -> torch.device:
         """The card of an operation; raises as CUDA does where devices mix."""
         memory = self.gpu.memory
+        indices = {id(index) for index in args[1]} if name in INDEXED else set()
+        written = id(args[0]) if func._schema.is_mutable and args else None
         found: dict[torch.device, None] = {}
         for tensor in given:
             place = memory.at(tensor)
             on_cpu = place is None or place.device is None or place.device == CPU
-            scalar = on_cpu and tensor.dim() == 0 and name not in COPIES_ONLY
+            scalar = on_cpu and tensor.dim() == 0 and name not in COPIES_ONLY and id(tensor) != written
             floating = memory.floats(tensor)
             of_lengths = on_cpu and name in OF_PACKED and tensor.dtype == torch.int64 and tensor.dim() == 1
-            if not (scalar or floating or of_lengths or (on_cpu and name in INDEXED and tensor is not given[0])):
+            if not (scalar or floating or of_lengths or (on_cpu and id(tensor) in indices)):
                 found[memory.device_of(tensor)] = None
         if len(found) > 1:
             one, other = sorted(map(str, found))[:2]
