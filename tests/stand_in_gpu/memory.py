@@ -97,13 +97,16 @@ class Memory:
         reached = self.fail_at is not None and (
             self.allocations >= self.fail_at if self.for_good else self.allocations == self.fail_at
         )
-        if reached or not self.fits(size, device):
+        if reached:
             self.failures += 1
             raise self.failure(size)
+        self.check(size, device)
 
-    def fits(self, size: int, device: torch.device) -> bool:
-        """Whether a card has so many bytes left."""
-        return self.capacity is None or self.live(device) + size <= self.capacity
+    def check(self, size: int, device: torch.device) -> None:
+        """Raise if a card has not so many bytes left."""
+        if self.capacity is not None and self.live(device) + size > self.capacity:
+            self.failures += 1
+            raise self.failure(size)
 
     def live(self, device: torch.device | None = None) -> int:
         """Bytes that tensors take on a card, or on all."""
