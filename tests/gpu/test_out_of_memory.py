@@ -122,5 +122,5 @@ def test_a_batch_is_split_and_goes_on(sweep, caplog):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_memory_from_some_allocation_on(name, sweep):
     runs = sweep(name)
-    places = range(1, runs.allocations, 1 + runs.allocations // 40)
+    places = range(1, runs.allocations, 1 + runs.allocations // 12)
     assert {runs.outcome(place, for_good=True) for place in places} == {"line"}
