@@ -99,7 +99,7 @@ class Folders:
 
     @cached_property
     def judgements(self) -> tuple[str, str]:
-        return str(write_judgements(self.root / "train.tsv", 4, 1)), str(write_judgements(self.root / "dev.tsv", 3, 2))
+        return str(write_judgements(self.root / "train.tsv", 6, 1)), str(write_judgements(self.root / "dev.tsv", 4, 2))
 
     @cached_property
     def adapted(self) -> str:
