@@ -69,6 +69,13 @@ def test_auto_takes_the_card_and_a_number_the_other_one(folders):
         assert {str(step.device) for step in gpu.of(KERNEL)} == {card}
 
 
+def test_texts_that_another_thread_tokenises(folders, monkeypatch):
+    monkeypatch.setattr("ctx_metrics.models.comet.model.EXAMPLES_A_BLOCK", 2)
+    expected = scores("comet-regression", folders, "cpu")
+    with StandInGpu():
+        assert scores("comet-regression", folders, "cuda") == pytest.approx(expected, abs=1e-5)
+
+
 def test_an_older_card_has_no_kernel_for_sequences_of_different_lengths(folders):
     expected = scores("comet-regression", folders, "cpu")
     with StandInGpu(capability=(7, 5)) as gpu:
