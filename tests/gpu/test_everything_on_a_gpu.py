@@ -1,5 +1,6 @@
 """All that computes on a device gives a card the scores of the CPU: no devices mix, and nothing is read too early."""
 
+import threading
 from importlib import metadata
 
 import numpy as np
@@ -12,6 +13,7 @@ from stand_in_gpu import KERNEL, StandInGpu
 
 from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.models.comet.model import RegressionEstimator
 
 # each value's distance from the CPU's fp32; values are of the size of 1 unless the name says otherwise
 ROUNDING = {"fp32": 1e-5, "bf16": 0.03, "fp16": 0.005}
@@ -70,10 +72,18 @@ def test_auto_takes_the_card_and_a_number_the_other_one(folders):
 
 
 def test_texts_that_another_thread_tokenises(folders, monkeypatch):
-    monkeypatch.setattr("ctx_metrics.models.comet.model.EXAMPLES_A_BLOCK", 2)
-    expected = scores("comet-regression", folders, "cpu")
+    expected, threads, sequences = scores("comet-regression", folders, "cpu"), [], RegressionEstimator._sequences
+    for size in ("EXAMPLES_A_BLOCK", "FIRST_BLOCK"):
+        monkeypatch.setattr(f"ctx_metrics.models.comet.model.{size}", 2, raising=False)
+
+    def noted(estimator, examples):
+        threads.append(threading.current_thread())
+        return sequences(estimator, examples)
+
+    monkeypatch.setattr(RegressionEstimator, "_sequences", noted)
     with StandInGpu():
         assert scores("comet-regression", folders, "cuda") == pytest.approx(expected, abs=1e-5)
+    assert len(threads) == 3 and threading.main_thread() not in threads
 
 
 def test_an_older_card_has_no_kernel_for_sequences_of_different_lengths(folders):
