@@ -23,8 +23,9 @@ from ctx_metrics.choice.decisions import Method
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.models.translation import TranslationModel, resolve_translation
 from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.roundtrip.options import BackTranslation
+from ctx_metrics.roundtrip.seq2seq import Seq2SeqTranslator
 from ctx_metrics.run.context import Context
 from ctx_metrics.run.streams import named
 from ctx_metrics.training.pairwise import learn as pairwise_training
@@ -223,10 +224,8 @@ def classifier(folders, engine, name):
 
 @run("translation")
 def translation(folders, engine, name):
-    folder = toy_translation.random_mbart()
-    model = TranslationModel(resolve_translation(str(folder)), 2, 6, engine=engine)
-    model.set_direction("de_DE", "en_XX")
-    made = model.generate(model.tokenize(toy_translation.lines(5, seed=2))[0])
+    options = BackTranslation(f"hf:{toy_translation.random_mbart()}", beams=2, max_length=6)
+    made = Seq2SeqTranslator(options, "en", "de", engine).translate(toy_translation.lines(5, seed=2))
     return [float(ord(letter)) for each in made for letter in each.text]
 
 

@@ -1,5 +1,6 @@
 """All that computes on a device gives a card the scores of the CPU: no devices mix, and nothing is read too early."""
 
+import threading
 from importlib import metadata
 
 import numpy as np
@@ -7,16 +8,28 @@ import pytest
 from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
 from gpu_runs import HYPOTHESES, REFERENCES, RUNS, SOURCES, values
 from sacrebleu.metrics import METRICS
-from selection import some
+from selection import some_rows
 from stand_in_gpu import KERNEL, StandInGpu
 
 from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.models.comet.model import RegressionEstimator
 
 # each value's distance from the CPU's fp32; values are of the size of 1 unless the name says otherwise
 ROUNDING = {"fp32": 1e-5, "bf16": 0.03, "fp16": 0.005}
 PERCENT = ("mbr", "mbr-references", "prbleu", "prbleu-mas")
 ON_CPU = ("prbleu-mas",)  # which reads an embedding table, and runs no network
+# of the kinds of networks that compute in half precision; the others run with -m full
+HALF = (
+    "bertr",
+    "comet-regression",
+    "comet-xcomet",
+    "comet-adapted",
+    "esim",
+    "classifier",
+    "translation",
+    "train-unified",
+)
 NO_NETWORK_OF_THEIR_OWN = {"rttbleu", "rttsentbleu", "rttchrf", "prsentbleu", "prchrf", "nist", "meteor"}
 
 
@@ -30,18 +43,23 @@ def test_every_metric_takes_part():
     assert installed - NO_NETWORK_OF_THEIR_OWN == installed & {name.partition("-")[0] for name in RUNS}
 
 
-@pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("dtype", some(ROUNDING, ["fp32", "bf16"]))
+@pytest.mark.parametrize(
+    "dtype, name",
+    some_rows(
+        [(dtype, name) for dtype in ROUNDING for name in RUNS],
+        [*(("fp32", name) for name in RUNS), *(("bf16", name) for name in HALF)],
+    ),
+)
 def test_scores_are_those_of_the_cpu(name, folders, dtype):
-    if name.startswith("train-"):
-        if dtype == "fp16":
-            pytest.skip("training refuses fp16")
+    if name.startswith("train-") and dtype == "fp16":
+        pytest.skip("training refuses fp16")
     expected = scores(name, folders, "cpu")
     with StandInGpu() as gpu:
         found = scores(name, folders, "cuda", dtype)
     assert bool(gpu.of(KERNEL)) == (name not in ON_CPU)
     assert np.isfinite(found).all()
-    scale = 100 if name in PERCENT else 1
+    # a correlation of few judgements that is trained for moves more
+    scale = 100 if name in PERCENT else 4 if name.startswith("train-") else 1
     assert found == pytest.approx(expected, abs=scale * ROUNDING[dtype])
 
 
@@ -51,6 +69,21 @@ def test_auto_takes_the_card_and_a_number_the_other_one(folders):
         with StandInGpu(devices=2) as gpu:
             assert scores("bertr", folders, device) == pytest.approx(expected, abs=1e-5)
         assert {str(step.device) for step in gpu.of(KERNEL)} == {card}
+
+
+def test_texts_that_another_thread_tokenises(folders, monkeypatch):
+    expected, threads, sequences = scores("comet-regression", folders, "cpu"), [], RegressionEstimator._sequences
+    for size in ("EXAMPLES_A_BLOCK", "FIRST_BLOCK"):
+        monkeypatch.setattr(f"ctx_metrics.models.comet.model.{size}", 2, raising=False)
+
+    def noted(estimator, examples):
+        threads.append(threading.current_thread())
+        return sequences(estimator, examples)
+
+    monkeypatch.setattr(RegressionEstimator, "_sequences", noted)
+    with StandInGpu():
+        assert scores("comet-regression", folders, "cuda") == pytest.approx(expected, abs=1e-5)
+    assert len(threads) == 3 and threading.main_thread() not in threads
 
 
 def test_an_older_card_has_no_kernel_for_sequences_of_different_lengths(folders):

@@ -17,7 +17,7 @@ LAST = PooledMix((0.0, 0.0, 0.0, 1.0), "avg")
 BUDGET = 4000
 # fp32 numbers of the encoder's width that a token takes at most: its states, queries, keys and values, each twice while they
 # are laid out for attention, and twice the width twice in between
-NUMBERS_A_TOKEN = 16
+NUMBERS_A_TOKEN = 12
 
 
 def texts(lengths) -> list[TokenIds]:

@@ -25,6 +25,8 @@ from torch import nn
 from torch.nn.attention import varlen
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from ctx_metrics.engine.linear import Linear
+
 
 @pytest.fixture
 def gpu():
@@ -72,6 +74,9 @@ def test_devices_do_not_mix(gpu, grad):
             lambda: card.masked_fill(here > 0, 0),
             lambda: F.layer_norm(card, (2,), here[0], here[1]),
             lambda: here.index_select(0, torch.tensor([1], device="cuda")),
+            lambda: here[torch.tensor([1], device="cuda")],
+            lambda: card.index_put_((torch.tensor([0]),), here[:1]),
+            lambda: torch.tensor(0.0).add_(card.detach().sum()),
         ):
             with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
                 mixed()
@@ -115,8 +120,11 @@ def test_a_copy_from_pinned_memory_is_late(gpu):
     assert not gpu.of(TO_DEVICE)[0].blocks
     torch.cuda.synchronize()
     assert card.tolist() == [0, 1, 2, 3]
-    staging.cuda(non_blocking=True)
-    staging.numpy()[0] = 7
+    by_numpy = torch.from_numpy(staging.numpy())[1:]
+    assert by_numpy.is_pinned() and not torch.ones(2).is_pinned()
+    by_numpy.cuda(non_blocking=True)
+    assert not gpu.of(TO_DEVICE)[-1].blocks
+    staging.numpy()[2] = 7
     with pytest.raises(ChangedTooEarly):
         torch.cuda.synchronize()
 
@@ -280,9 +288,6 @@ def test_a_forked_process_cannot_use_the_card(gpu):
 
 
 def test_the_log_names_the_line(gpu):
-    from ctx_metrics.models.learned.networks import attended
-
-    side = torch.ones(1, 2, 3).cuda(), torch.ones(1, 2, dtype=torch.bool).cuda()
-    attended(side, side)
-    assert gpu.steps[-1].place.startswith("models/learned/networks.py:")
-    assert gpu.of(SYNCHRONISATION) == []
+    weight, bias = torch.ones(2, 3).cuda(), torch.ones(2).cuda()
+    Linear(weight, bias)(torch.ones(1, 3, device="cuda"))
+    assert gpu.steps[-1].place.startswith("engine/linear.py:") and gpu.of(SYNCHRONISATION) == []

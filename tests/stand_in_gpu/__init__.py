@@ -13,6 +13,8 @@ whole process; `ops` sees every operation of this thread beneath, C++ functions'
 - `memory` counts bytes, and fails at a chosen allocation or beyond a capacity.
 - `varlen` is the kernel for sequences of different lengths.
 
+A copy that is asked not to block, but from or to ordinary memory, counts as one that blocks: the driver may wait there.
+
 What it cannot show: speed, rounding of a card's kernels, more than one stream for each card, and what C++ functions
 allocate for their own use.
 """
@@ -27,7 +29,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .memory import CPU, Memory
 from .names import Names
-from .ops import Dispatch, in_other_process
+from .ops import Dispatch
 from .queue import (
     ALLOCATION,
     BETWEEN,
@@ -156,7 +158,7 @@ class StandInGpu:
 
     def start(self, device: torch.device) -> None:
         """Raise as CUDA does in a forked process."""
-        if in_other_process(self._process):
+        if os.getpid() != self._process:
             raise RuntimeError(
                 "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
                 "'spawn' start method"
@@ -188,6 +190,8 @@ class StandInGpu:
     ) -> None:
         """Note a copy between devices that was made. The host does not wait for it if it was asked not to (`ahead`) and
         the memory of the host is pinned and in one piece."""
+        if not target.numel():
+            return
         if of != CPU and to != CPU:
             self.queue.add(BETWEEN, op, to, target)
             return

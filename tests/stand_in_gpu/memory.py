@@ -28,6 +28,7 @@ class Place:
 
     device: torch.device | None
     pinned: bool
+    address: int
     size: int
     storage: StorageWeakRef  # which keeps the address from being given to another storage
 
@@ -62,8 +63,15 @@ class Memory:
         return CPU if place is None or place.device is None else place.device
 
     def is_pinned(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor's memory is pinned, also where it came by way of NumPy."""
         place = self.at(tensor)
-        return place is not None and place.pinned
+        if place is not None:
+            return place.pinned
+        address = tensor.data_ptr()
+        return any(
+            each.pinned and each.address <= address < each.address + each.size and not each.storage.expired()
+            for each in self._places.values()
+        )
 
     def floats(self, tensor: torch.Tensor) -> bool:
         """Whether nobody has decided yet where a tensor lies."""
@@ -77,7 +85,7 @@ class Memory:
         took = device is not None and device.type == "cuda" and size > 0
         if took:
             self._allocate(size, device)
-        self._places[storage._cdata] = Place(device, pinned, size, StorageWeakRef(storage))
+        self._places[storage._cdata] = Place(device, pinned, storage.data_ptr(), size, StorageWeakRef(storage))
         if took:
             self._most += size
             if self._most > self.peak:
@@ -89,13 +97,16 @@ class Memory:
         reached = self.fail_at is not None and (
             self.allocations >= self.fail_at if self.for_good else self.allocations == self.fail_at
         )
-        if reached or not self.fits(size, device):
+        if reached:
             self.failures += 1
             raise self.failure(size)
+        self.check(size, device)
 
-    def fits(self, size: int, device: torch.device) -> bool:
-        """Whether a card has so many bytes left."""
-        return self.capacity is None or self.live(device) + size <= self.capacity
+    def check(self, size: int, device: torch.device) -> None:
+        """Raise if a card has not so many bytes left."""
+        if self.capacity is not None and self.live(device) + size > self.capacity:
+            self.failures += 1
+            raise self.failure(size)
 
     def live(self, device: torch.device | None = None) -> int:
         """Bytes that tensors take on a card, or on all."""

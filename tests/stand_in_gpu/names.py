@@ -247,8 +247,13 @@ class Names:
             finally:
                 gpu.current = before
 
-        def no_other_stream(*args, **kwargs):
-            raise NotImplementedError("the stand-in has one stream for each card")
+        class OwnEvent(Event):
+            def __init__(self, enable_timing=False, blocking=False, interprocess=False):
+                super().__init__(gpu.queue, gpu.current)
+
+        class OtherStream(Stream):
+            def __init__(self, *args, **kwargs):
+                raise NotImplementedError("the stand-in has one stream for each card")
 
         def empty_cache():
             gpu.emptied += 1
@@ -271,8 +276,8 @@ class Names:
             "get_device_name": lambda device=None: "Stand-in GPU",
             "get_device_properties": properties,
             "is_bf16_supported": lambda *args: gpu.capability >= (8, 0),
-            "Event": lambda **settings: Event(gpu.queue, gpu.current),
-            "Stream": no_other_stream,
+            "Event": OwnEvent,
+            "Stream": OtherStream,
             "stream": lambda stream: contextlib.nullcontext(),
             "current_stream": lambda device=None: Stream(gpu.queue, number(device)),
             "default_stream": lambda device=None: Stream(gpu.queue, number(device)),

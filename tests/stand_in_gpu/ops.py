@@ -1,6 +1,6 @@
 """What the operations of torch do on a stand-in card: where results lie, what cannot be mixed, what makes the host wait."""
 
-import os
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,22 @@ if TYPE_CHECKING:
 ALWAYS_WAIT = {
     *("item", "_local_scalar_dense", "is_nonzero", "equal", "allclose", "nonzero", "nonzero_numpy", "argwhere"),
     *("masked_select", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "_unique", "_unique2"),
-    *("bincount", "one_hot", "isin_values", "histc"),
+    "bincount",
 }
 INDEXED = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
-# they read lengths on the CPU, and give such
 ATTRIBUTES = {"_has_compatible_shallow_copy_type"}  # which read no content
+# they read lengths on the CPU, and give such
 OF_PACKED = {"_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu"}
 COPIES_ONLY = {"cat", "stack"}  # which take no scalar of the CPU either
+SIZED = {
+    "zeros": 0,
+    "ones": 0,
+    "empty": 0,
+    "full": 0,
+    "new_zeros": 1,
+    "new_ones": 1,
+    "new_empty": 1,
+}  # place of the shape
 
 
 class Dispatch(TorchDispatchMode):
@@ -44,7 +53,7 @@ class Dispatch(TorchDispatchMode):
             return func(*args, **kwargs)
         if name == "copy_" and placing is None:
             return self._copied(func, args, kwargs)
-        device = self._common(name, given) if placing is None else placing
+        device = self._common(func, name, args, given) if placing is None else placing
         if device.type == "cuda":
             self.gpu.start(device)
             self._refuse_if_too_large(name, args, kwargs, device)
@@ -71,17 +80,19 @@ class Dispatch(TorchDispatchMode):
                     memory.put(made, None)
         return results
 
-    def _common(self, name: str, given: list[torch.Tensor]) -> torch.device:
+    def _common(self, func, name: str, args, given: list[torch.Tensor]) -> torch.device:
         """The card of an operation; raises as CUDA does where devices mix."""
         memory = self.gpu.memory
+        indices = {id(index) for index in args[1]} if name in INDEXED else set()
+        written = id(args[0]) if func._schema.is_mutable and args else None
         found: dict[torch.device, None] = {}
         for tensor in given:
             place = memory.at(tensor)
             on_cpu = place is None or place.device is None or place.device == CPU
-            scalar = on_cpu and tensor.dim() == 0 and name not in COPIES_ONLY
+            scalar = on_cpu and tensor.dim() == 0 and name not in COPIES_ONLY and id(tensor) != written
             floating = memory.floats(tensor)
             of_lengths = on_cpu and name in OF_PACKED and tensor.dtype == torch.int64 and tensor.dim() == 1
-            if not (scalar or floating or of_lengths or (on_cpu and name in INDEXED and tensor is not given[0])):
+            if not (scalar or floating or of_lengths or (on_cpu and id(tensor) in indices)):
                 found[memory.device_of(tensor)] = None
         if len(found) > 1:
             one, other = sorted(map(str, found))[:2]
@@ -122,7 +133,7 @@ class Dispatch(TorchDispatchMode):
                 gpu.queue.add(SYNCHRONISATION, f"{name} by a mask", device, blocks=True)
         elif device is None or device == CPU:
             return
-        elif name in ALWAYS_WAIT or (name == "where" and len(args) == 1):
+        elif name in ALWAYS_WAIT or (len(args) == 1 and name in ("where", "one_hot")):
             gpu.queue.add(SYNCHRONISATION, name, device, blocks=True)
         elif name == "repeat_interleave" and _repeats_by_tensor(args) and kwargs.get("output_size") is None:
             gpu.queue.add(SYNCHRONISATION, "repeat_interleave without output_size", device, blocks=True)
@@ -148,24 +159,9 @@ class Dispatch(TorchDispatchMode):
 
     def _refuse_if_too_large(self, name: str, args, kwargs, device: torch.device) -> None:
         """Fail before the CPU makes what the card could not hold."""
-        sizes = {
-            "zeros": 0,
-            "ones": 0,
-            "empty": 0,
-            "full": 0,
-            "new_zeros": 1,
-            "new_empty": 1,
-            "new_ones": 1,
-            "expand": 9,
-        }
-        if name in sizes and sizes[name] < len(args) and self.gpu.memory.capacity is not None:
-            numbers = 1
-            for length in args[sizes[name]]:
-                numbers *= length
+        if name in SIZED and self.gpu.memory.capacity is not None:
             dtype = kwargs.get("dtype") or next((each.dtype for each in tensors(args)), torch.get_default_dtype())
-            if not self.gpu.memory.fits(numbers * dtype.itemsize, device):
-                self.gpu.memory.failures += 1
-                raise self.gpu.memory.failure(numbers * dtype.itemsize)
+            self.gpu.memory.check(math.prod(args[SIZED[name]]) * dtype.itemsize, device)
 
 
 def tensors(nested: Any) -> Iterator[torch.Tensor]:
@@ -181,7 +177,3 @@ def tensors(nested: Any) -> Iterator[torch.Tensor]:
 
 def _repeats_by_tensor(args) -> bool:
     return isinstance(args[1] if len(args) > 1 else args[0], torch.Tensor)
-
-
-def in_other_process(pid: int) -> bool:
-    return os.getpid() != pid

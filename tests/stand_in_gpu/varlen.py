@@ -38,7 +38,9 @@ def attend(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, scale=None) -> t
         if ends[0] != 0 or ends[-1] != rows or min(lengths) < 0:
             raise AssertionError(f"offsets {ends} of {rows} rows: the kernel would read beyond them, or leave some out")
         if max(lengths) > most:
-            raise AssertionError(f"the longest sequence has {max(lengths)} tokens, more than {most}: the kernel cuts it")
+            raise AssertionError(
+                f"the longest sequence has {max(lengths)} tokens, more than {most}: the kernel cuts it"
+            )
     parts = [
         F.scaled_dot_product_attention(
             query[q : q_ends[i + 1]].transpose(0, 1),
