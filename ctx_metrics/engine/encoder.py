@@ -159,7 +159,12 @@ class TextEncoder:
             self._network = None  # before the deeper one takes memory
             with memory_for(f"the weights of {self.checkpoint.folder}", self.device):
                 network = PackedEncoder(
-                    self.config, self.checkpoint.weights(), self.device, self.dtype, layers=needed, first_only=first_only
+                    self.config,
+                    self.checkpoint.weights(),
+                    self.device,
+                    self.dtype,
+                    layers=needed,
+                    first_only=first_only,
                 )
             self._check_current()
             self._network = network
