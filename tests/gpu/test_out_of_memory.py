@@ -34,15 +34,16 @@ MOST, OF_TRAINING = 400, 60  # allocations of a run that are tried, evenly sprea
 class Sweep:
     """Runs of one kind whose card fails at different allocations."""
 
-    def __init__(self, name: str, folders):
-        self.name, self.folders = name, folders
+    def __init__(self, name: str, folders, batch_tokens: int | None = None):
+        self.name, self.folders, self.batch_tokens = name, folders, batch_tokens
         with StandInGpu() as gpu:
             self.expected = self._run()
         self.allocations = gpu.allocations
 
     def _run(self) -> np.ndarray:
         release()
-        return np.array(RUNS[self.name](self.folders, EngineOptions(device="cuda", quiet=True)))
+        engine = EngineOptions(device="cuda", quiet=True, batch_tokens=self.batch_tokens)
+        return np.array(RUNS[self.name](self.folders, engine))
 
     def outcome(self, fail_at: int, failure: str = "memory", for_good: bool = False) -> str:
         """How a run ended: "same", "line", or what went wrong, and where."""
@@ -79,7 +80,7 @@ def _places(error: BaseException) -> list[str]:
 
 @pytest.fixture
 def sweep(folders):
-    return lambda name: Sweep(name, folders)
+    return lambda name, **settings: Sweep(name, folders, **settings)
 
 
 @pytest.mark.parametrize("name", some(NAMES, DEFAULT))
@@ -109,6 +110,14 @@ def test_what_libraries_of_cuda_say(name, failure, sweep):
     count = runs.allocations
     places = sorted({count // 4, count // 2, 3 * count // 4, count})
     assert runs.wrong(places, failure=failure) == {}
+
+
+@pytest.mark.parametrize("name", some(["bertr", "comet-regression", "comet-xcomet", "esim"], ["comet-regression"]))
+def test_between_several_batches(name, sweep):
+    """One batch is under way, and another one finds no memory."""
+    runs = sweep(name, batch_tokens=40)
+    assert runs.wrong(range(1, runs.allocations + 1, 1 + runs.allocations // 25)) == {}
+    assert runs.wrong([runs.allocations // 2, runs.allocations - 30], for_good=True) == {}
 
 
 def test_a_batch_is_split_and_goes_on(sweep, caplog):
