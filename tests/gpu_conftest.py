@@ -1,6 +1,7 @@
 """The folders of tiny models that the tests of the GPU path share."""
 
 import pytest
+import torch
 from gpu_runs import Folders
 
 from ctx_metrics import release
@@ -13,7 +14,11 @@ def folders(tmp_path_factory, tiny_bert) -> Folders:
 
 @pytest.fixture(autouse=True)
 def nothing_is_loaded():
-    """A model that was loaded with or without a stand-in card serves no test but its own."""
+    """A model that was loaded with or without a stand-in card serves no test but its own; TF32 is off, which the commands of
+    unbabel-comet turn on for the whole process."""
+    matrices = torch.backends.cuda.matmul
+    before, matrices.fp32_precision = matrices.fp32_precision, "ieee"
     release()
     yield
     release()
+    matrices.fp32_precision = before

@@ -5,7 +5,9 @@ import logging
 import math
 import os
 import re
+import signal
 import socket
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,6 +50,7 @@ class OnRay:
             {"num_cpus": _cores(), "include_dashboard": False, "object_store_memory": STORE} if alone else {}
         )
         _check_reached(address or os.environ.get("RAY_ADDRESS") or "")
+        self._on_sigterm = signal.getsignal(signal.SIGTERM)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what is wrong is raised too
@@ -130,6 +133,9 @@ class OnRay:
     def close(self) -> None:
         """End the workers, and Ray where it was started here."""
         self._ray.shutdown()
+        # Ray's handler would stay, and with it a forked process can miss the signal by which a pool ends it
+        if self._on_sigterm is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._on_sigterm)
 
 
 class Worker:

@@ -1,6 +1,7 @@
 """Corpora scored block by block have the results of a corpus scored at once; what is kept is not scored again."""
 
 import math
+import signal
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  fixture
@@ -233,8 +234,10 @@ def test_score_on_ray(ctx, monkeypatch):
     pytest.importorskip("ray")
     monkeypatch.setattr(module, "SEGMENTS", 10)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    on_sigterm = signal.getsignal(signal.SIGTERM)
     plain, done = (ctx("score", *FILES, *flags) for flags in ([], ["--on", "ray", "--workers", "2"]))
     assert done.code == 0 and (done.out, done.err) == (plain.out, plain.err)
+    assert signal.getsignal(signal.SIGTERM) is on_sigterm
 
 
 def test_blocks_do_not_depend_on_what_was_read_before(small_blocks, monkeypatch):
