@@ -53,7 +53,8 @@ def test_every_metric_takes_part():
 def test_scores_are_those_of_the_cpu(name, folders, dtype):
     if name.startswith("train-") and dtype == "fp16":
         pytest.skip("training refuses fp16")
-    expected = scores(name, folders, "cpu")
+    # rounding may change a word of a translation: no distance is small there
+    expected = scores(name, folders, "cpu", dtype if name == "translation" else "fp32")
     with StandInGpu() as gpu:
         found = scores(name, folders, "cuda", dtype)
     assert bool(gpu.of(KERNEL)) == (name not in ON_CPU)

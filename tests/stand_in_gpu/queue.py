@@ -22,7 +22,8 @@ class Step:
     device    the card
     bytes     of the tensors that the step makes or copies
     shape     of the first of them
-    place     the innermost line of ctx_metrics that asked for it, "engine/forward.py:12", or ""
+    place     the innermost line of ctx_metrics that asked for it, "engine/forward.py:12", or "";
+              "engine/forward.py:12, in transformers" where that library asks on its own account
     blocks    whether the host waits until the card has done all that it was asked before
     event     of WAIT and RECORD: which event
     """
@@ -44,11 +45,14 @@ class Step:
 
 def place() -> str:
     """The innermost line of ctx_metrics on the stack."""
-    frame = sys._getframe(1)
+    frame, library = sys._getframe(1), ""
     while frame is not None:
-        _, package, inner = frame.f_code.co_filename.rpartition("/ctx_metrics/")
+        file = frame.f_code.co_filename
+        _, package, inner = file.rpartition("/ctx_metrics/")
         if package:
-            return f"{inner}:{frame.f_lineno}"
+            return f"{inner}:{frame.f_lineno}{library}"
+        if "/site-packages/transformers/" in file:
+            library = ", in transformers"
         frame = frame.f_back
     return ""
 
