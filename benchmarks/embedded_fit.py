@@ -8,7 +8,7 @@ from torch import nn
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.pairs import map_pairs, one_by_one
-from ctx_metrics.models.learned.regressor import PairFeatures, RegressorNetwork, feature_names, network_inputs
+from ctx_metrics.learned.regressor import PairFeatures, RegressorNetwork, feature_names, network_inputs
 
 
 @dataclass(frozen=True)

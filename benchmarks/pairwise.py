@@ -24,17 +24,17 @@ import numpy as np
 import torch
 from tabulate import tabulate
 
-from ctx_metrics.features.specs import parse_features
-from ctx_metrics.judgements.judged import JudgedSet
-from ctx_metrics.judgements.readers.preferences import read_rankings
-from ctx_metrics.models.pairwise.network import Shape, mean_probability
-from ctx_metrics.models.pairwise.sentence_vectors import parse_source
+from ctx_metrics.meta.judgements.judged import JudgedSet
+from ctx_metrics.meta.judgements.readers.preferences import read_rankings
+from ctx_metrics.pairwise.features.specs import parse_features
+from ctx_metrics.pairwise.network import Shape, mean_probability
+from ctx_metrics.pairwise.sentence_vectors import parse_source
+from ctx_metrics.pairwise.training.comparisons import Comparisons, strict_tau
+from ctx_metrics.pairwise.training.data import read_pair_sets
+from ctx_metrics.pairwise.training.learn import Reader, Readings, fitted, prepared
+from ctx_metrics.pairwise.training.recipe import MODERN, PAPER, PairwiseRecipe
+from ctx_metrics.pairwise.training.task import PairwiseTask
 from ctx_metrics.training.loop import Loop
-from ctx_metrics.training.pairwise.comparisons import Comparisons, strict_tau
-from ctx_metrics.training.pairwise.data import read_pair_sets
-from ctx_metrics.training.pairwise.learn import Reader, Readings, fitted, prepared
-from ctx_metrics.training.pairwise.recipe import MODERN, PAPER, PairwiseRecipe
-from ctx_metrics.training.pairwise.task import PairwiseTask
 
 FOLDS = 5
 FEATURES = ("4metrics", "bleucomp", "chrf", "bertr", "esim", "comet")

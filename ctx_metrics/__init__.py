@@ -3,13 +3,10 @@
 The public names below are resolved on first use, so that importing the package imports neither torch nor transformers.
 """
 
-import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 import _ctx_metrics_startup
-
-from .moved import MovedModules as _MovedModules
 
 if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the table
     from .corpus import Corpus as Corpus
@@ -20,26 +17,26 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .errors import InputError as InputError
     from .errors import ModelError as ModelError
     from .errors import ResourceError as ResourceError
+    from .learned.metrics import ESIM as ESIM
+    from .learned.metrics import BiLSTM as BiLSTM
+    from .learned.metrics import BiLSTMAtt as BiLSTMAtt
     from .metrics.bertr import BERTR as BERTR
     from .metrics.bertscore import BERTScore as BERTScore
     from .metrics.comet import COMET as COMET
     from .metrics.doccomet import DocCOMET as DocCOMET
-    from .metrics.learned import ESIM as ESIM
-    from .metrics.learned import BiLSTM as BiLSTM
-    from .metrics.learned import BiLSTMAtt as BiLSTMAtt
     from .metrics.meteor import METEOR as METEOR
     from .metrics.nist import NIST as NIST
-    from .metrics.pairwise import Pairwise as Pairwise
-    from .metrics.pseudo_reference import PRBLEU as PRBLEU
-    from .metrics.pseudo_reference import PRChrF as PRChrF
-    from .metrics.pseudo_reference import PRSentBLEU as PRSentBLEU
-    from .metrics.roundtrip import RTTBLEU as RTTBLEU
-    from .metrics.roundtrip import RTTSBERT as RTTSBERT
-    from .metrics.roundtrip import RTTBERTScore as RTTBERTScore
-    from .metrics.roundtrip import RTTChrF as RTTChrF
-    from .metrics.roundtrip import RTTSentBLEU as RTTSentBLEU
     from .metrics.slide import SLIDE as SLIDE
+    from .pairwise.metric import Pairwise as Pairwise
+    from .pseudo_references.metrics import PRBLEU as PRBLEU
+    from .pseudo_references.metrics import PRChrF as PRChrF
+    from .pseudo_references.metrics import PRSentBLEU as PRSentBLEU
     from .pseudo_references.options import PseudoFilter as PseudoFilter
+    from .roundtrip.metrics import RTTBLEU as RTTBLEU
+    from .roundtrip.metrics import RTTSBERT as RTTSBERT
+    from .roundtrip.metrics import RTTBERTScore as RTTBERTScore
+    from .roundtrip.metrics import RTTChrF as RTTChrF
+    from .roundtrip.metrics import RTTSentBLEU as RTTSentBLEU
     from .scoring.resample import DocumentPairedTest as DocumentPairedTest
     from .scoring.resample import resample_documents as resample_documents
 
@@ -48,13 +45,13 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
 _NAMES = {
     "metrics.bertr": "BERTR",
     "metrics.bertscore": "BERTScore",
-    "metrics.learned": "BiLSTM BiLSTMAtt ESIM",
+    "learned.metrics": "BiLSTM BiLSTMAtt ESIM",
     "metrics.comet": "COMET",
     "metrics.doccomet": "DocCOMET",
     "metrics.slide": "SLIDE",
-    "metrics.roundtrip": "RTTBLEU RTTSentBLEU RTTChrF RTTSBERT RTTBERTScore",
-    "metrics.pseudo_reference": "PRSentBLEU PRBLEU PRChrF",
-    "metrics.pairwise": "Pairwise",
+    "roundtrip.metrics": "RTTBLEU RTTSentBLEU RTTChrF RTTSBERT RTTBERTScore",
+    "pseudo_references.metrics": "PRSentBLEU PRBLEU PRChrF",
+    "pairwise.metric": "Pairwise",
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
     "pseudo_references.options": "PseudoFilter",
@@ -81,5 +78,4 @@ def __dir__() -> list[str]:
     return sorted(["__version__", *__all__])
 
 
-_sys.meta_path.append(_MovedModules())
 _ctx_metrics_startup.install()

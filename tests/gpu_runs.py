@@ -21,18 +21,18 @@ from ctx_metrics.choice.blocks import MinimumRisk
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.decisions import Method
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.judgements.judged import JudgedSet
-from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
+from ctx_metrics.meta.judgements.judged import JudgedSet
+from ctx_metrics.pairwise.training import learn as pairwise_training
+from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
 from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
+from ctx_metrics.pseudo_references.training import learn as paraphrase_training
+from ctx_metrics.pseudo_references.training.data import LabelledPairs
+from ctx_metrics.pseudo_references.training.recipe import ADAPTED
 from ctx_metrics.roundtrip.options import BackTranslation
 from ctx_metrics.roundtrip.seq2seq import Seq2SeqTranslator
 from ctx_metrics.run.context import Context
 from ctx_metrics.run.streams import named
-from ctx_metrics.training.pairwise import learn as pairwise_training
-from ctx_metrics.training.pairwise.recipe import PairwiseRecipe
-from ctx_metrics.training.paraphrase import learn as paraphrase_training
-from ctx_metrics.training.paraphrase.data import LabelledPairs
-from ctx_metrics.training.paraphrase.recipe import ADAPTED
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.learn import learn

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import torch
 
-from ctx_metrics.features import feature_settings
-from ctx_metrics.features.specs import parse_features
 from ctx_metrics.models.folder import write_model
 from ctx_metrics.models.hub import file_sha256, resolve
-from ctx_metrics.models.pairwise.model import MODEL_TYPE, PairwiseNumbers
-from ctx_metrics.models.pairwise.network import Shape
-from ctx_metrics.models.pairwise.sentence_vectors import parse_source
+from ctx_metrics.pairwise.features import feature_settings
+from ctx_metrics.pairwise.features.specs import parse_features
+from ctx_metrics.pairwise.model import MODEL_TYPE, PairwiseNumbers
+from ctx_metrics.pairwise.network import Shape
+from ctx_metrics.pairwise.sentence_vectors import parse_source
 
 WIDTH = 384  # of the embedded encoder
 

@@ -1,4 +1,4 @@
-"""The layout of the package as docs/architecture.md gives it: arrows point down only, in no circle, and files are short."""
+"""The layout of the package as docs/architecture.md gives it: a core that knows no family, arrows that point down, no circle."""
 
 import ast
 from collections.abc import Iterator
@@ -9,22 +9,22 @@ import ctx_metrics
 
 ROOT = Path(ctx_metrics.__file__).parent
 MOST_LINES = 400
-# from the top; rooms in one line do not know each other, what is not named lies in the package's folder and below all
-FLOORS = [
-    ["cli", "plugin"],
-    ["training", "report"],
-    ["meta", "choice"],
-    ["scale"],
-    ["judgements", "metrics"],
-    ["features"],
-    ["scoring", "roundtrip"],
-    ["run"],
-    ["pseudo_references"],
-    ["models"],
-    ["engine"],
-]
-HEIGHTS = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-GROUND = -len(FLOORS)
+# the core, from the top; packages in one line do not know each other, and the modules in the package's folder are below all
+CORE = [["cli", "plugin"], ["scale"], ["metrics"], ["scoring"], ["run"], ["models"], ["engine"]]
+# each family, and the others that it imports
+FAMILIES: dict[str, set[str]] = {
+    "annotate": set(),
+    "choice": set(),
+    "learned": set(),
+    "meta": {"report"},
+    "pairwise": {"meta", "training"},
+    "pseudo_references": {"meta", "training"},
+    "report": {"meta"},
+    "roundtrip": set(),
+    "training": {"learned", "meta"},
+}
+HEIGHTS = {package: -floor for floor, packages in enumerate(CORE) for package in packages}
+GROUND = -len(CORE)
 
 
 def modules() -> dict[str, Path]:
@@ -54,21 +54,45 @@ def imported(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
                 yield inner if inner in known else base
 
 
-def room(name: str) -> str:
-    return name.partition(".")[0]
+def package(name: str) -> str:
+    """The package of a module within ctx_metrics; "" for one in its folder."""
+    return name.partition(".")[0] if (ROOT / name.partition(".")[0]).is_dir() else ""
 
 
-def test_arrows_point_down():
+def crossings() -> list[tuple[str, str]]:
+    """All imports of a module of another package: (module, imported module)."""
     known = modules()
-    assert {room(name) for name, path in known.items() if (ROOT / room(name)).is_dir() and name} == HEIGHTS.keys()
-    up = [
-        f"{name} -> {target}"
+    return [
+        (name, target)
         for name, path in known.items()
         for target in imported(name, path, known)
-        if name and room(name) != room(target) and HEIGHTS.get(room(name), GROUND) <= HEIGHTS.get(room(target), GROUND)
-        if room(name) in HEIGHTS or room(target) in HEIGHTS
+        if name and package(name) != package(target)
+    ]
+
+
+def test_every_package_is_listed():
+    assert {package(name) for name in modules()} - {""} == HEIGHTS.keys() | FAMILIES.keys()
+
+
+def test_the_core_imports_no_family():
+    assert [(a, b) for a, b in crossings() if package(a) not in FAMILIES and package(b) in FAMILIES] == []
+
+
+def test_arrows_of_the_core_point_down():
+    up = [
+        (a, b)
+        for a, b in crossings()
+        if not {package(a), package(b)} & FAMILIES.keys()
+        if HEIGHTS.get(package(a), GROUND) <= HEIGHTS.get(package(b), GROUND)
     ]
     assert up == []
+
+
+def test_families_import_those_that_are_listed():
+    found = {
+        family: {package(b) for a, b in crossings() if package(a) == family} & FAMILIES.keys() for family in FAMILIES
+    }
+    assert found == FAMILIES
 
 
 def test_parsed_arguments_stay_above():
@@ -79,7 +103,9 @@ def test_parsed_arguments_stay_above():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if "Namespace" in (getattr(node, "attr", ""), getattr(node, "id", ""))
     }
-    assert {room(name) for name in named} <= {"cli", "plugin", "settings"}
+    assert {
+        name for name in named if ".cli" not in f".{name}" and package(name) != "plugin" and name != "settings"
+    } == set()
 
 
 def test_every_import_names_a_module():

@@ -23,16 +23,16 @@ from safetensors.torch import load_file, save_file
 from selection import some
 
 from ctx_metrics import BERTR, SLIDE, InputError
+from ctx_metrics.learned.networks import Shape
 from ctx_metrics.models.comet.convert import convert
-from ctx_metrics.models.learned.networks import Shape
 
 PAGE = Path(__file__).resolve().parent / "bad_input.md"
 SHOWN = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
 SETUP = """
 import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet
-import ctx_metrics.metrics.learned, ctx_metrics.cli.train, ctx_metrics.training.quality.learn
-import ctx_metrics.engine.pairs, ctx_metrics.models.comet.model, ctx_metrics.models.learned.regressor
-import ctx_metrics.cli.pairwise, ctx_metrics.cli.train.pairwise, ctx_metrics.metrics.pairwise, ctx_metrics.training.pairwise.learn
+import ctx_metrics.learned.metrics, ctx_metrics.training.cli, ctx_metrics.training.quality.learn
+import ctx_metrics.engine.pairs, ctx_metrics.models.comet.model, ctx_metrics.learned.regressor
+import ctx_metrics.pairwise.cli, ctx_metrics.pairwise.cli.train, ctx_metrics.pairwise.metric, ctx_metrics.pairwise.training.learn
 from sacrebleu.sacrebleu import main as sacrebleu
 from ctx_metrics.cli import main as ctx_metrics
 """

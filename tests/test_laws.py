@@ -15,8 +15,8 @@ from selection import some
 
 from ctx_metrics import InputError, read_lines, release
 from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.learned.networks import Shape
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
-from ctx_metrics.models.learned.networks import Shape
 from ctx_metrics.run.context import capabilities
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -39,7 +39,7 @@ ELSEWHERE = [
     "doccomet",  # checkpoints and sources are needed: tests/metrics/test_comet_laws.py
     # other texts than hypotheses and references are compared: tests/test_derived_laws.py
     *("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore", "prsentbleu", "prbleu", "prchrf"),
-    "pairwise",  # systems are compared with each other: tests/metrics/test_pairwise.py
+    "pairwise",  # systems are compared with each other: tests/pairwise/test_pairwise.py
     *("nist", "meteor"),  # words are compared, by no model: tests/test_lexical_laws.py
 ]
 ODD = ["", " ", "\u200b", "a\0b", "🙂 👍🏽", "\u2028", "-", "x " * 3000, "Ünïcödé ﬁ ①", "[SEP] [CLS]", "日本語"]

@@ -11,11 +11,11 @@ import sys
 
 import pytest
 
+from ctx_metrics.annotate.rows import reader_of
+from ctx_metrics.annotate.tables import find_tables
 from ctx_metrics.corpus import read_lines
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.word_vectors import read_vectors
-from ctx_metrics.scale.rows import reader_of
-from ctx_metrics.scale.tables import find_tables
 from ctx_metrics.unpacking import LONGEST, lines_of, unpacked
 
 zstandard = pytest.importorskip("zstandard")
@@ -104,8 +104,8 @@ def test_a_small_file_takes_little_memory(tmp_path, kind):
     assert os.path.getsize(path) < 3 * 10**6
     code = (
         "import resource, sys\n"
-        "from ctx_metrics.scale.rows import reader_of\n"
-        "from ctx_metrics.scale.tables import find_tables\n"
+        "from ctx_metrics.annotate.rows import reader_of\n"
+        "from ctx_metrics.annotate.tables import find_tables\n"
         "[table] = find_tables(sys.argv[1:])\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
         "list(reader_of(table, ['src', 'mt'], []).rows())\n"

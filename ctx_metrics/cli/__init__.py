@@ -1,4 +1,4 @@
-"""The `ctx-metrics` command: one subcommand a file. Importing it imports neither torch nor sacrebleu."""
+"""The `ctx-metrics` command. Importing it imports neither torch nor sacrebleu."""
 
 import argparse
 import logging
@@ -6,38 +6,18 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.metadata import version
 
 from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries
 from ..run.spelling import SuggestingParser, closest
-from ..settings import add_all
 from ..standard_streams import open_closed, utf8_output
 from ..wording import by_flags
 from ..writing import check_not_input
-from .hints import hints
+from .commands import add_commands
 
-# a module each, - being _ in its name
-SUBCOMMANDS = {
-    "score": "score translations with any metrics",
-    "annotate": "score tables of any size, and keep the best of their rows",
-    "compare": "compare all pairs of systems: differences, p-values, ranks",
-    "mbr": "choose the candidate that agrees best with all others",
-    "rerank": "choose among candidates by a reference-free metric",
-    "report": "write a page that shows what scores mean: systems, segments, documents, charts",
-    "meta": "meta-evaluation: measure how well metrics agree with people",
-    "train": "train a metric on human judgements",
-    "pairwise": "rank systems by comparing their outputs in pairs",
-    "roundtrip": "translate outputs back into the source language, for the rtt metrics",
-    "filter-refs": "keep the pseudo-references that paraphrase the references",
-    "paraphrase": "train and run the classifier that filters pseudo-references",
-    "doctor": "show what is installed, what works and what is missing",
-    "cite": "print the BibTeX of a metric's papers",
-    "convert": "turn a COMET checkpoint into a folder of safetensors and JSON",
-}
 # attributes of files that a subcommand writes
 WRITTEN = {"output": "-o", "plot": "--plot"} | {
     each: f"--{each}" for each in "texts tables pearmut subset2evaluate".split()
@@ -87,7 +67,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parser.error(f"no subcommand is named; did you mean: ctx-metrics score {shlex.join(argv)}")
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        hint = hints(unknown, argv[0]) if argv[0] in ("score", "compare", "mbr", "rerank") else ""
+        hint = args.hints(unknown) if args.hints else ""
         flag = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
         meant = "" if hint or not flag else closest(flag, args.parser._option_string_actions, abbreviated=True)
         args.outer.error(f"unrecognized arguments: {' '.join(unknown)}{hint or meant}")
@@ -104,43 +84,8 @@ def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         epilog="`ctx-metrics score --help` shows how to score; every subcommand has its own --help.",
     )
     parser.add_argument("-V", "--version", action="version", version=f"ctx-metrics {version('ctx-metrics')}")
-    _add_subcommands(parser, __package__, SUBCOMMANDS, argv)
+    add_commands(parser, argv)
     return parser
-
-
-def _add_subcommands(
-    parser: argparse.ArgumentParser, package: str, subcommands: Mapping[str, str], argv: Sequence[str]
-) -> None:
-    """Add the subcommands of a package; the one that `argv` begins with has its flags.
-
-    A module says what its subcommand is: its docstring, `run`, and if need be USAGE, EPILOG, FLAGS (as settings.add_all
-    takes them), add_arguments (for those that depend on the command line), SUBCOMMANDS of its own, and INSTEAD, words
-    after which another module of its package does the work.
-    """
-    subparsers = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
-    for name, summary in subcommands.items():
-        if argv[:1] != [name]:
-            subparsers.add_parser(name, help=summary)
-            continue
-        module = import_module(f".{name.replace('-', '_')}", package)
-        if argv[1:2] and argv[1] in getattr(module, "INSTEAD", ()):
-            module = import_module(f".{argv[1]}", module.__name__)
-        subparser = subparsers.add_parser(
-            name,
-            help=summary,
-            description=module.__doc__,
-            usage=getattr(module, "USAGE", None),
-            epilog=getattr(module, "EPILOG", None),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        subparser.set_defaults(run=getattr(module, "run", None), parser=subparser)
-        if package == __package__:
-            subparser.set_defaults(outer=subparser)
-        if hasattr(module, "SUBCOMMANDS"):
-            _add_subcommands(subparser, module.__name__, module.SUBCOMMANDS, argv[1:])
-        add_all(subparser, getattr(module, "FLAGS", ()))
-        if hasattr(module, "add_arguments"):
-            module.add_arguments(subparser, argv[1:])
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from ..notices import notice
 from ..settings import setting
 
+SUMMARY = "print the BibTeX of a metric's papers"
+
 BIBLIOGRAPHY = Path(__file__).parent / "references.bib"
 # comet's are of all models that it may run, for where the model is not told
 PAPERS = {

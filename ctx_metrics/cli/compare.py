@@ -18,7 +18,10 @@ from ..writing import check_writable
 from .common import flags
 from .common.metrics import Metrics, check_metrics, metric_names
 from .common.work import add_work, check_work, in_blocks
+from .hints import COMET_COMPARE, COMET_SCORE, SACREBLEU, flag_hints
 from .score import DEFAULT_METRIC, Inputs, add_metric_flags, check_inputs, check_resample, take_model
+
+SUMMARY = "compare all pairs of systems: differences, p-values, ranks"
 
 ENDINGS = flags.ENDINGS | {"tex": "latex", "md": "markdown"}
 USAGE = "%(prog)s -t FILE FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [flags]"
@@ -69,6 +72,11 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Inputs, Comparing, SystemTests, Written])
     add_metric_flags(parser, argv)
     add_all(parser, [("work", add_work), flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
+
+
+def hints(words: Sequence[str]) -> str:
+    """What to add to the error on words that the parser does not know."""
+    return flag_hints(words, COMET_COMPARE, COMET_SCORE, SACREBLEU)
 
 
 def run(args: Namespace) -> int:

@@ -10,6 +10,8 @@ from pathlib import Path
 from ..flag_types import File
 from ..settings import setting
 
+SUMMARY = "turn a COMET checkpoint into a folder of safetensors and JSON"
+
 
 @dataclass(frozen=True)
 class Conversion:

@@ -20,6 +20,8 @@ from ..errors import CtxMetricsError
 from ..language import EXTRA
 from ..notices import counted
 
+SUMMARY = "show what is installed, what works and what is missing"
+
 OPTIONAL = {
     "unbabel-comet": 'pip install "ctx-metrics[comet]"',
     "matplotlib": 'pip install "ctx-metrics[plot]"',

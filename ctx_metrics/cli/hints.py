@@ -1,6 +1,6 @@
-"""What to give in place of the flags of comet-score, comet-mbr and sacrebleu that a subcommand does not have."""
+"""What to give in place of the flags of comet-score, comet-compare and sacrebleu that a subcommand does not have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 COMET_SCORE = {
     "--gpus": "--gpus N: --ctx-device cpu or --ctx-device cuda (a GPU is used where there is one)",
@@ -13,15 +13,6 @@ COMET_SCORE = {
     "--disable_length_batching": "--disable_length_batching: not needed",
     "--print_cache_info": "--print_cache_info: not needed",
 }
-COMET_MBR = {
-    "--num_samples": "--num_samples N: -n N",
-    "--rerank_top_k": "--rerank_top_k K: first ctx-metrics rerank FILE -s SRC --top K -o top.nbest, then mbr top.nbest",
-    "--qe_model": "--qe_model MODEL: the --model of ctx-metrics rerank, whose --top K best mbr reads",
-    "-t": "-t FILE: candidates have no flag here: ctx-metrics {} FILE",
-    "--translations": "-t FILE: candidates have no flag here: ctx-metrics {} FILE",
-    "--sources": "--sources FILE: -s FILE",
-}
-OF_BOTH = {"--ctx-names": "--names", "--ctx-no-text-checks": "--no-text-checks"}
 COMET_COMPARE = {
     "--num_splits": "--num_splits N: --samples N",
     "--sample_ratio": "--sample_ratio: none; each resample has as many segments as the data",
@@ -32,36 +23,33 @@ COMET_COMPARE = {
     "--paired-ar": "--paired-ar: --test randomization, the default",
     "--paired-bs": "--paired-bs: --test bootstrap",
 }
-COMPARE = ("--alpha", "--plot", "--resample", "--samples", "--seed", "--test", "--no-holm")
-SACREBLEU = (  # how they begin
+COMPARE = {
+    flag: f"{flag}: a flag of ctx-metrics compare"
+    for flag in ("--alpha", "--plot", "--resample", "--samples", "--seed", "--test", "--no-holm")
+}
+SACREBLEU = {
+    "--ctx-names": "--ctx-names: --names here",
+    "--ctx-no-text-checks": "--ctx-no-text-checks: --no-text-checks here",
+}
+OF_SACREBLEU = (  # how they begin
     *("--paired-", "--confidence", "--ctx-seg-scores", "--slide-output", "--ctx-resample"),
     *("--bleu-", "--chrf-", "--ter-", "--sentence-level", "--score-only", "--test-set"),
 )
 
 
-def hints(words: Sequence[str], subcommand: str = "score") -> str:
-    """Of the words that the parser of a subcommand did not know, a line for each flag that is known here; begins with a line
-    end.
+def flag_hints(words: Sequence[str], *tables: Mapping[str, str]) -> str:
+    """Of the words that a parser did not know, a line for each flag that one of the tables has, the first that has it, or,
+    where SACREBLEU is among them, that sacrebleu has; begins with a line end.
 
-    >>> print("unrecognized" + hints(["--paired-bs", "--to_json=x", "--gpu"]))
+    >>> print("unrecognized" + flag_hints(["--paired-bs", "--to_json=x", "--gpu"], COMET_SCORE, SACREBLEU))
     unrecognized
       --paired-bs: a flag of the sacrebleu command
       --to_json FILE: --format json -o FILE
     """
     lines = [""]
     for flag in dict.fromkeys(word.partition("=")[0] for word in words):
-        if subcommand == "compare" and flag in COMET_COMPARE:
-            lines.append(f"  {COMET_COMPARE[flag]}")
-        elif flag in COMET_SCORE:
-            lines.append(f"  {COMET_SCORE[flag]}")
-        elif subcommand in ("mbr", "rerank"):
-            lines += [f"  {COMET_MBR[flag].format(subcommand)}"] if flag in COMET_MBR else []
-        elif flag in COMPARE and subcommand == "score":
-            lines.append(f"  {flag}: a flag of ctx-metrics compare")
-        elif flag in OF_BOTH:
-            lines.append(f"  {flag}: {OF_BOTH[flag]} here")
-        elif flag.startswith(SACREBLEU):
+        if found := [table[flag] for table in tables if flag in table]:
+            lines.append(f"  {found[0]}")
+        elif SACREBLEU in tables and flag.startswith(OF_SACREBLEU):
             lines.append(f"  {flag}: a flag of the sacrebleu command")
-    if not words[0].startswith("-") and subcommand == "score":
-        lines.append("  give files with their flags: -t FILE (translations), -r FILE (references), -s FILE (source)")
     return "\n".join(lines)

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..clusters import ranks
 from ..errors import InputError
-from ..judgements.judged import JudgedSet, MetricScores
 from ..notices import counted, notice, progress
 from ..progress import Progress
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from .inference.significance import pairwise_permutation, perm_both, williams
+from .judgements.judged import JudgedSet, MetricScores
 from .protocols import Measurement, Protocol, TieAccuracy
 from .report import Agreement, Report
 

@@ -12,11 +12,11 @@ from scipy.stats import rankdata
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..judgements.judged import JudgedSet, MetricScores
-from ..judgements.readers.sentence_pairs import PairSet
 from ..notices import notice
 from ..run.context import capabilities
 from .evaluation import Significance, evaluate
+from .judgements.judged import JudgedSet, MetricScores
+from .judgements.readers.sentence_pairs import PairSet
 from .protocols import CORRELATIONS, Measurement, Protocol, SegmentCorrelation
 from .report import Report
 from .scoring import MetricSettings, build_metric, lacking, score_set

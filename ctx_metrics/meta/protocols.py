@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..judgements.judged import JudgedSet, MetricScores
 from .inference.bootstrap import ratio
+from .judgements.judged import JudgedSet, MetricScores
 from .measures import correlation, pairwise, taus, ties
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}

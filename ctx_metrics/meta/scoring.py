@@ -9,14 +9,14 @@ from sacrebleu.metrics.base import Metric
 
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..judgements.judged import JudgedSet, MetricScores
-from ..judgements.score_files import NO_REFERENCE, read_kept, write_score_files
 from ..notices import counted, notice, progress
 from ..progress import Progress
 from ..run.context import Context, build, capabilities
 from ..run.streams import Segments, named
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts, scores
+from .judgements.judged import JudgedSet, MetricScores
+from .judgements.score_files import NO_REFERENCE, read_kept, write_score_files
 
 if TYPE_CHECKING:
     from ..scale.corpora import InBlocks

@@ -21,10 +21,10 @@ def load_estimator(
     context    whether only what follows a text's last but one separator is pooled (DocCOMET)
     Raises ModelError for what cannot be loaded, or not used in that way.
     """
+    from ..learned.estimator import LearnedEstimator, kind_of
+    from ..learned.regressor import CONFIG_KIND, AlignmentRegressor
     from .comet.checkpoint import is_comet, no_model
     from .folder import read_config
-    from .learned.estimator import LearnedEstimator, kind_of
-    from .learned.regressor import CONFIG_KIND, AlignmentRegressor
 
     if name == "":
         raise ModelError(

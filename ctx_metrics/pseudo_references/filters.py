@@ -15,7 +15,7 @@ class Paraphrases:
     """The probability that the gold reference paraphrases the pseudo-reference, in [0, 1] (Yoshimura et al. 2019)."""
 
     def __init__(self, model: str | None, engine: EngineOptions):
-        from ..models.paraphrase.classifier import shared_classifier
+        from .paraphrase.classifier import shared_classifier
 
         self._classifier = shared_classifier(model, engine)
         self.is_current, self.scores = self._classifier.is_current, self._classifier.probabilities

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..corpus import document_ranges
 from ..errors import InputError
-from ..judgements.judged import JudgedSet, MetricScores, row_means
-from ..judgements.score_files import read_scores
+from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
+from ..meta.judgements.score_files import read_scores
 from ..notices import notice
 from ..run.context import Context
 from ..scoring.comparison import compare, weighted_mean

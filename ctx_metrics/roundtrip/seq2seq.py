@@ -6,10 +6,10 @@ from ..engine.batching import token_batches
 from ..engine.device import number_format
 from ..engine.options import EngineOptions
 from ..errors import InputError
-from ..models.translation import TranslationModel, resolve_translation
 from .backtranslator import BackTranslator, Translation
 from .language_codes import own_code
 from .options import BackTranslation
+from .translation import TranslationModel, resolve_translation
 
 
 class Seq2SeqTranslator(BackTranslator):

@@ -96,32 +96,33 @@ def _refuse(entry_point: "metadata.EntryPoint", why: str) -> None:
     sys.stderr.write(f"ctx-metrics: metric {entry_point.name!r} of {entry_point.value} is left out: {why}\n")
 
 
-def _installed() -> "Iterable[metadata.EntryPoint]":
-    """The group's entry points; a package whose entry points cannot be read has none, and is named on stderr."""
+def installed(group: str = GROUP) -> "Iterable[metadata.EntryPoint]":
+    """A group's entry points; a package whose entry points cannot be read has none, and is named on stderr."""
     from importlib import metadata  # not above: a run of sacrebleu's own metrics does without it
 
     try:
-        return metadata.entry_points(group=GROUP)
+        return metadata.entry_points(group=group)
     except Exception:  # raised for all packages, whichever has the fault; so they are read one by one
         entry_points: dict[str, Iterable[metadata.EntryPoint]] = {}
     for package in metadata.distributions():
         if package.name in entry_points:  # the first on the path is the one that is imported
             continue
         try:
-            entry_points[package.name] = package.entry_points.select(group=GROUP)
+            entry_points[package.name] = package.entry_points.select(group=group)
         except Exception as error:
             entry_points[package.name] = ()
-            if why := _fault(package, error):
-                sys.stderr.write(f"ctx-metrics: the metrics of the package {package.name} are left out: {why}\n")
+            if why := _fault(package, group, error):
+                what = group.rpartition(".")[2]
+                sys.stderr.write(f"ctx-metrics: the {what} of the package {package.name} are left out: {why}\n")
     return [entry_point for of_package in entry_points.values() for entry_point in of_package]
 
 
-def _fault(package: "metadata.Distribution", error: Exception) -> str:
+def _fault(package: "metadata.Distribution", group: str, error: Exception) -> str:
     """Why a package's entry points cannot be read, naming the line; "" where none of them is of the group."""
     if isinstance(error, UnicodeError):
         return f"its entry_points.txt is not UTF-8: {error}"
     lines = [line.strip() for line in (package.read_text("entry_points.txt") or "").splitlines()]
-    if f"[{GROUP}]" not in lines:
+    if f"[{group}]" not in lines:
         return ""
     for number, line in enumerate(lines, 1):
         if line and line[0] not in "#[" and "=" not in line:
@@ -131,7 +132,7 @@ def _fault(package: "metadata.Distribution", error: Exception) -> str:
 
 def extend(module: ModuleType) -> None:
     """Put the table of all installed metrics in place of sacrebleu.metrics.METRICS."""
-    vars(module)["METRICS"] = MetricTable(module.METRICS, _installed)
+    vars(module)["METRICS"] = MetricTable(module.METRICS, installed)
 
 
 def metric_table() -> MetricTable:
@@ -141,4 +142,4 @@ def metric_table() -> MetricTable:
     if isinstance(metrics.METRICS, MetricTable):
         return metrics.METRICS
     found = getattr(metrics.METRICS, "entry_points", ())  # by a sacrebleu that reads the group itself
-    return MetricTable({name: metrics.METRICS[name] for name in metrics.METRICS if name not in found}, _installed)
+    return MetricTable({name: metrics.METRICS[name] for name in metrics.METRICS if name not in found}, installed)

@@ -7,9 +7,9 @@ from typing import Any
 
 import fsspec
 
+from ..annotate.tables import readable
 from ..errors import InputError
 from ..writing import check_writable, is_stream, os_errors, write_bytes
-from .tables import readable
 
 
 class Unusable(Exception):

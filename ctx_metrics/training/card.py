@@ -13,14 +13,14 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..judgements.readers.rows import language_pair
+from ..meta.judgements.readers.rows import language_pair
 
 if TYPE_CHECKING:
-    from .pairwise.learn import Architecture
-    from .pairwise.learn import Trained as TrainedPairwise
-    from .pairwise.recipe import PairwiseRecipe
-    from .paraphrase.learn import TrainedClassifier
-    from .paraphrase.recipe import ParaphraseRecipe
+    from ..pairwise.training.learn import Architecture
+    from ..pairwise.training.learn import Trained as TrainedPairwise
+    from ..pairwise.training.recipe import PairwiseRecipe
+    from ..pseudo_references.training.learn import TrainedClassifier
+    from ..pseudo_references.training.recipe import ParaphraseRecipe
     from .quality.learn import Trained
 
 TITLES = {"bilstm": "BiLSTM", "bilstmatt": "BiLSTM with attention", "esim": "ESIM", "comet": "alignment regressor"}

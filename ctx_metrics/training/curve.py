@@ -11,7 +11,7 @@ from .quality.task import Check
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .pairwise.task import Check as PairwiseCheck
+    from ..pairwise.training.task import Check as PairwiseCheck
 
 MARKED = 100  # most steps that have a dot each
 

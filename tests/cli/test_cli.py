@@ -14,12 +14,13 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import fresh_ctx_metrics, python, run
 
-from ctx_metrics.cli import SUBCOMMANDS, doctor, main
+from ctx_metrics.cli import doctor, main
 from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import estimator, hub
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
 
+SUBCOMMANDS = [each.name for each in metadata.entry_points(group="ctx_metrics.commands") if "." not in each.name]
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 
 

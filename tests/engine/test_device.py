@@ -9,7 +9,7 @@ from ctx_metrics.cli import doctor
 from ctx_metrics.engine import device
 from ctx_metrics.engine.device import check_arithmetic, full_fp32_lstms, number_format, resolve_device, resolve_dtype
 from ctx_metrics.errors import ResourceError
-from ctx_metrics.models.learned import networks
+from ctx_metrics.learned import networks
 from ctx_metrics.scale.kept import key_of, of_metric
 from ctx_metrics.training.loop import Task
 

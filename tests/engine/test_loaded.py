@@ -23,9 +23,9 @@ from ctx_metrics.engine.loaded import LoadedModels
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models.comet.convert import convert
-from ctx_metrics.models.paraphrase.classifier import shared_classifier
 from ctx_metrics.models.sentence.encoder import shared_sentence_encoder
 from ctx_metrics.models.sentence.folder import resolve_sentence_model
+from ctx_metrics.pseudo_references.paraphrase.classifier import shared_classifier
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 HYPOTHESIS, REFERENCE = "the cat sat", "a cat ran home"

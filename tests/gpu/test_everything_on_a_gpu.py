@@ -108,7 +108,7 @@ def test_the_models_of_the_package(name, dtype, request):
         release()
         engine = {"engine": EngineOptions(device=device, dtype=dtype, quiet=True)}
         if name == "prbleu":
-            from ctx_metrics.models.paraphrase.classifier import ParaphraseClassifier
+            from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
 
             return ParaphraseClassifier(None, **engine).probabilities(list(zip(HYPOTHESES, REFERENCES)))
         if name.startswith("multilingual"):

@@ -14,9 +14,9 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import BERTR, COMET, SLIDE, InputError, Pairwise
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.judgements.judged import JudgedSet
-from ctx_metrics.judgements.readers import read_judged
 from ctx_metrics.meta.evaluation import Significance, evaluate
+from ctx_metrics.meta.judgements.judged import JudgedSet
+from ctx_metrics.meta.judgements.readers import read_judged
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, lacking, score_set
 

@@ -15,8 +15,8 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.bertr import BERTR
 from ctx_metrics.metrics.bertscore import BERTScore
-from ctx_metrics.metrics.roundtrip import RTTBERTScore
 from ctx_metrics.models import hub
+from ctx_metrics.roundtrip.metrics import RTTBERTScore
 from ctx_metrics.wording import by_flags
 
 HYPOTHESES = [

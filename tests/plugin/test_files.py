@@ -24,7 +24,7 @@ from ctx_metrics.scoring.results import ScoredWindow, SystemResult
 from ctx_metrics.windows import Window
 
 SETUP = """
-import ctx_metrics.metrics.comet, ctx_metrics.metrics.slide, ctx_metrics.scoring.resample, ctx_metrics.models.learned.regressor
+import ctx_metrics.metrics.comet, ctx_metrics.metrics.slide, ctx_metrics.scoring.resample, ctx_metrics.learned.regressor
 from sacrebleu.sacrebleu import main
 """
 BODY = (

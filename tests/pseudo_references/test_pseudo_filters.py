@@ -60,9 +60,9 @@ def stand_in(monkeypatch):
 
     classifier = StandIn({("pseudo", "gold"): 0.9, ("gold", "pseudo"): 0.1, ("other", "gold"): 0.5})
     classifier.made = made
-    module = ModuleType("ctx_metrics.models.paraphrase.classifier")
+    module = ModuleType("ctx_metrics.pseudo_references.paraphrase.classifier")
     module.shared_classifier = shared_classifier
-    monkeypatch.setitem(sys.modules, "ctx_metrics.models.paraphrase.classifier", module)
+    monkeypatch.setitem(sys.modules, "ctx_metrics.pseudo_references.paraphrase.classifier", module)
     return classifier
 
 

@@ -78,7 +78,7 @@ def test_cache_folder(monkeypatch, tmp_path):
 
 
 def test_importing_the_options_imports_no_torch():
-    code = "import sys, ctx_metrics.roundtrip.options, ctx_metrics.cli.roundtrip; sys.exit('torch' in sys.modules)"
+    code = "import sys, ctx_metrics.roundtrip.options, ctx_metrics.roundtrip.cli; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -10,8 +10,8 @@ from ctx_metrics.corpus import Corpus, read_lines
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import PairResult
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.metrics.roundtrip import _Cosine
 from ctx_metrics.models import hub
+from ctx_metrics.roundtrip.metrics import _Cosine
 from ctx_metrics.scoring.sentence_cosine import SentenceCosine
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -201,7 +201,7 @@ def test_importing_it_imports_no_torch():
 def test_the_library_is_not_imported_for_packed_models(tiny_bert, forked):
     code = f"""
 import sys
-from ctx_metrics.metrics.roundtrip import _Cosine
+from ctx_metrics.roundtrip.metrics import _Cosine
 from ctx_metrics.scoring.sentence_cosine import SentenceCosine
 SentenceCosine(model={str(tiny_bert)!r}).corpus_score(["a dog"], [["a cat"]])
 assert "sentence_transformers" not in sys.modules

@@ -8,14 +8,14 @@ from sacrebleu.metrics import CHRF, TER
 from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
-from ctx_metrics.cli.train.quality import some_rows
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
+from ctx_metrics.learned.estimator import LearnedEstimator
+from ctx_metrics.learned.regressor import AlignmentRegressor
 from ctx_metrics.meta.scoring import MetricSettings
 from ctx_metrics.models.estimator import Example
-from ctx_metrics.models.learned.estimator import LearnedEstimator
-from ctx_metrics.models.learned.regressor import AlignmentRegressor
+from ctx_metrics.training.cli.quality import some_rows
 from ctx_metrics.training.kept.token_states import EmbeddingCache
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import learn as learn_module

@@ -17,7 +17,7 @@ from selection import some
 from torch import nn
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.models.learned.networks import NETWORKS, Shape
+from ctx_metrics.learned.networks import NETWORKS, Shape
 from ctx_metrics.training import loop as loop_module
 from ctx_metrics.training.loop import Loop, Progress, deferred, epoch_batches
 from ctx_metrics.training.quality.examples import Place, TrainingSet

@@ -21,6 +21,9 @@ from ..common import flags
 from ..common.inputs import column_names, test_set
 from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, check_metrics, metric_names
 from ..common.work import add_work, check_work, in_blocks
+from ..hints import COMET_SCORE, COMPARE, SACREBLEU, flag_hints
+
+SUMMARY = "score translations with any metrics"
 
 LEVELS = ("segment", "document", "system")
 DEFAULT_METRIC = "comet"
@@ -218,6 +221,14 @@ def take_model(args: Namespace) -> None:
         for dest in dests:
             if getattr(args, dest) == args.parser.get_default(dest):
                 setattr(args, dest, args.model)
+
+
+def hints(words: Sequence[str]) -> str:
+    """What to add to the error on words that the parser does not know."""
+    found = flag_hints(words, COMET_SCORE, COMPARE, SACREBLEU)
+    if not words[0].startswith("-"):
+        found += "\n  give files with their flags: -t FILE (translations), -r FILE (references), -s FILE (source)"
+    return found
 
 
 def run(args: Namespace) -> int:

@@ -7,7 +7,7 @@ from scipy.stats import kendalltau, rankdata
 
 from ...corpus import document_ranges
 from ...errors import InputError
-from ...judgements.judged import row_means
+from ..judgements.judged import row_means
 
 AVERAGES = ("none", "item", "system")
 OUTLIER = 2.5  # robust standard deviations from the median (Mathur et al. 2020)

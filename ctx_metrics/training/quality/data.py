@@ -12,10 +12,10 @@ import numpy as np
 
 from ...corpus import is_blank
 from ...errors import InputError
-from ...judgements.judged import JudgedSet, is_human
-from ...judgements.readers import layout_of, read_judged
-from ...judgements.readers.rows import language_pair, stem
-from ...judgements.readers.table import read_judged_rows
+from ...meta.judgements.judged import JudgedSet, is_human
+from ...meta.judgements.readers import layout_of, read_judged
+from ...meta.judgements.readers.rows import language_pair, stem
+from ...meta.judgements.readers.table import read_judged_rows
 from ...notices import counted
 from ...run.streams import named
 from ...run.text_checks import check_texts

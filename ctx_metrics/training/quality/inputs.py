@@ -6,7 +6,7 @@ import torch
 
 from ...engine.encoder import TextEncoder
 from ...engine.pairs import map_pairs, one_by_one
-from ...models.learned.regressor import PairFeatures, network_inputs
+from ...learned.regressor import PairFeatures, network_inputs
 from ..kept.token_states import EmbeddingCache
 
 

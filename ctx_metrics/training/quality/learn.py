@@ -15,11 +15,11 @@ from ...engine.options import EngineOptions
 from ...engine.shortage import memory_for
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError
+from ...learned.estimator import PREFIX
+from ...learned.networks import NETWORKS, LearnedNetwork, Shape
+from ...learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...models import hub
 from ...models.folder import FIELDS, check_fields, checked_weights, load_weights, read_config
-from ...models.learned.estimator import PREFIX
-from ...models.learned.networks import NETWORKS, LearnedNetwork, Shape
-from ...models.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
 from ...notices import counted, notice
 from ..digest import digest
 from ..kept.token_states import EmbeddingCache

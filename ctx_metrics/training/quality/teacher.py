@@ -11,7 +11,7 @@ import numpy as np
 
 from ...engine.options import EngineOptions
 from ...errors import InputError
-from ...judgements.judged import JudgedSet
+from ...meta.judgements.judged import JudgedSet
 from ...meta.scoring import MetricSettings, build_metric, lacking, score_set
 from ...notices import counted, notice
 from ...writing import write_bytes

@@ -1,0 +1,351 @@
+"""Scores tables of any size, block by block: one column for each metric, in parts that are complete or absent."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import CtxMetricsError, InputError
+from ..notices import counted, notice
+from ..progress import Progress
+from ..scale import faults
+from ..scale.kept import key_of
+from ..scale.places import HERE, Place
+from ..scale.scorer import ROLES, OfMetric, Scored, Scorer, Texts, located
+from . import summary
+from .blocks import ROWS, blocks, one_block
+from .parts import Parts, Record, known_again
+from .rows import Rows, Value, is_number, reader_of
+from .selection import Limit, Top, best, passing
+from .tables import Table
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """One run over tables.
+
+    tables     in their order
+    scorer     what scores a block
+    names      of the columns that come, one a metric, and behind them one of the rows' faults where rows are dropped by them
+    limits     that the rows keep which are written; columns by the metrics' names
+    drop       faults of rows that are not written; None: no faults are looked for
+    top        the best of them that are written, by the metric `by`; None: all
+    lower      whether a lower score of `by` is the better one
+    size       most rows of a block
+    """
+
+    tables: Sequence[Table]
+    scorer: Scorer
+    names: Sequence[str]
+    limits: Sequence[Limit] = ()
+    top: Top | None = None
+    by: str = ""
+    lower: bool = False
+    size: int = ROWS
+    drop: Sequence[str] | None = None
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics' names."""
+        return [name for name, _ in self.scorer.metrics]
+
+    @property
+    def columns(self) -> list[str]:
+        """What `names` stand for: the metrics, and the rows' faults where they are looked for."""
+        return self.metrics if self.drop is None else [*self.metrics, faults.COLUMN]
+
+    def identity(self) -> dict[str, Any]:
+        """What makes the run this one."""
+        return {"tables": known_again(self.tables), **self.settings()}
+
+    def settings(self) -> dict[str, Any]:
+        """What a block's scores and its part depend on besides its texts and the signatures."""
+        return {
+            "columns": dict(self.scorer.columns),
+            "metrics": [[name, repr(sorted(settings.items()))] for name, settings in self.scorer.metrics],
+            "context": repr(
+                [self.scorer.context.source_lang, self.scorer.context.target_lang, self.scorer.context.engine.dtype]
+            ),
+            "pseudo-filter": repr(self.scorer.context.pseudo_filter),
+            "names": list(self.names),
+            "keep": [list(each) for each in self.limits],
+            "drop": None if self.drop is None else list(self.drop),
+            "top": [self.top, self.by] if self.top else None,
+            "block": self.size,
+        }
+
+
+class Planned(NamedTuple):
+    """A block of the input.
+
+    number    of the block, from 0
+    table     its table's number
+    first     its first row there, from 0
+    before    how many rows of all tables come before it
+    """
+
+    number: int
+    table: int
+    first: int
+    before: int
+    rows: Rows
+
+
+def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
+    """Score all rows of the tables, and write those that are chosen with their scores into parts in a folder.
+
+    Finished blocks of the same run in the folder are not scored again. Returns the summary, which is written too.
+
+    Raises InputError for tables, texts or a folder that cannot be used, and what the metrics raise.
+    """
+    parts = Parts(folder, run.tables[0].ending, run.identity())
+    records = _finished(run, parts, place)
+    if records:
+        there = f"{_rows_of(records):,} rows in {counted(len(records), 'part', 'parts')}"
+        notice(f"{folder} already holds {there}; the run continues after them")
+    nothing_new = True
+    with Progress("annotate", "row", None if quiet else _rows(run), done=_rows_of(records), quiet=quiet) as bar:
+        try:
+            for number, record in _scored(run, parts, place, records):
+                nothing_new, records[number] = False, record
+                bar.update(record.rows)
+        except KeyboardInterrupt as error:
+            raise KeyboardInterrupt(
+                f"{_rows_of(records):,} rows are kept in {folder}; run the same command again to continue"
+            ) from error
+    if not records:
+        raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
+    if nothing_new and parts.has_summary():
+        notice(f"{folder}: all parts already exist, so nothing was scored")
+    ordered = [records[number] for number in range(len(records))]
+    written, worst = sum(record.kept for record in ordered), None
+    if run.top is not None:
+        written, worst = _write_best(run, parts, ordered)
+    sums = {name: [own for record in ordered if (own := record.metrics[name].sums)] for name in run.metrics}
+    signatures = {name: ordered[0].metrics[name].signature for name in run.metrics}
+    [wholes] = place.map(
+        partial(run.scorer.whole, signatures=signatures), [{name: own for name, own in sums.items() if own}]
+    )
+    befores = [0, *accumulate(record.rows for record in ordered)]
+    found = {
+        "rows": befores[-1],
+        "written": written,
+        **({} if run.drop is None else {"dropped": summary.dropped([record.dropped for record in ordered])}),
+        "worst_of_top": [run.by, -worst if run.lower else worst] if worst is not None and written else None,
+        "tables": len(run.tables),
+        "parts": len(ordered),
+        "metrics": {
+            name: summary.of_whole([record.metrics[name] for record in ordered], befores, wholes.get(name))
+            for name in run.metrics
+        },
+    }
+    parts.write_summary(found)
+    return found
+
+
+def _rows_of(records: Mapping[int, Record]) -> int:
+    return sum(record.rows for record in records.values())
+
+
+def _rows(run: Annotation) -> int | None:
+    """How many rows the tables have; None where one is not on this machine, whose bytes would be fetched twice."""
+    if any("://" in table.path for table in run.tables):
+        return None
+    columns = [name for names in run.scorer.columns.values() for name in names]
+    return sum(reader_of(table, columns, run.names).count() for table in run.tables)
+
+
+def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The columns of each role: those given as (role, column), and for other roles columns of their names, if there are.
+
+    Raises InputError where no column has the outputs.
+    """
+    columns: dict[str, list[str]] = {}
+    for role, name in given:
+        columns.setdefault(role, []).append(name)
+    names = [] if any(is_number(name) for own in columns.values() for name in own) else reader_of(table, [], []).names()
+    columns |= {role: [role] for role in ROLES if role not in columns and role in names}
+    if "mt" not in columns:
+        there = f"; it has {', '.join(names)}" if names else ""
+        raise InputError(f"{table.path} has no column mt{there}; name the column of the outputs (--columns mt=NAME)")
+    return {role: columns[role] for role in ROLES if role in columns}
+
+
+def planned(run: Annotation) -> Iterator[Planned]:
+    """The blocks of all tables."""
+    wanted = list(dict.fromkeys(name for names in run.scorer.columns.values() for name in names))
+    [document] = run.scorer.columns.get("doc", [None])
+    block = before = 0
+    for table_number, table in enumerate(run.tables):
+        reader = reader_of(table, wanted, list(run.names))
+        found = blocks(reader.rows(), run.size, document, block)
+        if document is None and (name := run.scorer.reads_documents):
+            mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
+            why = f"{name} takes a table without document ids as one document, but it has more than {run.size:,} rows"
+            found = one_block(reader.rows(), run.size, f"{table.path}: {why}; {mend}")
+        first = 0
+        for rows in found:
+            yield Planned(block, table_number, first, before, rows)
+            block, first, before = block + 1, first + len(rows), before + len(rows)
+
+
+def _texts(run: Annotation, block: Planned) -> dict[str, list[list[str | None]]]:
+    """The texts of a block by their roles."""
+    return {role: [_filled(run, block, role, name) for name in names] for role, names in run.scorer.columns.items()}
+
+
+def _key(run: Annotation, texts: Texts) -> str:
+    return key_of(run.settings(), texts)
+
+
+def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
+    """The records of the blocks that an earlier run finished, by number.
+
+    The first block is scored again, to compare the metrics with those of the earlier run. Raises InputError where they are
+    others now.
+    """
+    if not parts.has_records():
+        return {}
+    found: dict[int, Record] = {}
+    measured: dict[str, OfMetric] | None = None
+    for block in planned(run):
+        texts = _texts(run, block)
+        if measured is None:
+            [scored] = place.map(partial(_scored_or_not, run.scorer), [(texts, True)])
+            if isinstance(scored, CtxMetricsError):
+                return {}  # which is raised, with its place, when the block is scored
+            measured = scored.metrics
+        fits = partial(_fits, key=_key(run, texts), rows=len(block.rows), metrics=measured, top=run.top is not None)
+        record = parts.record(block.number, fits)
+        if record is not None and run.top is not None:
+            kept = parts.scores(block.number, 1 + len(run.columns), len(block.rows))
+            record = None if kept is None else record
+        if record is not None:
+            for name, own in record.metrics.items():
+                _check_signature(name, own.signature, measured[name].signature)
+            found[block.number] = record
+    return found
+
+
+def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
+    """Whether a record can be of a block of this key and so many rows.
+
+    metrics    what they gave for another block, whose sums have as many numbers
+    """
+    return (
+        (record.key, record.rows, record.part == "") == (key, rows, top)
+        and 0 <= record.kept <= rows
+        and all(0 <= number <= rows for number in record.dropped.values())
+        and record.metrics.keys() == metrics.keys()
+        and all(own.fits(rows, len(metrics[name].sums) or None) for name, own in record.metrics.items())
+    )
+
+
+def _scored(run: Annotation, parts: Parts, place: Place, done: Mapping[int, Record]) -> Iterator[tuple[int, Record]]:
+    """Score the blocks that are not done, write their parts, and give their numbers and records."""
+    pending: list[tuple[Planned, str]] = []  # handed out, in order, with their keys
+    before = done.get(0)
+
+    def texts() -> Iterator[tuple[Texts, bool]]:
+        for block in planned(run):
+            if block.number not in finished:
+                columns = _texts(run, block)
+                pending.append((block, _key(run, columns)))
+                yield columns, block.number == 0
+
+    finished = frozenset(done)
+    for scored in place.map(partial(_scored_or_not, run.scorer), texts()):
+        block, key = pending.pop(0)
+        if isinstance(scored, CtxMetricsError):
+            where = f"{run.tables[block.table].path}, rows from {block.first + 1:,} on"
+            raise type(scored)(located(str(scored), where)) from scored
+        for line in scored.said:
+            notice(located(line, f"rows from {block.before + 1:,} on"))
+        scores = {name: each.scores for name, each in scored.metrics.items()}
+        kept, part = passing(run.limits, scores, len(block.rows)), ""
+        dropped = {}
+        if scored.faults is not None:
+            scores[faults.COLUMN] = scored.faults
+            kept &= ~faults.has(scored.faults, run.drop or ())
+            dropped = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.drop or ()}
+        if run.top is None:
+            part = parts.write_part(block.number, _content(run, block.rows, scores, kept))
+        else:
+            by = np.where(kept, -scores[run.by] if run.lower else scores[run.by], math.nan)
+            parts.write_scores(block.number, np.stack([by, *scores.values()]))
+        metrics = {name: summary.of_block(each) for name, each in scored.metrics.items()}
+        record = Record(key, len(block.rows), int(kept.sum()), dropped, part, metrics)
+        before = before or record
+        for name, own in metrics.items():
+            _check_signature(name, before.metrics[name].signature, own.signature)
+        parts.write_record(block.number, record)
+        yield block.number, record
+
+
+def _scored_or_not(scorer: Scorer, block: tuple[Texts, bool]) -> Scored | CtxMetricsError:
+    """A block's scores, or why there are none, from whatever process."""
+    try:
+        return scorer(block)
+    except CtxMetricsError as error:
+        return error
+
+
+def _check_signature(name: str, before: str, now: str) -> None:
+    """Raise InputError where a metric is no longer what it was when other blocks were scored."""
+    if now != before:
+        raise InputError(f"{name}: its signature was {before}, and is {now} now; name a new folder")
+
+
+def _filled(run: Annotation, block: Planned, role: str, name: str) -> list[str | None]:
+    """A column's texts; raises InputError for a document id that is missing."""
+    texts = block.rows.texts(name)
+    if role == "doc" and (missing := [i for i, text in enumerate(texts) if not (text or "").strip()]):
+        where = f"{run.tables[block.table].path}, row {block.first + missing[0] + 1}"
+        raise InputError(f"{where}: the document id is missing (column {name})")
+    return texts
+
+
+def _content(run: Annotation, rows: Rows, scores: Mapping[str, np.ndarray], kept: np.ndarray) -> bytes:
+    columns: dict[str, Sequence[Value]] = {}
+    for name, (key, values) in zip(run.names, scores.items(), strict=True):
+        if key == faults.COLUMN:
+            columns[name] = faults.words_of(values)
+        else:
+            columns[name] = [None if math.isnan(value) else value for value in values.tolist()]
+    return rows.content(columns, kept.tolist())
+
+
+def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tuple[int, float]:
+    """Write the parts of the best rows, of which the whole input is read again.
+
+    Returns the number of rows written, and the value of the worst of them, higher being better. Raises InputError for a
+    table that has changed meanwhile.
+    """
+    assert run.top is not None
+    values = partial(_values, run, parts, records)
+    choose = best(values, run.top.of(sum(record.rows for record in records)))
+    written = 0
+    for block in planned(run):
+        if block.number >= len(records) or _key(run, _texts(run, block)) != records[block.number].key:
+            changed = f"{run.tables[block.table].path} has changed since its rows were scored"
+            raise InputError(f"{changed}; run the command again, with a new folder")
+        by, *scores = _kept_scores(run, parts, block.number, len(block.rows))
+        kept = choose(by)
+        written += int(kept.sum())
+        parts.write_part(block.number, _content(run, block.rows, dict(zip(run.columns, scores, strict=True)), kept))
+    return written, choose.threshold
+
+
+def _values(run: Annotation, parts: Parts, records: Sequence[Record]) -> Iterable[np.ndarray]:
+    return (_kept_scores(run, parts, number, record.rows)[0] for number, record in enumerate(records))
+
+
+def _kept_scores(run: Annotation, parts: Parts, number: int, rows: int) -> np.ndarray:
+    scores = parts.scores(number, 1 + len(run.columns), rows)
+    if scores is None:
+        raise InputError(f"{parts.address}: the scores of part {number} have gone; run the same command again")
+    return scores

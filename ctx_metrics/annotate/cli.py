@@ -1,0 +1,266 @@
+"""Score tables of any size: one new column per metric, written in parts that a killed run keeps.
+
+Reads TSV, CSV, JSON lines and Parquet, plain or compressed (.gz, .xz, .zst), local or at any address that fsspec supports.
+Rows are read, scored and written block by block, so memory does not grow with the table. Run the same command again to
+continue a stopped run.
+"""
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from ..cli.common import flags
+from ..cli.common.metrics import Metrics, check_metrics, metric_names, own_settings
+from ..cli.common.work import Work, check_work
+from ..cli.score import DEFAULT_METRIC, add_metric_flags, take_model
+from ..flag_types import Directory, Model, Positive
+from ..notices import counted, notice
+from ..run.streams import name_fault
+from ..settings import add_all, from_flags, setting
+from ..standard_streams import check_output
+
+SUMMARY = "score tables of any size, and keep the best of their rows"
+
+USAGE = "%(prog)s TABLE [TABLE ...] -o DIR [--columns ROLE=NAME ...] [-m NAME [NAME ...]] [flags]"
+EPILOG = """\
+examples:
+  # a table with the columns src and mt: add a column comet, without references
+  ctx-metrics annotate corpus.tsv.gz -o scored -l en-de -m comet
+
+  # two columns without a header; keep the rows with a score of at least 50
+  ctx-metrics annotate corpus.tsv -o filtered --columns src=1 mt=2 -l en-de -m comet --keep 'comet >= 50'
+
+  # without copies of the source, other languages and repetitions
+  ctx-metrics annotate corpus.tsv -o clean -l en-de -m comet --drop copies,wrong-language,repeats
+
+  # Parquet with documents, the best fifth by slide
+  ctx-metrics annotate 'news/*.parquet' -o best --columns mt=output doc=url -l de-en -m slide chrf --top 20% --by slide
+
+Name a metric to see its flags: ctx-metrics annotate -m slide --help
+"""
+
+
+def _read(function: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A type for argparse of a function that raises ValueError, whose message is shown."""
+
+    def read(text: str) -> Any:
+        try:
+            return function(text)
+        except ValueError as error:
+            raise ArgumentTypeError(str(error)) from error
+
+    return read
+
+
+def column(text: str) -> tuple[str, str]:
+    """A role and the column that has it, from ROLE=NAME, for argparse."""
+    from ..scale.scorer import ROLES
+
+    role, _, name = text.partition("=")
+    if role not in ROLES or not name:
+        raise ArgumentTypeError(f"{text!r} is not ROLE=NAME with a role of {', '.join(ROLES)}")
+    return role, name
+
+
+def limit(text: str) -> Any:
+    """A limit, for argparse."""
+    from . import selection
+
+    return _read(selection.limit)(text)
+
+
+def kinds(text: str) -> Any:
+    """Kinds of faults, for argparse."""
+    from ..run import faults
+
+    return _read(faults.kinds)(text)
+
+
+def top(text: str) -> Any:
+    """The best rows, for argparse."""
+    from . import selection
+
+    return _read(selection.top)(text)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What is read and written."""
+
+    tables: Annotated[Sequence[str], "TABLE"] = setting(
+        "Tables of one format: files, patterns, folders or addresses.",
+        flag="TABLE",
+        group="tables",
+        nargs="+",
+        action="store",
+    )
+    folder: Directory = setting(
+        "Output folder for the parts: a local path or an address.", flag="-o --output", required=True
+    )
+    columns: Sequence[tuple[str, str]] = setting(
+        "The column of each role: src, mt, ref, doc (consecutive equal ids form a document), rtt, pseudo; ref and "
+        "pseudo can be given several times. For tables without a header, give column numbers from 1. (Default: "
+        "columns of these names)",
+        (),
+        type=column,
+        nargs="+",
+        action="extend",
+        metavar="ROLE=NAME",
+    )
+    names: Sequence[str] | None = setting(
+        "Names of the new columns, one per metric. (Default: the metrics' names)", action="store", metavar="NAME"
+    )
+    language_pair: tuple[str, str] | None = flags.languages()
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The metrics, and which rows are written."""
+
+    metrics: Metrics | None = setting(
+        f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
+        flag="-m --metrics",
+        group="scores",
+        action="store",
+        choices=metric_names,
+    )
+    model: Model | None = setting(
+        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
+    )
+    keep: Sequence[Any] = setting(
+        "Write only rows whose scores satisfy this limit, such as 'comet >= 70'; with several limits, all of them.",
+        (),
+        type=limit,
+        nargs="+",
+        action="extend",
+        metavar="LIMIT",
+    )
+    drop: Any = setting(
+        "Leave out rows whose output is a copy of the source, in a wrong language (-l), or repeats a word many times: names "
+        "with commas between of copies, wrong-language, repeats. A column faults says what was found; with none, all rows "
+        "are written with it.",
+        type=kinds,
+        metavar="FAULTS",
+    )
+    no_text_checks: bool = flags.text_checks()
+    top: Any = setting(
+        "Write only the best rows (after --keep): a share such as 20%% or a number of rows.", type=top, metavar="N"
+    )
+    by: str | None = setting("The metric that --top uses. (Default: the first metric of -m)", metavar="METRIC")
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How the tables are divided."""
+
+    block: Positive = setting(
+        "Maximum number of rows in a block and in a part; a killed run loses at most one block. The first blocks are "
+        "smaller. Documents are not split.",
+        10_000,
+        group="work",
+    )
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    add_all(parser, [Tables, Scores, Blocks, Work])
+    add_metric_flags(parser, argv)
+    add_all(parser, [flags.quiet()])
+
+
+def check(args: Namespace) -> None:
+    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    from ..scale.scorer import SEVERAL
+    from .rows import is_number
+
+    error = args.parser.error
+    if args.folder.startswith("memory:"):
+        error(f"-o {args.folder}: the memory of this process is lost when the command ends; name a folder")
+    args.metrics = args.metrics or [DEFAULT_METRIC]
+    check_metrics(args)
+    take_model(args)
+    for role in {role for role, _ in args.columns} - {*SEVERAL}:
+        if [each for each, _ in args.columns].count(role) > 1:
+            error(f"--columns gives {role} twice; give one column")
+    if args.names and len(args.names) - len(args.metrics) not in (0, args.drop is not None):
+        error(
+            f"--names has {counted(len(args.names), 'name', 'names')} for "
+            f"{counted(len(args.metrics), 'metric', 'metrics')} ({', '.join(args.metrics)})"
+        )
+    for name in args.names or []:
+        if fault := name_fault(name):
+            error(f"--names has {fault}")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            error("--names has a name that is not UTF-8, as the table is")
+    args.names = [name.strip() for name in args.names or []]  # as a header's names are read
+    if len({*args.names}) < len(args.names):
+        error("--names has the same name twice; give each new column its own name")
+    for name in [*(each.name for each in args.keep), *([args.by] if args.by else [])]:
+        if name not in args.metrics:
+            error(f"{name} is not among the metrics of -m ({', '.join(args.metrics)})")
+    if args.by and not args.top:
+        error("--by selects the metric of --top; give --top too, or leave --by out")
+    numbers = [is_number(name) for _, name in args.columns]
+    if any(numbers) and not all(numbers):
+        error("--columns mixes names and numbers; give numbers for tables without a header, names for all others")
+    if args.drop is not None and args.no_text_checks:
+        error("--drop needs the checks that --no-text-checks turns off; leave one out")
+    if "wrong-language" in (args.drop or ()) and args.language_pair is None:
+        error("--drop wrong-language needs the language: give the language pair with -l")
+    check_work(args)
+    for flag, given, role in (("--roundtrip", args.roundtrip, "rtt"), ("--pseudo-refs", args.pseudo_refs, "pseudo")):
+        if given:
+            error(f"{flag}: annotate reads tables; name the column of these texts (--columns {role}=NAME)")
+    if args.rtt_bt:
+        error("--rtt-bt: annotate makes no round trips; name their column (--columns rtt=NAME)")
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    check(args)
+    check_output()  # which takes the summary
+    from ..pseudo_references.options import PseudoFilter
+    from ..run.context import Context, capabilities
+    from ..run.flags import engine_options
+    from ..scale import faults, places
+    from ..scale.scorer import Scorer
+    from . import annotate, summary
+    from .tables import find_tables
+
+    tables = find_tables(args.tables)
+    source, target = args.language_pair or (None, None)
+    context = Context(
+        source_lang=source,
+        target_lang=target,
+        backtranslator=args.rtt_bt_name,
+        pseudo_filter=from_flags(PseudoFilter, args),
+        engine=engine_options(args),
+    )
+    chosen = [(name, own_settings(name, args)) for name in args.metrics]
+    by = args.by or args.metrics[0]
+    columns = annotate.columns_of(tables[0], args.columns)
+    if "copies" in (args.drop or ()) and "src" not in columns:
+        args.parser.error("--drop copies needs the source: name its column (--columns src=NAME)")
+    names = list(args.names or args.metrics)
+    if args.drop is not None and len(names) == len(args.metrics):
+        names.append(faults.COLUMN)
+    made = annotate.Annotation(
+        tables,
+        Scorer(chosen, context, columns, not args.no_text_checks, args.drop is not None),
+        names,
+        args.keep,
+        args.top,
+        by,
+        not capabilities(args.table[by.upper()]).higher_is_better,
+        args.block,
+        args.drop,
+    )
+    with places.opened(args.on, args.workers) as where:
+        found = annotate.annotate(made, args.folder, where, args.quiet)
+    for name, of_metric in found["metrics"].items():
+        for line in of_metric["notices"]:
+            notice(f"{name}: {line}")
+        notice(f"{name}|{of_metric['signature']}")
+    print(summary.shown(found), end="")
+    return 0

@@ -1,0 +1,169 @@
+"""A folder of parts: what is written of each block, whole or not at all, and what is known of finished blocks."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ..errors import InputError
+from ..scale.folders import LocalFolder, Unusable, folder_at, sha256_of
+from ..scale.kept import MOST, KeptResults, Line, plain_json
+from ..writing import remove_leftovers
+from .summary import BlockOfMetric
+from .tables import Table, place_of, readable
+
+# what is known of the run and of its blocks; readers of folders pass over such names, and over _NAME
+KEPT = ".annotate"
+SUMMARY = "_summary.json"
+NUMBER = 30  # most bytes of a score that is kept
+
+# what a run's identity is made of, for people
+WORDS = {
+    "tables": "tables, or tables that have changed since",
+    "columns": "--columns",
+    "metrics": "metrics, or with other settings of them",
+    "context": "languages or --ctx-dtype",
+    "pseudo-filter": "settings of pseudo-references",
+    "names": "--names",
+    "keep": "--keep",
+    "drop": "--drop",
+    "top": "--top or --by",
+    "block": "--block",
+}
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a finished block.
+
+    key        of its texts and of the run
+    rows       how many it has, of which `kept` are written
+    dropped    how many have each of the faults that rows are dropped for
+    part       what its part is known again by; "" where parts are written when all blocks are scored
+    metrics    by their names
+    """
+
+    key: str
+    rows: int
+    kept: int
+    dropped: dict[Line, int]
+    part: str
+    metrics: dict[str, BlockOfMetric]
+
+
+class Parts:
+    """The parts of one run in a folder, local or at an address that fsspec knows. A part is finished once its record is
+    written, which is after the part.
+
+    address     of the folder
+    ending      of the parts' names, such as .tsv.gz
+    identity    what makes the run this one: of another, nothing may be kept
+
+    Raises InputError where the folder holds something else, cannot be written, or others can write what is kept there.
+    """
+
+    def __init__(self, address: str, ending: str, identity: Mapping[str, Any]):
+        self.address, self._ending = address, ending
+        self._folder = folder_at(address, "-o")
+        self._state = KeptResults(self._folder.below(KEPT), "-o")
+        given = json.loads(plain_json(identity))
+        self._identity: dict[str, Any] | None = None  # written with what comes first
+        before = self._state.get("run", dict[str, Any], lambda found: found.keys() == given.keys())
+        if before is None:
+            names = [name for name in self._folder.names() if not name.endswith(".tmp")]
+            if [name for name in names if name != KEPT]:
+                what = "it holds no parts of annotate"
+                if KEPT in names:
+                    what = f"what annotate kept in {KEPT} cannot be used"
+                elif any(name.startswith("part-") for name in names):
+                    what = f"its state ({KEPT}) is gone"
+                raise InputError(f"{address} is not empty, but {what}; name a new folder")
+            self._identity = given
+        elif before != given:
+            [key, *_] = [key for key in given if before[key] != given[key]]
+            raise InputError(
+                f"{address} holds a run with other {WORDS[key]}; name a new folder, or run the earlier command again "
+                "to continue it"
+            )
+        if isinstance(self._folder, LocalFolder):
+            for folder in (self._folder.path, self._state.path):
+                remove_leftovers(Path(folder))
+
+    def record(self, number: int, fits: Callable[[Record], bool]) -> Record | None:
+        """The record of a block whose part, or whose scores, are there as they were written; None where it is not finished.
+
+        fits    whether a record can be of this block
+        """
+        found = self._state.get(f"{number:06d}", Record, fits)
+        if found is not None and found.part and found.part != self._folder.state(self._part(number)):
+            self._state.report(f"{self.address}/{self._part(number)}", "it is not what was written")
+            return None
+        return found
+
+    def has_records(self) -> bool:
+        """Whether there may be finished blocks."""
+        return self._identity is None
+
+    def write_part(self, number: int, content: bytes) -> str:
+        """Write the part of a block; returns what it is known again by."""
+        self._write_identity()
+        self._folder.write(
+            self._part(number), content, "; make room and run the same command again: finished parts are kept"
+        )
+        return self._folder.state(self._part(number)) or ""
+
+    def write_record(self, number: int, record: Record) -> None:
+        """Write what is known of a finished block."""
+        self._write_identity()
+        self._state.put(f"{number:06d}", record)
+
+    def write_scores(self, number: int, scores: np.ndarray) -> None:
+        """Keep the scores of a block, float64 [columns, rows], by which its rows are chosen when all blocks are scored."""
+        self._write_identity()
+        plain = [[None if math.isnan(value) else value for value in column] for column in scores.tolist()]
+        self._state.put(f"{number:06d}-scores", plain, MOST + NUMBER * scores.size)
+
+    def scores(self, number: int, columns: int, rows: int) -> np.ndarray | None:
+        """The scores that were kept of a block, float64 [columns, rows]; None where they are not there."""
+        found = self._state.get(
+            f"{number:06d}-scores",
+            list[list[float | None]],
+            lambda found: [len(column) for column in found] == [rows] * columns,
+            MOST + NUMBER * columns * rows,
+        )
+        return None if found is None else np.array(found, np.float64).reshape(columns, rows)
+
+    def has_summary(self) -> bool:
+        """Whether a run has ended here."""
+        return SUMMARY in self._folder.names()
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Write the summary, by which a run has ended."""
+        content = (json.dumps(summary, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogateescape")
+        with suppress(Unusable):  # then it is written anew
+            if self._folder.read(SUMMARY, len(content)) == content:
+                return
+        self._folder.write(SUMMARY, content)
+
+    def _part(self, number: int) -> str:
+        return f"part-{number:06d}{self._ending}"
+
+    def _write_identity(self) -> None:
+        if self._identity is not None:
+            self._state.put("run", self._identity)
+            self._identity = None
+
+
+def known_again(tables: Sequence[Table]) -> list[list[str]]:
+    """What tables are known by: their names, and hashes of their content, or what their store tells of its version."""
+    found = []
+    for table in tables:
+        with readable(table.path):
+            system, inside = place_of(table.path)
+            known = str(system.checksum(inside)) if "://" in table.path else sha256_of(inside)
+            found.append([table.path, known])
+    return found

@@ -1,0 +1,176 @@
+"""What is known of a run over tables: counts, scores and how they are distributed, block by block and of the whole."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from tabulate import tabulate
+
+from ..notices import Odd, counted
+from ..scale.kept import KeptOdd, Line
+from ..scale.scorer import OfMetric
+
+BIN = 0.5  # points of a bin in which scores are counted
+SHOWN_BINS = 12
+QUANTILES = (0.1, 0.5, 0.9)
+BAR = 40  # characters of the longest bar
+
+
+class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of one metric's scores of a block: enough for the summary of the whole.
+
+    signature    the metric's
+    scored       how many rows have a score;  total, least, most    of these scores, None where there are none
+    bins         how many scores are in each bin of width BIN, by the bin's number
+    sums         the columns' sums of the rows' statistics
+    counts       of what was cut, dropped, empty;  odd    the same in words
+    """
+
+    signature: Line
+    scored: int
+    total: float
+    least: float | None
+    most: float | None
+    bins: dict[int, int]
+    sums: list[float]
+    counts: dict[Line, int]
+    odd: list[KeptOdd]
+
+    def fits(self, rows: int, width: int | None) -> bool:
+        """Whether it can be of so many rows, with statistics of so many numbers; None: that is not known."""
+        return (
+            0 <= self.scored <= rows
+            and (self.scored > 0) == (self.least is not None) == (self.most is not None)
+            and (self.least is None or self.most is None or self.least <= self.most)
+            and all(count > 0 for count in self.bins.values())
+            and sum(self.bins.values()) == self.scored
+            and (width is None or not self.sums or len(self.sums) == width)
+            and all(line.fits(rows) for line in self.odd)
+        )
+
+
+def of_block(scored: OfMetric) -> BlockOfMetric:
+    """What is kept of one metric's scores of a block."""
+    values = scored.scores[~np.isnan(scored.scores)]
+    bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
+    return BlockOfMetric(
+        scored.signature,
+        len(values),
+        math.fsum(values),
+        float(values.min()) if len(values) else None,
+        float(values.max()) if len(values) else None,
+        dict(zip(bins.tolist(), numbers.tolist(), strict=True)),
+        list(scored.sums),
+        scored.counts,
+        [KeptOdd.of(line) for line in scored.odd],
+    )
+
+
+def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: float | None) -> dict[str, Any]:
+    """One metric's part of the summary.
+
+    befores    how many rows come before each block
+    score      of the whole corpus, None where there is none
+    """
+    bins: Counter[int] = Counter()
+    counts: Counter[str] = Counter()
+    odd: dict[tuple[str, str], Odd] = {}
+    for each, before in zip(blocks, befores, strict=False):
+        bins.update(each.bins)
+        counts.update(each.counts)
+        for words, number, first, where in each.odd:
+            line = Odd(words, number, [position + before for position in first], _rows(where))
+            odd[words, where] = odd[words, where].with_more(line) if (words, where) in odd else line
+    scored = sum(each.scored for each in blocks)
+    least, most = (
+        choose((value for each in blocks if (value := getattr(each, name)) is not None), default=None)
+        for choose, name in ((min, "least"), (max, "most"))
+    )
+    # a bin is wider than what is in it
+    quantiles = {f"{share:g}": np.clip(quantile(bins, share), least, most).item() for share in QUANTILES if scored}
+    return {
+        "signature": blocks[0].signature,
+        "score": score,
+        "scored": scored,
+        "mean": math.fsum(each.total for each in blocks) / scored if scored else None,
+        "least": least,
+        "most": most,
+        "quantiles": quantiles,
+        "histogram": [[number * BIN, (number + 1) * BIN, bins[number]] for number in sorted(bins)],
+        "counts": {kind: count for kind, count in counts.items() if count},
+        "notices": [str(line) for line in odd.values()],
+    }
+
+
+def dropped(blocks: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """How many rows have each of the faults that rows are dropped for."""
+    counts: Counter[str] = Counter()
+    for own in blocks:
+        counts.update(own)
+    return dict(counts)
+
+
+def _rows(where: str) -> str:
+    return where.replace("segment", "row")
+
+
+def quantile(bins: Mapping[int, int], share: float) -> float:
+    """The value below which a share of the counted ones is, taken to be spread evenly over each bin.
+
+    >>> quantile({140: 1, 141: 1}, 0.5)    # one in [70, 70.5), one in [70.5, 71)
+    70.5
+    """
+    left = share * sum(bins.values())
+    for number in sorted(bins):
+        if left <= bins[number]:
+            return BIN * (number + left / bins[number])
+        left -= bins[number]
+    raise ValueError("no values are counted")
+
+
+def shown(summary: Mapping[str, Any]) -> str:
+    """The summary as a person reads it."""
+    tables = counted(summary["tables"], "table", "tables")
+    parts = f"{counted(summary['rows'], 'row', 'rows')} of {tables} scored; {summary['written']:,} written"
+    worst = summary["worst_of_top"]
+    best = "" if worst is None else f"; the worst of them has {worst[0]} {worst[1]:.1f}"
+    lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}{best}"]
+    if summary.get("dropped"):
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in summary["dropped"].items())
+        lines[0] += f"\nfaults of the dropped rows: {kinds}"
+    rows = []
+    for name, of_metric in summary["metrics"].items():
+        numbers = [of_metric[key] for key in ("score", "mean", "least")]
+        numbers += [of_metric["quantiles"].get(f"{share:g}") for share in QUANTILES] + [of_metric["most"]]
+        cells = ["-" if number is None else f"{number:.1f}" for number in numbers]
+        rows.append([name, f"{of_metric['scored']:,}", *cells])
+    headers = ["Metric", "Scored", "Corpus", "Mean", "Least", *(f"{share:.0%}" for share in QUANTILES), "Most"]
+    lines.append(tabulate(rows, headers, "simple", colalign=("left",), stralign="right", disable_numparse=True))
+    for name, of_metric in summary["metrics"].items():
+        if of_metric["histogram"]:
+            lines.append("\n".join([f"Rows by {name}:", *_bars(of_metric["histogram"])]))
+    return "\n\n".join(lines) + "\n"
+
+
+def _bars(histogram: Iterable[Sequence[float]]) -> list[str]:
+    """A bar a bin, in bins of a round width."""
+    bins = {start: int(count) for start, _, count in histogram}
+    span = max(bins) - min(bins)
+    width = next(
+        (w for power in range(9) for w in (10**power, 2 * 10**power, 5 * 10**power) if span / w < SHOWN_BINS - 1), 1
+    )
+    wide: Counter[int] = Counter()
+    for start, count in bins.items():
+        wide[math.floor(start / width)] += count
+    most = max(wide.values())
+    return [
+        f"{number * width:>4} to {(number + 1) * width:<4} {_bar(wide[number] / most)} {wide[number]:,}"
+        for number in range(min(wide), max(wide) + 1)
+    ]
+
+
+def _bar(share: float) -> str:
+    return f"{'#' * math.ceil(BAR * share):<{BAR}}"

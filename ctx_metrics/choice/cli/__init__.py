@@ -1,0 +1,1 @@
+"""The subcommands mbr and rerank."""

@@ -1,0 +1,84 @@
+"""Choose among candidates of each source by minimum Bayes risk: the one that agrees best with all others, by any metric.
+
+The model reads each text once for all comparisons, and a repeated text is scored once.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ...flag_types import File
+from ...notices import counted, notice
+from ...settings import from_flags, setting
+from ..decisions import Method
+from . import choices
+
+SUMMARY = "choose the candidate that agrees best with all others"
+
+USAGE = "%(prog)s CANDIDATES [CANDIDATES ...] [-n N] [-s FILE] [-m NAME [NAME ...]] [-o FILE] [flags]"
+EPILOG = """\
+examples:
+  # 64 consecutive samples per source, by a COMET model
+  ctx-metrics mbr samples.txt -n 64 -s src.txt --model Unbabel/wmt22-comet-da -o best.txt
+
+  # three systems' outputs by chrF and BERTScore together
+  ctx-metrics mbr a.txt b.txt c.txt -l en-de -m chrf bertscore -o best.txt
+
+  # only the 16 best of an n-best list by a reference-free model, with a method that is fast on large lists
+  ctx-metrics rerank list.nbest -s src.txt --top 16 -o top.nbest
+  ctx-metrics mbr top.nbest -s src.txt --model Unbabel/wmt22-comet-da --method aggregate --refine 8
+
+Name a metric to see its flags: ctx-metrics mbr -m bertscore --help
+"""
+
+
+@dataclass(frozen=True)
+class References:
+    """What candidates are compared with."""
+
+    references: File | None = setting("Pseudo-references, in any format of candidates. (Default: the candidates)")
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    choices.add_choices(parser, argv, References, Method)
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ...cli.common import output
+    from ..blocks import MinimumRisk
+    from ..candidates import read_items
+    from ..written import render
+
+    choices.check(args)
+    method = from_flags(Method, args)
+    method.check_numbers()
+    if args.references and method.exclude_self:
+        args.parser.error(
+            "--exclude-self is for candidates as their own pseudo-references; leave it or --references out"
+        )
+    items = read_items(
+        args.candidates,
+        args.input_format,
+        args.num_samples,
+        sources=args.source,
+        references=args.references,
+        encoding=args.encoding,
+    )
+    choices.check_candidates(items, args)
+    chooser = MinimumRisk(choices.chosen_metrics(args), args.weights, choices.context_of(args), method, args.top or 1)
+    found = choices.scored(items, chooser, args)
+    if number := found.exact.count(False):
+        of_all = f"{number:,} of {counted(len(items), 'source', 'sources')}"
+        notice(
+            f"mbr: --method {method.method} only approximates the scores of {of_all}, so other candidates may be chosen "
+            "than by --method exact, which scores all pairs"
+        )
+    approximate = ["" if exact else method.method for exact in found.exact]
+    output.write(render(items, found.scores, args.format, args.top, approximate), args.output)
+    return 0
+
+
+hints = partial(choices.hints_of, "mbr")

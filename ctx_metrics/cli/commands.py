@@ -1,0 +1,77 @@
+"""Subcommands of `ctx-metrics`: the modules that entry points of the group `ctx_metrics.commands` name, in any package.
+
+A module says what its subcommand is: SUMMARY (a line for `ctx-metrics --help`), its docstring, `run`, which gets the parsed
+arguments and returns the exit code, and if need be USAGE, EPILOG, FLAGS (as settings.add_all takes them), `add_arguments`
+(adds flags that depend on the command line) and `hints` (what to add to the error on words that the parser does not know).
+
+An entry point named `train.pairwise` is what `ctx-metrics train pairwise` runs, in place of `train`. Where the module of the
+outer name has no `run`, its subcommand only groups others: `pairwise.rank`.
+"""
+
+import argparse
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint
+from types import ModuleType
+
+from ..errors import CtxMetricsError
+from ..run.registry import installed
+from ..settings import add_all
+
+GROUP = "ctx_metrics.commands"
+
+
+def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all installed subcommands; only the one that this command line names is loaded and adds its flags."""
+    _add_level(parser, {each.name: each for each in installed(GROUP)}, "", argv)
+
+
+def _add_level(
+    parser: argparse.ArgumentParser, commands: dict[str, EntryPoint], prefix: str, argv: Sequence[str]
+) -> None:
+    """Add the subcommands whose names are `prefix` and one word."""
+    subparsers = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
+    names = [name.removeprefix(prefix) for name in sorted(commands) if name.startswith(prefix)]
+    names = [name for name in names if "." not in name]
+    for name in names:
+        whole = prefix + name
+        if argv[:1] != [name]:  # --help, which shows all of them, names none
+            summary = None if argv[:1] and argv[0] in names else _summary(commands[whole])
+            subparsers.add_parser(name, help=summary)
+            continue
+        module = _load(commands[whole])
+        groups = not hasattr(module, "run")
+        if not groups and argv[1:2] and f"{whole}.{argv[1]}" in commands:
+            module = _load(commands[f"{whole}.{argv[1]}"])
+        subparser = subparsers.add_parser(
+            name,
+            help=getattr(module, "SUMMARY", ""),
+            description=module.__doc__,
+            usage=getattr(module, "USAGE", None),
+            epilog=getattr(module, "EPILOG", None),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        subparser.set_defaults(parser=subparser, run=getattr(module, "run", None))
+        if not prefix:
+            subparser.set_defaults(outer=subparser, hints=getattr(module, "hints", None))
+        if groups:
+            _add_level(subparser, commands, f"{whole}.", argv[1:])
+        add_all(subparser, getattr(module, "FLAGS", ()))
+        if hasattr(module, "add_arguments"):
+            module.add_arguments(subparser, argv[1:])
+
+
+def _load(command: EntryPoint) -> ModuleType:
+    """A subcommand's module; raises CtxMetricsError with one line for one that cannot be loaded."""
+    try:
+        return command.load()
+    except (Exception, SystemExit) as error:  # another package's code: whatever it raises is why it is not there
+        raise CtxMetricsError(
+            f"the subcommand {command.name} ({command.value}) cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _summary(command: EntryPoint) -> str:
+    try:
+        return getattr(_load(command), "SUMMARY", "")
+    except CtxMetricsError as error:
+        return str(error)

@@ -1,0 +1,244 @@
+"""The embedded quality model: a small regressor over a frozen text encoder, reading hypothesis and reference.
+
+    z(h, r) = (A(features(h, r)) + C(u, v)) / 2,    C(u, v) = g(u, v) - g(v, v) + b
+
+A is a linear map plus a small tanh network over token-alignment features; g is a tanh network over [u, v, u*v, |u-v|] of
+the pooled vectors u (hypothesis) and v (reference), as in COMET (Rei et al. 2020). Subtracting g(v, v) makes z the same
+constant for every pair of identical texts. Both parts predict human scores in standard deviations, and
+
+    value = (z(h, r) + 2) / (z(identical) + 2), clipped to [0, 1]
+
+so that identical texts have the value 1, and 0 lies two standard deviations below the mean of the judged translations.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ..engine.encoder import shared_encoder
+from ..engine.options import EngineOptions
+from ..engine.pairs import EncodedPair, EncodedText, map_pairs
+from ..errors import ModelError
+from ..models.estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
+from ..models.folder import CONFIG, FIELDS, check_fields, check_layers, encoder_of, load_network, read_config
+from ..models.hub import ResolvedModel
+
+CONFIG_KIND = "ctx-alignment-regressor"
+EMBEDDED_REGRESSOR = "embedded-alignment-regressor"
+FLOOR = 2.0
+HEAD_BATCH = 512
+
+
+class AlignmentBranch(nn.Module):
+    """A: alignment features [n, features] to z [n]. Features are standardised by constants stored with the weights."""
+
+    mean: torch.Tensor
+    std: torch.Tensor
+
+    def __init__(self, features: int, hidden: int, dropout: float = 0.0):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(features))
+        self.register_buffer("std", torch.ones(features))
+        self.linear = nn.Linear(features, 1)
+        self.mlp = nn.Sequential(nn.Linear(features, hidden), nn.Tanh(), nn.Dropout(dropout), last_layer(hidden))
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        x = ((features - self.mean) / self.std).clamp(-6, 6)
+        return (self.linear(x) + self.mlp(x))[:, 0]
+
+
+def last_layer(hidden: int) -> nn.Linear:
+    """A branch's last layer, whose weights are small at first."""
+    layer = nn.Linear(hidden, 1, bias=False)
+    if not layer.weight.is_meta:  # of which nothing can be drawn, and torch would import its compiler, in a second
+        nn.init.normal_(layer.weight, 0, 0.01)
+    return layer
+
+
+class PooledBranch(nn.Module):
+    """C: pooled vectors [n, layers, width] of both sides to z [n], through a learned softmax mix of the layers."""
+
+    def __init__(self, layers: int, width: int, hidden: int, dropout: float = 0.0):
+        super().__init__()
+        self.mix = nn.Parameter(torch.zeros(layers))
+        self.mlp = nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(4 * width, hidden), nn.Tanh(), nn.Dropout(dropout), last_layer(hidden)
+        )
+        self.bias = nn.Parameter(torch.ones(()))
+
+    def forward(self, hypothesis: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+        weights = self.mix.softmax(0)[:, None]
+        u, v = (hypothesis * weights).sum(1), (reference * weights).sum(1)
+        compared = torch.cat([u, v, u * v, (u - v).abs()], 1)
+        anchor = torch.cat([v, v, v * v, torch.zeros_like(v)], 1)
+        return (self.mlp(compared) - self.mlp(anchor))[:, 0] + self.bias
+
+
+class RegressorNetwork(nn.Module):
+    """Both branches. features, layers and width say what they read; the other numbers are widths of their layers."""
+
+    def __init__(
+        self,
+        features: int,
+        layers: int,
+        *,
+        width: int,
+        alignment_hidden: int,
+        pooled_hidden: int,
+        alignment_dropout: float = 0.0,
+        pooled_dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.alignment = AlignmentBranch(features, alignment_hidden, alignment_dropout)
+        self.pooled = PooledBranch(layers, width, pooled_hidden, pooled_dropout)
+
+    def forward(self, features: torch.Tensor, hypothesis: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+        """z [n] from features [n, features] and pooled vectors [n, layers, width] of both sides, all fp32."""
+        return (self.alignment(features) + self.pooled(hypothesis, reference)) / 2
+
+    def standardise(self, features: torch.Tensor) -> None:
+        """Take the constants that standardise alignment features from those of the training rows, fp32 [n, features]."""
+        self.alignment.mean.copy_(features.mean(0))
+        self.alignment.std.copy_(features.std(0) + 1e-6)
+
+    def outputs(self, features: torch.Tensor, hypothesis: torch.Tensor, reference: torch.Tensor) -> list[torch.Tensor]:
+        """The predictions that training fits to human scores: each branch's own, fp32 [n]."""
+        return [self.alignment(features), self.pooled(hypothesis, reference)]
+
+    def identical(self) -> torch.Tensor:
+        """z, fp32 [], of two identical texts, whichever they are: every alignment feature is 1 there."""
+        return (self.alignment(torch.ones_like(self.alignment.mean)[None])[0] + self.pooled.bias) / 2
+
+
+def feature_names(layers: Sequence[int]) -> list[str]:
+    """Names of the alignment features, in order."""
+    names = [f"{kind}{layer}" for layer in layers for kind in ("recall", "precision", "f")]
+    return [*names, f"cosine{layers[-1]}", "unigram_recall", "unigram_precision", "bigram_recall", "bigram_precision"]
+
+
+def alignment_features(hypothesis: EncodedText, reference: EncodedText, layers: Sequence[int]) -> list[float]:
+    """How well the tokens of two texts align; every feature is at most 1, and 1 for identical texts.
+
+    For each layer, the recall of Mathur et al. (2019), its counterpart precision, and their harmonic mean, over content
+    tokens; the cosine of the last layer's mean vectors; and clipped unigram and bigram recall and precision of token ids
+    (a text of one token takes its unigrams for bigrams).
+    """
+    h, r = (
+        F.normalize(torch.stack([text.states[layer,][1:-1] for layer in layers]), dim=2)
+        for text in (hypothesis, reference)
+    )
+    cosines = r @ h.transpose(1, 2)
+    recall, precision = cosines.amax(2).mean(1), cosines.amax(1).mean(1)
+    harmonic = 2 * recall * precision / (recall + precision).clamp(min=1e-6)
+    last = (layers[-1],)
+    cosine = F.cosine_similarity(hypothesis.states[last].mean(0), reference.states[last].mean(0), dim=0)
+    of_layers = torch.stack([recall, precision, harmonic], 1).flatten().tolist()
+    h_ids, r_ids = hypothesis.ids[1:-1].tolist(), reference.ids[1:-1].tolist()
+    h_pairs, r_pairs = (list(pairwise(ids)) or ids for ids in (h_ids, r_ids))
+    sides = (r_ids, h_ids), (h_ids, r_ids), (r_pairs, h_pairs), (h_pairs, r_pairs)
+    return [*of_layers, cosine.item(), *(overlap(items, others) for items, others in sides)]
+
+
+def overlap(items: Sequence, others: Sequence) -> float:
+    """Share of `items` that occur in `others`, each as often as it does there at most.
+
+    >>> overlap("aab", "abc")
+    0.6666666666666666
+    """
+    return sum((Counter(items) & Counter(others)).values()) / len(items)
+
+
+def pooled_vectors(text: EncodedText, layers: Sequence[int]) -> torch.Tensor:
+    """Mean over all tokens, the specials included, of each layer, scaled to length sqrt(width): fp32 [layers, width]."""
+    means = torch.stack([text.states[layer,].mean(0) for layer in layers])
+    return F.normalize(means, dim=1) * means.shape[1] ** 0.5
+
+
+class PairFeatures:
+    """Computes the network's three inputs for pairs of encoded texts; a text's pooled vectors are computed once."""
+
+    def __init__(self, layers: Sequence[int]):
+        self.layers = tuple(layers)
+        self._pooled: dict[bytes, torch.Tensor] = {}
+
+    def __call__(self, hypothesis: EncodedText, reference: EncodedText) -> tuple:
+        return (
+            alignment_features(hypothesis, reference, self.layers),
+            self._vectors(hypothesis),
+            self._vectors(reference),
+        )
+
+    def _vectors(self, text: EncodedText) -> torch.Tensor:
+        key = text.ids.tobytes()
+        if key not in self._pooled:
+            self._pooled[key] = pooled_vectors(text, self.layers)
+        return self._pooled[key]
+
+
+def network_inputs(pairs: Sequence[tuple]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What PairFeatures gave for n pairs, stacked as the network reads it: see its forward."""
+    features, hypotheses, references = zip(*pairs, strict=True)
+    return torch.tensor(features), torch.stack(hypotheses), torch.stack(references)
+
+
+class AlignmentRegressor(Estimator):
+    """The estimator of a folder with config.json and model.safetensors, as ctx_metrics.training writes it.
+
+    A side without tokens makes the value 0.
+    """
+
+    inputs = "mt+ref"
+    empty_value = 0.0
+
+    def __init__(self, folder: Path, options: EngineOptions):
+        config = read_config(folder)
+        check_fields(folder, config, FIELDS)
+        self.network, ckpt = load_network(folder, config, lambda: RegressorNetwork(**config["network"]))
+        self.layers = tuple(config["layers"])
+        encoder = encoder_of(folder, config)
+        name = EMBEDDED_REGRESSOR if folder == EMBEDDED_FOLDER else folder.resolve().name
+        self.model = ResolvedModel(name, folder, None, ckpt)
+        self.english_only = config["languages"] == ["en"]
+        self.encoder = shared_encoder(encoder.folder, options)
+        check_layers(folder, config, self.encoder.layers, self.encoder.width)
+        if (found := len(self.network.alignment.mean)) != (wanted := len(feature_names(self.layers))):
+            what = f"its network reads {found} features, and its layers make {wanted}"
+            raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")
+        self.encoder.require([(layer,) for layer in self.layers])
+        self.max_length, self.dtype = self.encoder.max_content, options.dtype
+        self.limit = f"{self.max_length} tokens a text"
+
+    def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
+        pairs = [(text, reference) for text, reference in (example.texts(self.inputs) for example in examples)]
+        mixes = [(layer,) for layer in self.layers]
+        results = map_pairs(self.encoder, pairs, mixes, self._values, label=label, unit=unit)
+        return [Estimate(0.0 if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
+
+    @property
+    def special_tokens(self) -> int:
+        return 4  # two around the hypothesis, two around the reference
+
+    def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
+        values = []
+        for begin in range(0, len(pairs), HEAD_BATCH):
+            features = PairFeatures(self.layers)
+            values += predict(self.network, [features(*pair) for pair in pairs[begin : begin + HEAD_BATCH]])
+        return values
+
+
+@torch.inference_mode()
+def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
+    """Values in [0, 1] of what PairFeatures gave for each pair."""
+    identical = network.identical()
+    values: list[float] = []
+    for begin in range(0, len(pairs), HEAD_BATCH):
+        z = network(*network_inputs(pairs[begin : begin + HEAD_BATCH]))
+        values += ((z + FLOOR) / (identical + FLOOR)).clamp(0, 1).tolist()
+    return values

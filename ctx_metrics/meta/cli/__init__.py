@@ -1,0 +1,327 @@
+"""Meta-evaluation: measure how well metrics agree with people.
+
+Reads test sets with human judgements, scores them with metrics or reads their scores, and reports how well they agree by
+the protocols of the WMT metrics tasks, with ranks by significance.
+"""
+
+import os
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from ...cli.common import flags
+from ...cli.common.metrics import (
+    GRID_SETTINGS,
+    MetricsWithSettings,
+    add_own_flags,
+    check_metrics,
+    metrics_with_settings,
+    name_of,
+    own_settings,
+)
+from ...cli.common.work import add_work, check_work, in_blocks
+from ...errors import InputError
+from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole
+from ...notices import notice
+from ...run.flags import add_engine_arguments
+from ...settings import add_all, from_flags, setting
+from ...training.options import DataOptions
+from ...writing import check_writable
+
+SUMMARY = "meta-evaluation: measure how well metrics agree with people"
+
+ENDINGS = {"json": "json", "tsv": "tsv", "csv": "csv", "tex": "latex", "md": "markdown"}
+if TYPE_CHECKING:
+    from ..judgements.judged import JudgedSet, MetricScores
+    from ..protocols import Protocol
+
+CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
+# the names of meta.protocols.make_protocols, in its order, which is not imported for --help: it takes scipy
+PROTOCOLS = {
+    "sys-acc": "share of system pairs in the order of people's scores, over all sets together (Kocmi et al. 2021)",
+    "spa": "soft pairwise accuracy: the same, but comparing how certain the orders are (Thompson et al. 2024)",
+    **{
+        f"sys-{kind}{left_out}": f"{words} of system scores"
+        + ", without outliers (Mathur et al. 2020)" * bool(left_out)
+        for kind, words in CORRELATIONS.items()
+        for left_out in ("", "-no-outliers")
+    },
+    **{f"seg-{kind}": f"{words} of segment scores; see --average" for kind, words in CORRELATIONS.items()},
+    **{
+        f"doc-{kind}": f"{words} of document scores, the means of their segments' scores"
+        for kind, words in CORRELATIONS.items()
+    },
+    "acc-eq": "share of output pairs ordered or tied as people do, ties calibrated (Deutsch et al. 2023)",
+    "tau-23": "the same as a tau: 2 acc-eq - 1",
+    "darr": "preferences that the metric shares minus the others, ties count against it (WMT17 to WMT20)",
+    "wmt12": "the same, as defined at WMT11 and WMT12",
+    "wmt13": "the same without ties",
+    "wmt14": "the same with ties only in the denominator",
+}
+_LISTED = "\n".join(f"  {name:<{max(map(len, PROTOCOLS))}}  {words}" for name, words in PROTOCOLS.items())
+USAGE = "%(prog)s DATA [DATA ...] [-m NAME[:KEY=VALUE] [NAME ...]] [--scores PATH [PATH ...]] [-p PROTOCOL ...] [flags]"
+EPILOG = f"""\
+DATA is recognised by its layout:
+  a folder  an mt-metrics-eval tree (human-scores, system-outputs, ...); DAseg.* files of WMT's segment DA;
+            DA-syslevel.csv of its system DA
+  a file    (.tsv, .csv; also .gz, .xz) any TSV whose header names mt, score and any of src, ref, system, doc, seg, rater;
+            lists of better and worse outputs; Google's MQM annotations; WMT13 rankings (with --outputs and --reference);
+            MLQE-PE
+
+protocols (-p); more is better in all of them:
+{_LISTED}
+  Without -p: sys-acc, spa, seg-pearson and acc-eq, if the data has human scores of systems and segments; darr for
+  preferences.
+
+examples:
+  # three metrics on judged outputs, with the documents that slide reads
+  ctx-metrics meta judged.tsv -l de-en -m bleu bertr slide
+
+  # pairwise system accuracy over the language pairs of a tree; a system that is left out
+  ctx-metrics meta wmt22 -l en-de en-ru zh-en -m bleu chrf -p sys-acc --drop en-de:M2M100_1.2B-B4
+
+  # published scores of metrics beside one that is scored here; segment and system protocols
+  ctx-metrics meta wmt22 -l zh-en --scores metric-scores/zh-en -m bertr -p sys-acc spa seg-pearson acc-eq
+
+  # two settings of one metric, and two models
+  ctx-metrics meta judged.tsv -l de-en -m slide:window=1 slide:window=3 comet comet:model=multilingual
+
+  # better/worse lists; all windows and strides of slide as a heat map
+  ctx-metrics meta kk-en.tsv gu-en.tsv -m bleu chrf bertr
+  ctx-metrics meta wmt22 -l zh-en -m comet --slide-grid 10 --plot figures
+
+`ctx-metrics meta paraphrase --help`: how well metrics tell paraphrases apart (PAWS, MRPC, STS-B).
+"""
+
+
+def metric_pattern(text: str) -> tuple[str, str]:
+    """The metric and the pattern of METRIC:SET, for argparse; METRIC may have settings, which have a colon too."""
+    metric, colon, pattern = text.rpartition(":")
+    if not (metric and colon and pattern):
+        raise ArgumentTypeError(f"{text!r} is not METRIC:SET, such as 'comet:newstest2016.*'")
+    return metric, pattern
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The judged data."""
+
+    data: Files = setting("Folders and files; see below.", flag="DATA", group="judged data")
+
+
+@dataclass(frozen=True)
+class Data(DataOptions):
+    """What is evaluated on: more layouts than trainings read."""
+
+    reference: File | None = setting(
+        "Reference to use. In a tree: its name, such as refA, or several joined by commas. In a table with several: "
+        "the column, such as ref2 or ref,ref2. In MQM annotations: the human translation, such as Human-A.0. With "
+        "rankings: the reference file.",
+        metavar="NAME",
+    )
+    outputs: Directory | None = setting("With rankings: the folder of the systems' outputs.")
+    no_text_checks: bool = flags.text_checks()
+    unescape: bool = flags.unescape()
+    drop: Sequence[str] = setting(
+        "Systems to leave out: names, or patterns such as 'Online-*'. SET limits it to one set: the set's name, its "
+        "language pair or a pattern.",
+        (),
+        metavar="[SET:]SYSTEM",
+    )
+    keep_humans: bool = setting(
+        "Keep human translations among the systems, except the reference. By default, systems with names such as "
+        "refA or Human-B are left out.",
+        False,
+    )
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The metrics' scores, made and read, and how agreement is measured."""
+
+    metrics: MetricsWithSettings | None = setting(
+        "Metrics to run: one or more of %(choices)s. `-m NAME --help` shows a metric's own flags. NAME:KEY=VALUE,... is "
+        "the metric with settings of its own, by the names of these flags without --NAME-: slide:window=3. TER is negated.",
+        flag="-m --metrics",
+        group="metrics",
+        choices=metrics_with_settings,
+    )
+    scores: Files | None = setting(
+        "Scores from files METRIC-REF.seg.score and .sys.score, or from folders of them (DIR, DIR/SET or DIR/PAIR), as "
+        "mt-metrics-eval, --save-scores and sacrebleu's --ctx-seg-scores write them; or from tables of `score` "
+        "(.jsonl, .tsv, .csv).",
+        metavar="PATH",
+    )
+    save_scores: Directory | None = setting(
+        "Write the scores of -m to files in DIR/SET, each metric's as soon as it is done, for --scores. Scores of "
+        "the same texts and settings that are already there are not computed again."
+    )
+    slide_grid: Positive | None = setting(
+        "Also compute the system accuracy of slide with all windows and strides up to W; each window is read once.",
+        metavar="W",
+    )
+    seen: Annotated[Sequence[tuple[str, str]], metric_pattern] = setting(
+        "Mark the sets that a metric was trained on; SET may be a pattern, such as 'newstest2016.*'.",
+        (),
+        metavar="METRIC:SET",
+    )
+    protocols: Sequence[str] | None = setting(
+        "How to measure agreement: one or more of those below. (Default: the usual ones for the data)",
+        flag="-p --protocols",
+        group="protocols and significance",
+        choices=list(PROTOCOLS),
+        metavar="PROTOCOL",
+    )
+    average: Literal["none", "item", "system"] | None = setting(
+        "Groups of outputs that segment-level protocols average over: none takes all outputs together, item groups "
+        "them by source segment, system by system. (Default: none for correlations, item for acc-eq and tau-23)"
+    )
+    threshold: Number = setting(
+        "For data without preferences: the least difference of two human scores with which darr and the other taus "
+        "treat one output as preferred.",
+        25.0,
+    )
+    test: Literal["auto", "perm-both", "bootstrap", "pairs", "williams", "none"] = setting(
+        "How metrics are compared. auto uses perm-both for systems (sys-..., spa) and bootstrap for segments and "
+        "preferences; pairs is WMT's permutation for acc-eq, which is too lenient.",
+        "auto",
+    )
+    intervals: bool = setting("95 %% bootstrap intervals.", False)
+    all_pairs: bool = setting("Test all pairs of metrics, not only those that the ranks need.", False)
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """The level of significance, and what is drawn for it."""
+
+    resamples: Positive = setting("Number of resamples of tests and intervals.", 1000)
+    seed: Whole = setting("Seed of tests and intervals.", 0)
+    alpha: Probability = setting("Level of significance.", 0.05)
+
+
+@dataclass(frozen=True)
+class Output:
+    """The report."""
+
+    format: Literal["table", "json", "tsv", "csv", "latex", "markdown"] | None = setting(
+        "(Default: by the ending of -o, if it is .json, .tsv, .csv, .tex or .md, else table)", group="output"
+    )
+    output: flags.Output | None = flags.output()
+    width: Decimals | None = setting("Number of decimals. (Default: 3, in TSV 6; JSON has all)", flag="-w --width")
+
+
+@dataclass(frozen=True)
+class Plots:
+    """Figures and pages."""
+
+    report: Directory | None = setting(
+        "Write a page SET.html for each set, as `ctx-metrics report` does, with people's scores beside the metrics'."
+    )
+
+    plot: Directory | None = setting(
+        "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
+        "heat map of --slide-grid."
+    )
+    plot_format: Literal["png", "pdf", "svg"] = setting("Format of the figures.", "png")
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
+    add_own_flags(parser, argv)
+    quiet = flags.quiet("No progress bars and no progress lines.")
+    engine = ("engine of the neural metrics", add_engine_arguments)
+    add_all(parser, [engine, ("work", add_work), quiet])
+
+
+def check(args: Namespace) -> None:
+    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    error = args.parser.error
+    args.scores = list(dict.fromkeys(args.scores or ()))
+    if not args.metrics and not args.scores and args.slide_grid is None:
+        error("nothing to evaluate: name metrics (-m), score files (--scores) or --slide-grid W")
+    check_metrics(args, [] if args.slide_grid is None else ["slide"])
+    if args.plot_format != "png" and not args.plot:
+        error("--plot-format is for --plot DIR, which is not given")
+    if args.slide_grid is not None and "slide" not in args.table.plugins:
+        error("--slide-grid is for slide, which is not installed")
+    of_windows = [each for each in GRID_SETTINGS if getattr(args, f"slide_{each}", None) is not None]
+    if args.slide_grid is not None and "slide" not in map(name_of, args.metrics) and of_windows:
+        error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
+    if args.save_scores and not args.metrics:
+        error("--save-scores saves the scores of -m, but -m names no metric; name one")
+    for metric in args.metrics:
+        own_settings(metric, args)
+    check_work(args)
+    args.format = flags.format_of(args, ENDINGS)
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ...cli.common import output
+    from ..evaluation import Significance, evaluate
+    from ..output.tables import render
+    from . import data as meta_data
+
+    check(args)
+    check_writable(args.output)
+    if args.plot:
+        from .. import plots
+
+        plots.check()
+    if args.report:
+        from ...report import page
+
+        page.check_installed()
+    for folder in filter(None, (args.plot, args.save_scores, args.report)):
+        check_writable(folder, folder=True)
+    sets = meta_data.read_sets(args)
+    protocols = _protocols(sets, args)
+    with in_blocks(args) as blocks:
+        scores = meta_data.score_sets(sets, args, blocks)
+    significance = replace(from_flags(Significance, args), intervals=args.intervals or bool(args.plot))
+    report = evaluate(sets, scores, protocols, significance, seen=args.seen, quiet=args.quiet)
+    output.write(render(report, args.format, args.width), args.output)
+    if args.plot:
+        from . import figures as meta_figures
+
+        meta_figures.draw(report, sets, scores, protocols, args)
+    if args.report:
+        _write_pages(sets, scores, args.report)
+    return 0
+
+
+def _write_pages(
+    sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores | None]]", folder: str
+) -> None:
+    from ...report.kept import judged_content
+    from ...report.page import page
+    from ...writing import make_folder, write_whole
+
+    make_folder(folder)
+    written = []
+    for judged in sets:
+        if content := judged_content(judged, scores[judged.name]):
+            written.append(os.path.join(folder, re.sub(r"[^\w.-]", "_", judged.name) + ".html"))
+            write_whole(written[-1], page(content, judged.name))
+    notice(f"pages: {', '.join(written)}" if written else "--report: there is nothing to show")
+
+
+def _protocols(sets: "Sequence[JudgedSet]", args: Namespace) -> "list[Protocol]":
+    """The protocols of -p, or those that are usual for the sets; InputError, before scoring, if none applies to any."""
+    from ..protocols import make_protocols, usual_protocols
+
+    known = make_protocols(args.average, args.threshold)
+    wanted = args.protocols or list(dict.fromkeys(name for judged in sets for name in usual_protocols(judged)))
+    if not (args.protocols or args.metrics or args.scores):  # the grid alone has scores of systems alone
+        wanted = [name for name in wanted if known[name].level == "system"] or ["sys-acc"]
+    protocols = [known[name] for name in known if name in wanted]
+    lacks = {each.name: {judged.name: each.lacks(judged) for judged in sets} for each in protocols}
+    if all(all(of_sets.values()) for of_sets in lacks.values()):
+        said = [f"{name} ({', '.join(dict.fromkeys(of_sets.values()))})" for name, of_sets in lacks.items()]
+        raise InputError(
+            f"{', '.join(judged.name for judged in sets)}: none of the protocols applies: {'; '.join(said)}"
+        )
+    return protocols

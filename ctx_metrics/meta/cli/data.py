@@ -1,0 +1,231 @@
+"""What `ctx-metrics meta` evaluates: the judged sets, and every metric's scores of them."""
+
+import os
+import time
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm import tqdm
+
+from ...cli.common.metrics import GRID_SETTINGS, name_of, own_settings
+from ...engine.options import EngineOptions
+from ...errors import InputError
+from ...language_tags import language_pair
+from ...notices import notice, progress
+from ...run.flags import engine_options
+from ...scoring.base import ContextMetric
+from ..judgements.judged import JudgedSet, MetricScores, is_human
+from ..judgements.readers import read_judged
+from ..judgements.score_files import read_scores
+from ..scoring import MetricSettings, build_metric, lacking, named_systems, score_set
+
+if TYPE_CHECKING:
+    from ...scale.corpora import InBlocks
+
+
+UNJUDGED = "without human judgements"
+
+
+def read_sets(args: Namespace) -> list[JudgedSet]:
+    """The judged sets of all paths, without the systems that are left out, which is said.
+
+    Raises InputError if two sets have one name, for a --drop that drops nothing, or a set of which nothing is left.
+    """
+    sets = [judged for path in args.data for judged in _read(path, args)]
+    if args.unescape:
+        sets = [judged.unescaped() for judged in sets]
+    for name, times in Counter(judged.name for judged in sets).items():
+        if times > 1:
+            raise InputError(f"two sets are named {name}; evaluate them one by one, or rename a file or folder")
+    for pattern in args.drop:
+        if not any(_matches(pattern, judged, system) for judged in sets for system in judged.systems):
+            raise InputError(f"--drop {pattern}: no such system in {', '.join(judged.name for judged in sets)}")
+    left_out: dict[str, list[str]] = {}
+    kept = []
+    for judged in sets:
+        whys = _left_out(judged, args)
+        for why in dict.fromkeys(whys.values()):
+            systems = [system for system in whys if whys[system] == why]
+            left_out.setdefault(why, []).append(f"{', '.join(systems)} ({judged.name})")
+        if len(whys) == len(judged.systems):
+            if UNJUDGED in whys.values():
+                unjudged = ", ".join(system for system in whys if whys[system] == UNJUDGED)
+                raise InputError(f"{judged.name}: no system is left; nobody judged {unjudged}")
+            raise InputError(
+                f"{judged.name}: no system is left; drop fewer (--drop), or keep human ones (--keep-humans)"
+            )
+        kept.append(judged.without(list(whys)) if whys else judged)
+    for why, systems in left_out.items():
+        notice(f"left out {why}: {', '.join(systems)}")
+    return kept
+
+
+def score_sets(
+    sets: Sequence[JudgedSet], args: Namespace, blocks: "InBlocks | None" = None
+) -> dict[str, list[MetricScores | None]]:
+    """Each set's scores by the metrics of -m, --scores and --slide-grid. What can be found wrong is found before scoring.
+
+    Raises InputError if two of them have one name, or --seen names what is not there.
+    """
+    scores: dict[str, list[MetricScores | None]] = {
+        judged.name: [*read_scores(args.scores, judged, taken=args.metrics)] for judged in sets
+    }
+    for name, given in scores.items():
+        times = Counter([*args.metrics, *(each.name for each in given if each)])
+        if twice := [metric for metric in times if times[metric] > 1]:
+            raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
+    named = {each.name for of_set in scores.values() for each in of_set if each}
+    _check_seen(args.seen, list(scores), {*args.metrics, *named})
+    engine = engine_options(args)
+    settings = [_settings(metric, args) for metric in args.metrics]
+    grid = None if args.slide_grid is None else _grid_settings(args)
+    usable = _usable(sets, [*settings, *([grid] if grid else [])], engine, any(scores.values()))
+    if not args.no_text_checks and usable:
+        for judged in sets:
+            judged.check_texts()
+    bar = tqdm(sets, unit="set", leave=False, disable=True if args.quiet or len(sets) == 1 else None)
+    for judged in bar:
+        bar.set_description(judged.name)
+        wanted = [each for each in settings if (each.name, judged.name) in usable]
+        kept = args.save_scores and os.path.join(args.save_scores, judged.name)
+        found = score_set(judged, wanted, engine, kept=kept, in_blocks=blocks)
+        if grid and (grid.name, judged.name) in usable:
+            start = time.perf_counter()
+            found += grid_scores(judged, grid, args.slide_grid, engine)
+            progress(f"{judged.name}: slide's grid scored in {time.perf_counter() - start:,.1f} s", args.quiet)
+        scores[judged.name] = [*found, *scores[judged.name]]
+    return scores
+
+
+def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engine: EngineOptions) -> list[MetricScores]:
+    """System scores of slide for all windows w up to `largest` and strides s <= w, as metrics named slide(w,s)."""
+    from ...metrics.slide import SLIDE
+    from ...metrics.slide_grid import slide_grid
+
+    systems = named_systems(judged)
+    metric = build_metric(judged, settings, systems, engine)
+    if not isinstance(metric, SLIDE):
+        raise InputError("--slide-grid is for the slide of ctx-metrics")
+    grid = slide_grid(metric, systems, judged.references, largest)
+    metric.settings.update(window=f"1-{largest}", stride=f"1-{largest}")
+    signature = str(metric.get_signature().format())
+    return [
+        MetricScores(f"slide({window},{stride})", None, np.array(values, float), signature)
+        for (window, stride), values in grid.items()
+    ]
+
+
+def _read(path: str, args: Namespace) -> list[JudgedSet]:
+    """The sets of a path. A file whose name tells no language pair is of the one that -l names."""
+    options = {name: getattr(args, name) for name in ("human", "reference", "score", "outputs")}
+    if os.path.isdir(path) or not args.pairs:
+        return read_judged(path, pairs=args.pairs, **options)
+    sets, pairs = read_judged(path, **options), args.pairs
+    if any(judged.source_lang is None for judged in sets):
+        if len(pairs) > 1:
+            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
+        try:
+            source, target = language_pair(pairs[0])
+        except InputError as error:
+            raise InputError(f"-l {error}") from error
+        sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
+    if others := [judged for judged in sets if _pair(judged) not in pairs]:
+        raise InputError(f"{path}: its language pair is {_pair(others[0])}, not {' or '.join(pairs)} (-l)")
+    return sets
+
+
+def _pair(judged: JudgedSet) -> str:
+    return f"{judged.source_lang}-{judged.target_lang}"
+
+
+def _usable(
+    sets: Sequence[JudgedSet], settings: Sequence[MetricSettings], engine: EngineOptions, given: bool
+) -> set[tuple[str, str]]:
+    """Names of metrics and sets where the metric has what it reads; what is left out is said once a metric.
+
+    Raises InputError for a set without texts, for a metric that cannot be made for one of the languages, and where all
+    is left out and no scores are given.
+    """
+    lacks: dict[tuple[str, str], list[str]] = {}
+    made: set[tuple[str, str | None]] = set()
+    usable = set()
+    for judged in sets:
+        if settings and judged.hypotheses is None:
+            raise InputError(
+                f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)"
+            )
+        for each in settings:
+            what = lacking(judged, each.cls)
+            if what:
+                lacks.setdefault((each.name, what), []).append(judged.name)
+                continue
+            usable.add((each.name, judged.name))
+            if issubclass(each.cls, ContextMetric) and (each.name, judged.target_lang) not in made:
+                made.add((each.name, judged.target_lang))
+                try:
+                    build_metric(judged, each, [], engine)
+                except InputError as error:
+                    raise InputError(f"{judged.name}: {error}" if len(sets) > 1 else str(error)) from error
+    said = []
+    for (metric, what), names in lacks.items():
+        on = list(dict.fromkeys(names))  # slide may be there twice, by -m and as the grid
+        where = "every set" if len(on) == len(sets) > 1 else ", ".join(on)
+        said.append(f"{metric}: left out on {where}: {what}")
+    if not (usable or given):
+        raise InputError("; ".join(["nothing is left to evaluate", *said]))
+    for line in said:
+        notice(line)
+    return usable
+
+
+def _settings(metric: str, args: Namespace) -> MetricSettings:
+    return MetricSettings(metric, args.table[name_of(metric).upper()], own_settings(metric, args))
+
+
+def _grid_settings(args: Namespace) -> MetricSettings:
+    """Those of slide, without the windows, which the grid has all of."""
+    settings = _settings("slide", args)
+    return settings._replace(own={key: value for key, value in settings.own.items() if key not in GRID_SETTINGS})
+
+
+def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: set[str]) -> None:
+    for metric, pattern in seen:
+        if metric not in metrics:
+            raise InputError(
+                f"--seen {metric}:{pattern}: no metric of this name; there are {', '.join(sorted(metrics))}"
+            )
+        if not any(fnmatchcase(name, pattern) for name in sets):
+            raise InputError(f"--seen {metric}:{pattern}: no set of this name; there are {', '.join(sets)}")
+
+
+def _left_out(judged: JudgedSet, args: Namespace) -> dict[str, str]:
+    """Systems that are left out, and why: by --drop, as human, as the reference itself, or because nobody judged them."""
+    whys = {}
+    with_judgements = judged.judged
+    for i, system in enumerate(judged.systems):
+        outputs = None if judged.hypotheses is None else list(judged.hypotheses[i])
+        if any(_matches(pattern, judged, system) for pattern in args.drop):
+            whys[system] = "by --drop"
+        elif is_human(system) and not args.keep_humans:
+            whys[system] = "as human translations"
+        elif judged.segments > 1 and any(outputs == list(stream) for stream in judged.references):
+            whys[system] = "as the reference itself"
+        elif not with_judgements[i]:
+            whys[system] = UNJUDGED
+    return whys
+
+
+def _matches(pattern: str, judged: JudgedSet, system: str) -> bool:
+    """Whether [SET:]SYSTEM means a system; SET is the set's name, its language pair, or a pattern of one of them."""
+
+    def like(name: str, wanted: str) -> bool:
+        return name == wanted or fnmatchcase(name, wanted)
+
+    of_set, colon, of_system = pattern.partition(":")
+    in_set = bool(colon) and (like(judged.name, of_set) or like(_pair(judged), of_set))
+    return like(system, pattern) or (in_set and like(system, of_system))

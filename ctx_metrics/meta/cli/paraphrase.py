@@ -1,0 +1,97 @@
+"""Measure how well similarity metrics distinguish paraphrases from other sentence pairs.
+
+Scores pairs of sentences, the first as hypothesis and the second as reference, and compares the scores with people's
+labels: the area under the ROC curve for labels 0 and 1 (PAWS, MRPC), Spearman's and Pearson's correlation for graded
+ones (STS-B).
+"""
+
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...cli.common import flags
+from ...cli.common.metrics import Metrics, add_own_flags, check_metrics, metric_names, own_settings
+from ...flag_types import Files, Positive
+from ...run.flags import add_engine_arguments
+from ...settings import add_all, setting
+from ...writing import check_writable
+from . import ENDINGS, Output, Resampling
+
+USAGE = "%(prog)s DATA [DATA ...] -m NAME [NAME ...] [flags]"
+EPILOG = """\
+DATA is a file (also .gz, .xz), recognised by its first line; quotation marks have no special meaning:
+  PAWS      a header id, sentence1, sentence2, label
+  MRPC      a header Quality, #1 ID, #2 ID, #1 String, #2 String
+  STS-B     no header; the score and the sentences in columns 5 to 7
+  any TSV   whose header names sentence1, sentence2, and label (0 or 1) or score (graded)
+
+examples:
+  # compare metrics of word overlap with a metric of meaning, on pairs with much overlap
+  ctx-metrics meta paraphrase dev_and_test.tsv -m bleu chrf bertr
+
+  # paraphrases and graded similarity, each pair scored in both directions, as a table for a paper
+  ctx-metrics meta paraphrase msr_paraphrase_test.txt sts-test.csv -m chrf bertr --both-directions --format latex
+"""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What is scored, and how."""
+
+    word: str = setting(SUPPRESS, flag="WORD", choices=["paraphrase"])
+    data: Files = setting("Files of sentence pairs; see below.", flag="DATA", group="sentence pairs and metrics")
+    metrics: Metrics = setting(
+        "One or more of %(choices)s. `-m NAME --help` shows a metric's own flags. TER is negated.",
+        flag="-m --metrics",
+        required=True,
+        choices=metric_names,
+    )
+    language: str | None = setting(
+        "Language of the sentences, such as de. (Default: unknown)", flag="-l --language", metavar="CODE"
+    )
+    both_directions: bool = setting(
+        "Score each pair in both directions and take the mean, for metrics that treat hypothesis and reference "
+        "differently.",
+        False,
+    )
+
+
+@dataclass(frozen=True)
+class Bootstrap(Resampling):
+    """What is drawn of the pairs."""
+
+    resamples: Positive = setting(
+        "Number of bootstrap resamples of sentence pairs, for intervals and ranks.", 1000, group="significance"
+    )
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    parser.prog += " paraphrase"
+    add_all(parser, [Pairs, Bootstrap, Output])
+    add_own_flags(parser, argv)
+    add_all(parser, [("engine of the neural metrics", add_engine_arguments), flags.quiet()])
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ...cli.common import output
+    from ...run.flags import engine_options
+    from ..evaluation import Significance
+    from ..judgements.readers.sentence_pairs import read_pair_sets
+    from ..output.tables import render
+    from ..paraphrase import paraphrase_check
+    from ..scoring import MetricSettings
+
+    check_metrics(args)
+    args.format = flags.format_of(args, ENDINGS)
+    check_writable(args.output)
+    sets = read_pair_sets(args.data, args.language)
+    metrics = [MetricSettings(name, args.table[name.upper()], own_settings(name, args)) for name in args.metrics]
+    engine = engine_options(args)
+    significance = Significance("bootstrap", args.alpha, args.resamples, args.seed, intervals=True)
+    report = paraphrase_check(
+        sets, metrics, engine=engine, both_directions=args.both_directions, significance=significance
+    )
+    output.write(render(report, args.format, args.width), args.output)
+    return 0

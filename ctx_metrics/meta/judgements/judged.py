@@ -1,0 +1,210 @@
+"""A test set with human judgements: what every reader returns and every protocol reads."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from ...corpus import document_ranges
+from ...errors import InputError
+from ...run.streams import Segments, named
+from ...run.text_checks import check_texts, unescape
+
+_HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)
+
+
+def is_human(system: str) -> bool:
+    """Whether WMT names a human translation so.
+
+    >>> [is_human(name) for name in ("refA", "ref.B", "Human-P.0", "ref", "Refine-MT", "Online-A.1574")]
+    [True, True, True, True, False, False]
+    """
+    return _HUMAN.fullmatch(system) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedSet:
+    """S systems' outputs for the N segments of one test set, and what people said of them. Checked when made.
+
+    name              such as "wmt22.zh-en"; unique in an evaluation
+    systems           S names; human translations among them are systems too until `without` leaves them out
+    segments          N, also where no texts are there
+    hypotheses        S lists of N texts, None where a system's output is not there; None: no texts (score files do)
+    references        R streams of N texts, None where a reference is missing
+    reference         what the data call them, such as "refA", or "refA,refB" for two; None where they have no name
+    sources, doc_ids  N texts each, or None; a document is a run of equal ids
+    source_lang, target_lang  language codes, None where unknown
+    segment_scores    float64 (S, N), higher is better, NaN where nobody judged an output; None: no scores of segments
+    system_scores     float64 (S,), NaN where nobody judged a system; where it is not given and segment_scores are,
+                      the mean of each system's judged segments, if there are several systems
+    preferences       int64 (P, 3), rows (segment, better system, worse system), counted from 0; None: no preferences
+
+    Raises InputError where lengths differ, a name is there twice, a document id comes back, or nothing is judged.
+
+    >>> judged = JudgedSet("toy", ["A", "B"], 2, segment_scores=np.array([[1.0, 0.0], [0.5, np.nan]]))
+    >>> judged.system_scores.tolist()
+    [0.5, 0.5]
+    """
+
+    name: str
+    systems: Sequence[str]
+    segments: int
+    hypotheses: Sequence[Sequence[str | None]] | None = None
+    references: Sequence[Sequence[str | None]] = ()
+    sources: Sequence[str] | None = None
+    doc_ids: Sequence[str] | None = None
+    source_lang: str | None = None
+    target_lang: str | None = None
+    segment_scores: np.ndarray | None = None
+    system_scores: np.ndarray | None = None
+    preferences: np.ndarray | None = None
+    reference: str | None = None
+
+    def __post_init__(self):
+        if len(set(self.systems)) < len(self.systems):
+            raise InputError(f"{self.name}: a system is given twice ({', '.join(self.systems)})")
+        for what, streams in (
+            ("hypotheses", self.hypotheses or ()),
+            ("references", self.references),
+            ("sources", () if self.sources is None else [self.sources]),
+            ("document ids", () if self.doc_ids is None else [self.doc_ids]),
+        ):
+            for stream in streams:
+                if len(stream) != self.segments:
+                    raise InputError(f"{self.name}: {len(stream)} {what} for {self.segments} segments")
+        if self.hypotheses is not None and len(self.hypotheses) != len(self.systems):
+            raise InputError(f"{self.name}: outputs of {len(self.hypotheses)} systems for {len(self.systems)} names")
+        document_ranges(self.doc_ids or [])
+        shape = (len(self.systems), self.segments)
+        if self.segment_scores is not None and self.segment_scores.shape != shape:
+            raise InputError(f"{self.name}: human scores of shape {self.segment_scores.shape}, not {shape}")
+        if self.system_scores is None and self.segment_scores is not None and len(self.systems) > 1:
+            object.__setattr__(self, "system_scores", row_means(self.segment_scores))
+        if self.system_scores is not None and self.system_scores.shape != shape[:1]:
+            raise InputError(f"{self.name}: {self.system_scores.shape[0]} human scores for {shape[0]} systems")
+        if all(each is None for each in (self.segment_scores, self.system_scores, self.preferences)):
+            raise InputError(f"{self.name}: there are no human judgements")
+
+    @property
+    def texts(self) -> Sequence[Sequence[str | None]]:
+        """The hypotheses; raises InputError where there are none."""
+        if self.hypotheses is None:
+            raise InputError(f"{self.name}: there are no texts")
+        return self.hypotheses
+
+    @property
+    def human_segments(self) -> np.ndarray:
+        """The segment scores; raises InputError where there are none."""
+        if self.segment_scores is None:
+            raise InputError(f"{self.name}: no human scores of segments")
+        return self.segment_scores
+
+    @property
+    def human_systems(self) -> np.ndarray:
+        """The system scores; raises InputError where there are none."""
+        if self.system_scores is None:
+            raise InputError(f"{self.name}: no human scores of systems")
+        return self.system_scores
+
+    @property
+    def judged(self) -> np.ndarray:
+        """Which systems people judged, as a whole, in some segment, or in a preference: bool (S,)."""
+        known = np.zeros(len(self.systems), dtype=bool)
+        if self.system_scores is not None:
+            known |= ~np.isnan(self.system_scores)
+        if self.segment_scores is not None:
+            known |= ~np.isnan(self.segment_scores).all(axis=1)
+        if self.preferences is not None:
+            known[self.preferences[:, 1:]] = True
+        return known
+
+    @property
+    def complete(self) -> bool:
+        """Whether every system has an output for every segment, so that whole systems and documents can be scored."""
+        return self.hypotheses is not None and all(text is not None for texts in self.hypotheses for text in texts)
+
+    @property
+    def there(self) -> np.ndarray:
+        """Which outputs there are: bool (S, N); all where no texts tell."""
+        if self.hypotheses is None:
+            return np.ones((len(self.systems), self.segments), dtype=bool)
+        return np.array([[text is not None for text in texts] for texts in self.hypotheses])
+
+    def check_texts(self, languages: bool = True) -> None:
+        """Say what looks odd in the texts, as text_checks.check_texts does; of their languages only if `languages`."""
+        if self.hypotheses is not None:
+            systems, references, sources = self._streams()
+            source = sources[0] if sources else None
+            pair = (self.source_lang, self.target_lang) if languages else (None, None)
+            check_texts(systems, references, source, pair)
+
+    def unescaped(self) -> "JudgedSet":
+        """The same set with HTML entities replaced in all texts, which is said; itself where it has no texts."""
+        if self.hypotheses is None:
+            return self
+        texts = iter(unescape([*chain.from_iterable(self._streams())]))
+        return replace(
+            self,
+            hypotheses=[next(texts) for _ in self.systems],
+            references=[next(texts) for _ in self.references],
+            sources=None if self.sources is None else next(texts),
+        )
+
+    def _streams(self) -> tuple[list[Segments], list[Segments], list[Segments]]:
+        """The texts of systems, references and sources, with their names."""
+        numbers = [f" {k}" if len(self.references) > 1 else "" for k in range(1, len(self.references) + 1)]
+        return (
+            [named(texts, f"{self.name}/{name}") for name, texts in zip(self.systems, self.texts, strict=True)],
+            [named(each, f"{self.name}/reference{k}") for k, each in zip(numbers, self.references, strict=True)],
+            [] if self.sources is None else [named(self.sources, f"{self.name}/source")],
+        )
+
+    def without(self, systems: Sequence[str]) -> "JudgedSet":
+        """The same set without some systems, and without the preferences that name them."""
+        left = [i for i, name in enumerate(self.systems) if name not in set(systems)]
+        preferences = self.preferences
+        if preferences is not None:
+            preferences = preferences[np.isin(preferences[:, 1:], left).all(axis=1)]
+            preferences[:, 1:] = np.searchsorted(left, preferences[:, 1:])
+        return replace(
+            self,
+            systems=[self.systems[i] for i in left],
+            hypotheses=None if self.hypotheses is None else [self.hypotheses[i] for i in left],
+            segment_scores=None if self.segment_scores is None else self.segment_scores[left],
+            system_scores=None if self.system_scores is None else self.system_scores[left],
+            preferences=preferences,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MetricScores:
+    """What a metric says of a JudgedSet, in the order of its systems and segments; higher is better.
+
+    name              the metric's
+    segment_scores    float64 (S, N), NaN where it scored nothing; None: it gives no scores of segments
+    system_scores     float64 (S,), NaN where it scored nothing; None: it gives no scores of systems
+    signature         the metric's signature, "" where it is not known, as of published score files
+    segment_signature the same for scores of segments where they are made otherwise (BLEU's have effective order), else ""
+    """
+
+    name: str
+    segment_scores: np.ndarray | None
+    system_scores: np.ndarray | None
+    signature: str = ""
+    segment_signature: str = ""
+
+    @property
+    def of_segments(self) -> np.ndarray:
+        """The scores of segments; raises InputError where there are none."""
+        if self.segment_scores is None:
+            raise InputError(f"{self.name}: no scores of segments")
+        return self.segment_scores
+
+
+def row_means(scores: np.ndarray) -> np.ndarray:
+    """Each row's mean over what is not NaN; NaN for a row that has nothing else. float64 (S,) of (S, N)."""
+    known = ~np.isnan(scores)
+    count = known.sum(axis=1)
+    return np.where(count > 0, np.where(known, scores, 0).sum(axis=1) / np.maximum(count, 1), np.nan)

@@ -1,0 +1,104 @@
+"""Readers of human judgements, a kind of layout a module; `read_judged` finds the one that a path wants."""
+
+import os
+from collections.abc import Sequence
+
+from ....errors import InputError
+from ....notices import notice
+from ..judged import JudgedSet
+from .da import SCORES, da_files, read_da, read_system_da
+from .mqm import read_mqm
+from .preferences import read_preferences, read_rankings
+from .rows import asked_pairs, find, header_of, is_jsonl
+from .table import COLUMNS as TABLE_COLUMNS
+from .table import read_table
+from .tree import human_names, read_tree, tree_pairs
+
+LAYOUTS = (
+    "an mt-metrics-eval tree (a folder with human-scores), a folder of DAseg files, a folder with DA-syslevel.csv, MQM "
+    "errors (a TSV with target, category and severity), preferences (a TSV with better and worse), rankings (a CSV with "
+    "system1rank, ...), judged outputs (a TSV or .jsonl with mt and score)"
+)
+
+
+def read_judged(
+    path: str,
+    *,
+    pairs: Sequence[str] | None = None,
+    human: str = "mqm",
+    reference: str | None = None,
+    score: str | None = None,
+    outputs: str | None = None,
+) -> list[JudgedSet]:
+    """The judged sets of a file or folder, whose layout is found by looking: folders by the files in them, files by their
+    header. Files may be packed (.gz, .xz).
+
+    pairs        only these language pairs, such as ["zh-en"]
+    human        of a tree: which human scores, such as mqm or wmt-z. Pairs without them are left out, and that is said
+    reference    of a tree: which reference, such as "refA", or "refA,refB"; of a table with several: which column, such as
+                 "ref2", or "ref,ref2"; of MQM errors: the system that serves as reference; of rankings: the reference file
+    score        of a table: the column of the scores
+    outputs      of rankings: the folder of the systems' outputs
+
+    Raises InputError for a layout that is none of these, naming what was seen, and as the readers do.
+    """
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise InputError(f"cannot read {path}: No such file or directory")
+    if os.path.isdir(path):
+        return _read_folder(path, pairs, human, reference)
+    judged = _read_file(path, reference, score, outputs)
+    pair = f"{judged.source_lang}-{judged.target_lang}"
+    if pairs is not None and pair not in pairs:
+        there = pair if judged.source_lang else judged.name
+        raise InputError(f"{path}: none of the pairs {', '.join(pairs)}; there are {there}")
+    return [judged]
+
+
+def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: str | None) -> list[JudgedSet]:
+    if of_tree := tree_pairs(path):
+        chosen = asked_pairs(path, pairs, of_tree)
+        scored = [pair for pair in chosen if human in human_names(path, pair)]
+        if scored and len(scored) < len(chosen):
+            left = ", ".join(pair for pair in chosen if pair not in scored)
+            notice(f"{path}: left out pairs without human scores named {human} ({left})")
+        return [read_tree(path, pair, human, reference) for pair in scored or chosen]
+    if da_files(path):
+        return read_da(path, pairs)
+    if find(os.path.join(path, SCORES)):
+        return read_system_da(path, pairs)
+    raise InputError(f"{path}: the folder has no known layout; known are {LAYOUTS}")
+
+
+def layout_of(path: str) -> str:
+    """The layout of a file: "errors" (MQM), "preferences", "rankings" or "table"; raises InputError for none of these."""
+    if is_jsonl(path):
+        return "table"
+    header, parted = header_of(path)
+    columns = set(header)
+    if {"target", "category", "severity"} <= columns:
+        return "errors"
+    if {"better", "worse"} <= columns:
+        return "preferences"
+    if "system1rank" in columns:
+        return "rankings"
+    if not columns & set(TABLE_COLUMNS["mt"]):
+        seen = ", ".join(header[:8])
+        raise InputError(f"{path}: its first line ({seen}) is not the header of a known layout; known are {LAYOUTS}")
+    if parted == "," and len(header) > 1:
+        raise InputError(f"{path}: its columns are separated by commas; separate them by tabs")
+    return "table"
+
+
+def _read_file(path: str, reference: str | None, score: str | None, outputs: str | None) -> JudgedSet:
+    layout = layout_of(path)
+    if layout == "errors":
+        return read_mqm(path, reference)
+    if layout == "preferences":
+        return read_preferences(path, reference)
+    if layout == "rankings":
+        if outputs is None or reference is None:
+            wanted = "the folder of the systems' outputs (--outputs) and the reference file (--reference)"
+            raise InputError(f"{path}: rankings need {wanted}")
+        return read_rankings([path], outputs, [reference])
+    return read_table(path, score, reference)

@@ -1,0 +1,247 @@
+"""The rows of a file with a header, of JSON objects or of scores, its numbers, and what its name says."""
+
+import csv
+import io
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ....corpus import BOM, json_of, read_lines, read_text
+from ....errors import InputError
+from ....notices import counted, notice
+from ....run.finite import LARGEST
+
+SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # endings of score files
+NO_SCORE = ("", "None", "NA", "NaN", "nan")
+PACKED = (".gz", ".xz")
+DIGITS = 18  # of a number that tells rows apart
+REFERENCES = ("ref", "reference", "pe")
+REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})([-_]?([A-Z]|\d+))?")  # ref2, refB too
+
+
+class Row(NamedTuple):
+    """One line below the header; `where` names file and line in messages."""
+
+    where: str
+    cells: dict[str, str]
+
+
+def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) -> tuple[list[str], list[Row]]:
+    """The header and the rows of a tab-separated file (.gz and .xz too). No quotes: a cell is what stands between tabs.
+    Lines end as table_lines says.
+
+    needed   columns that must be there
+    ragged   whether rows may lack columns that are not needed, and have more than the header names
+
+    Raises InputError naming the line whose number of cells does not fit the header.
+    """
+    cells = (line.removesuffix("\r").split("\t") for line in table_lines(path))
+    return _rows(path, enumerate(cells, 1), needed, ragged, "; a text must not hold a tab or a line end")
+
+
+def read_csv(path: str, needed: Sequence[str]) -> tuple[list[str], list[Row]]:
+    """The header and the rows of a comma-separated file, quoted as in RFC 4180; raises InputError as read_rows does."""
+    return _rows(path, _csv_cells(path), needed)
+
+
+def _csv_cells(path: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(read_text(path).removeprefix(BOM), newline=""))
+    try:
+        yield from ((reader.line_num, cells) for cells in reader if cells or reader.line_num == 1)
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: {error}") from error
+
+
+def _rows(
+    path: str, numbered: Iterable[tuple[int, list[str]]], needed: Sequence[str], ragged: bool = False, mend: str = ""
+) -> tuple[list[str], list[Row]]:
+    """The header and the rows of the cells of numbered lines; `mend` ends the message on their number."""
+    numbered = iter(numbered)
+    _, header = next(numbered, (1, []))
+    if len(set(header)) < len(header):
+        twice = next(name for k, name in enumerate(header) if name in header[:k])
+        raise InputError(f"{path}, line 1: the header names column {twice!r} twice")
+    for column in needed:
+        if column not in header:
+            raise InputError(f"{path}, line 1: no column {column}; the header names {', '.join(header) or 'nothing'}")
+    rows = []
+    for k, cells in [*numbered]:
+        where = f"{path}, line {k}"
+        if len(cells) != len(header) and not ragged:
+            raise InputError(f"{where}: {len(cells)} columns, but the header names {len(header)}{mend}")
+        rows.append(Row(where, dict(zip(header, cells, strict=not ragged))))
+        if lacking := [column for column in needed if column not in rows[-1].cells]:
+            raise InputError(f"{where}: column {lacking[0]} is missing")
+    return header, rows
+
+
+def is_jsonl(path: str) -> bool:
+    """Whether a file's name ends in .jsonl, or in .jsonl.gz or .jsonl.xz."""
+    return unpacked(path).endswith(".jsonl")
+
+
+def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], list[Row]]:
+    """The keys of the objects of a file, one a line, in order of first appearance, and the rows, as read_rows gives them.
+
+    wanted    whether a key is read. Of these a row has those that its object has: a string as it is, a number as Python
+              writes it, null as "". Empty lines are no rows. A reference may be a list of references: "ref": ["a", "b"] is
+              read as "ref": "a", "ref2": "b"
+
+    Raises InputError naming file and line of what is no JSON object, or of a wanted value that is neither text nor number.
+    """
+    keys: dict[str, None] = {}
+    rows = []
+    for k, line in enumerate(table_lines(path), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {k}"
+        value = json_of(line, where)
+        if not isinstance(value, dict):
+            example = "{'mt': ..., 'ref': ..., 'score': 1}"
+            raise InputError(f"{where}: not a JSON object; write one per line, such as {example}")
+        for key in [key for key in REFERENCES if isinstance(value.get(key), list)]:
+            texts = value.pop(key)
+            names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]
+            if taken := [name for name in names if name in value]:
+                raise InputError(
+                    f"{where}: {key} is a list of {len(texts)}, but column {taken[0]} is given too; leave one out"
+                )
+            value.update(zip(names, texts or [None], strict=True))
+        keys.update(dict.fromkeys(value))
+        rows.append(Row(where, {key: _cell(key, value[key], where) for key in value if wanted(key)}))
+    return list(keys), rows
+
+
+def _cell(key: str, value: object, where: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InputError(f"{where}: {key} is neither text nor number")
+    text = str(value)
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f"{where}: {key} holds half of a surrogate pair (\\ud800 to \\udfff), which is not text")
+    return text
+
+
+def read_score_lines(path: str) -> dict[str, list[float]]:
+    """Each system's scores in the order of a file of mt-metrics-eval, NaN for None, of lines `system<TAB>score`.
+
+    Raises InputError naming the line of no score.
+    """
+    scores: dict[str, list[float]] = {}
+    for k, line in enumerate(read_lines(path), 1):
+        cells = line.rsplit(maxsplit=1)
+        if len(cells) != 2:
+            raise InputError(f"{path}, line {k}: expected a system, a tab and a score, got {line!r}")
+        scores.setdefault(cells[0], []).append(number(cells[1], f"{path}, line {k}"))
+    return scores
+
+
+def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> tuple[list[str], str | None]:
+    """The columns of a table that are read as references, and what they are called together, None for the only one.
+
+    wanted    columns by name, joined by commas. Where the table has not all of them, or for None: the first of `ref`,
+              `reference`, `pe`, and these with a number or a capital letter (ref2, refB); if there are others, that is said
+    """
+    if wanted and set(wanted.split(",")) <= set(header):
+        return wanted.split(","), wanted
+    columns = [name for name in REFERENCES if name in header]
+    columns += [name for name in header if name not in REFERENCES and REFERENCE.fullmatch(name)]
+    if len(columns) < 2:
+        return columns, None
+    notice(f"{path}: {columns[0]} is the reference, of {', '.join(columns)} (--reference)")
+    return columns[:1], columns[0]
+
+
+def number(text: str, where: str) -> float:
+    """A score: NaN for an empty cell, None, NA or NaN; raises InputError for what is no finite number, or too large.
+
+    >>> number("-1.5", "scores.tsv, line 2"), number("None", "scores.tsv, line 3")
+    (-1.5, nan)
+    """
+    if text.strip() in NO_SCORE:
+        return math.nan
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise InputError(f"{where}: {text!r} is not a score; write a number, or None for a missing score")
+    if abs(value) >= LARGEST:
+        raise InputError(f"{where}: {text} is too large for a score; write a number below {LARGEST:g}")
+    return value
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a number of digits alone, and no longer than a number of a row can be.
+
+    >>> is_whole("12"), is_whole("-1"), is_whole("9" * 5000)
+    (True, False, False)
+    """
+    return text.isdecimal() and len(text) <= DIGITS
+
+
+def stem(path: str) -> str:
+    """A file's name without its folder and its ending.
+
+    >>> stem("wmt/wmt20.news.en-de.tsv.xz")
+    'wmt20.news.en-de'
+    """
+    return os.path.splitext(unpacked(os.path.basename(path)))[0]
+
+
+def unpacked(name: str) -> str:
+    """A file's name without .gz or .xz."""
+    return name[:-3] if name.endswith(PACKED) else name
+
+
+def find(path: str) -> str | None:
+    """The file of this name, or packed with .gz or .xz after it; None where there is none."""
+    return next((path + ending for ending in ("", *PACKED) if os.path.isfile(path + ending)), None)
+
+
+def language_pair(name: str) -> tuple[str | None, str | None]:
+    """The language codes in a name, where its last part of the form xx-yy stands between dots or underscores.
+
+    >>> language_pair("wmt20.news.en-de"), language_pair("ratings")
+    (('en', 'de'), (None, None))
+    """
+    pairs = re.findall(r"(?<![^._])([a-z]{2,3})-([a-z]{2,3})(?![^._])", name)
+    return pairs[-1] if pairs else (None, None)
+
+
+def header_of(path: str) -> tuple[list[str], str]:
+    """The columns that a file's first line names, and what parts them, a tab or a comma; raises InputError for none."""
+    first = table_lines(path)[0].removesuffix("\r")
+    parted = "\t" if "\t" in first else ","
+    try:
+        header = first.split("\t") if parted == "\t" else next(csv.reader(io.StringIO(first, newline="")), [])
+    except csv.Error as error:
+        raise InputError(f"{path}, line 1: {error}; write a header that names the columns") from error
+    if not any(header):
+        raise InputError(f"{path}: the file is empty, or its first line is")
+    return header, parted
+
+
+def table_lines(path: str) -> list[str]:
+    """A table's lines, which end at a line feed; where a file has none, at a carriage return (old spreadsheets)."""
+    text = read_text(path).removeprefix(BOM)
+    return (text if "\n" in text else text.replace("\r", "\n")).removesuffix("\n").split("\n")
+
+
+def read_aligned(path: str, length: int, other: str) -> list[str]:
+    """The lines of a file; raises InputError unless they are `length`, as many as those of the `other`."""
+    lines = read_lines(path)
+    if len(lines) != length:
+        raise InputError(f"{path}: {counted(len(lines), 'line', 'lines')} for the {length} of {other}")
+    return lines
+
+
+def asked_pairs(path: str, pairs: Sequence[str] | None, there: Sequence[str]) -> list[str]:
+    """The language pairs that are there and asked for, all for None; raises InputError if there is none."""
+    chosen = [pair for pair in there if pairs is None or pair in pairs]
+    if not chosen:
+        raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")
+    return chosen

@@ -1,1 +1,0 @@
-"""The networks that ctx-metrics trains to estimate quality."""

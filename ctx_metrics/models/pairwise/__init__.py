@@ -1,1 +1,0 @@
-"""The model that tells which of two outputs is better."""

@@ -1,0 +1,224 @@
+"""Rank systems by pairwise comparison: their mean probability of winning, Bradley-Terry strengths with bootstrap intervals,
+clusters of systems that do not differ significantly, and the probability that each system beats each other one.
+"""
+
+import math
+import textwrap
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...cli.common import flags, output
+from ...cli.common.inputs import Streams, inputs_of, read_files
+from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
+from ...notices import notice
+from ...run.context import build, capabilities
+from ...run.flags import add_engine_arguments
+from ...run.streams import check_lengths, names_fault, system_names
+from ...separated import SEPARATED
+from ...settings import setting
+from ...writing import check_writable
+
+if TYPE_CHECKING:
+    from ...meta.measures.bradley_terry import Ranking
+
+SUMMARY = "rank systems by pairwise comparison"
+
+EPILOG = """\
+examples:
+  # three systems, with a figure
+  ctx-metrics pairwise rank ref.txt -i a.txt b.txt c.txt --plot wins.png
+
+  # whole documents resampled, the systems' own names, your own model
+  ctx-metrics pairwise rank ref.txt -i a.txt b.txt c.txt --names A B C --docids ids.txt --model my-pairwise -o wins.json
+"""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared, how systems are ranked, and what is written, where and how."""
+
+    references: Files = setting("References, one segment per line.", flag="REF", group="inputs")
+    translations: Files = setting(
+        "The systems' outputs, one file per system, at least two.", flag="-i --input -t --translations", required=True
+    )
+    names: Sequence[str] | None = flags.names("the")
+    source: File | None = setting("Source segments, one per line, for models that read them.", flag="-s --source")
+    docids: File | None = setting("Document id of each line; documents are then resampled instead of segments.")
+    language_pair: tuple[str, str] | None = flags.languages()
+    encoding: str = flags.encoding()
+    no_text_checks: bool = flags.text_checks()
+    model: str | None = setting(
+        "embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. (Default: embedded, English "
+        "only)",
+        flag="--model --pairwise-model",
+        group="ranking",
+    )
+    resamples: Positive = setting("Number of bootstrap resamples.", 1000)
+    confidence: Probability = setting(
+        "Confidence level of the intervals and, one-sided, of the decision that a system is better.", 0.95
+    )
+    seed: Seed = setting("Seed of the bootstrap.", 0)
+    plot: File | None = setting("Draw the matrix and the strengths to a .png, .pdf or .svg file.", group="output")
+    format: flags.Format | None = flags.score_format("jsonl and json have p-values and the signature.")
+    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
+    width: Decimals | None = setting(
+        "Number of decimals of percentages; strengths have two more. (Default: 1 in tables, 4 in TSV; JSON has all)",
+        flag="-w --width",
+    )
+
+
+FLAGS = [
+    Comparison,
+    ("engine", add_engine_arguments),
+    flags.quiet("No progress bars, and no signature on stderr beside TSV."),
+]
+
+
+def _check(args: Namespace) -> None:
+    """Fill in the format; exits with 2, as argparse does, where flags contradict each other."""
+    error = args.parser.error
+    if "-" in (*args.translations, *args.references, args.source, args.docids):
+        error("-: the standard input is not read here; name a file")
+    if len(args.translations) < 2:
+        error("-i names only one system; a ranking needs at least two")
+    if args.names and (fault := names_fault(args.names, len(args.translations))):
+        error(fault)
+    args.format = flags.format_of(args)
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ...meta.measures.bradley_terry import rank
+    from ...meta.output.serialize import one_line
+    from ...scoring.resample import say_few_documents
+    from ..metric import Pairwise
+
+    _check(args)
+    check_writable(args.output)
+    if args.plot:
+        from ...meta.plots import check_figure
+
+        check_figure(args.plot)
+    streams: Streams = {}
+    read_files(streams, args)
+    names = args.names or system_names(args.translations)
+    read_files(streams, args, mt=args.translations)
+    check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
+    read = inputs_of(args, streams, names)
+    metric = build(Pairwise, read.context, {"model": args.model})
+    assert isinstance(metric, Pairwise)
+    if read.context.sources is not None and "sources" not in capabilities(metric).reads:
+        notice("the source is given, but the model does not read it")
+    names = [one_line(name) for name in read.names]
+    ranking = rank(metric.win_probabilities(), read.context.doc_ids, args.resamples, args.confidence, args.seed)
+    if ranking.units == 1:
+        unit = ranking.unit.removesuffix("s")
+        notice(f"there is only one {unit}, so there are no intervals and no significant differences")
+    elif ranking.unit == "documents":
+        say_few_documents(ranking.units)
+    signature = str(metric.get_signature().format())
+    output.write(_render(names, ranking, signature, args), args.output)
+    if args.format in SEPARATED and not args.quiet:  # the other formats have it in them
+        notice(f"Pairwise|{signature}")
+    if args.plot:
+        from ...meta.plots import save
+        from ...meta.plots.win_matrix import win_matrix
+
+        save(win_matrix(names, ranking), args.plot)
+    return 0
+
+
+def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
+    if args.format == "table":
+        return _tables(names, ranking, signature, args)
+    if args.format not in SEPARATED:
+        return output.as_json(_objects(names, ranking, signature, args), args.format, None)
+    decimals = output.decimals_of(args.format, args.width)
+    columns = ["rank", "system", "win", "strength", "low", "high", *(f"against {names[j]}" for j in ranking.order)]
+    rows = []
+    for i in ranking.order:
+        strengths = [output.number(value, decimals + 2) for value in (ranking.strengths[i], *ranking.intervals[i])]
+        against = 100 * ranking.win_matrix[i, ranking.order]
+        rows.append([ranking.ranks[i], names[i], 100 * ranking.win_shares[i], *strengths, *against])
+    return output.cells(args.format, columns, rows, decimals)
+
+
+def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> list[dict[str, Any]]:
+    """A system each, from the strongest; -w rounds percentages and strengths alone."""
+
+    def rounded(value: float, more: int = 0) -> float:
+        return float(value) if args.width is None else round(float(value), args.width + more) + 0.0
+
+    settings = {
+        "segments": ranking.segments,
+        "resampled": ranking.unit,
+        "units": ranking.units,
+        "resamples": ranking.resamples,
+        "confidence": ranking.confidence,
+        "seed": args.seed,
+    }
+    return [
+        {
+            "rank": ranking.ranks[i],
+            "system": names[i],
+            "win": rounded(100 * ranking.win_shares[i]),
+            "strength": rounded(ranking.strengths[i], 2),
+            "interval": [rounded(end, 2) for end in ranking.intervals[i]] if ranking.units > 1 else None,
+            "against": {
+                names[j]: {"win": rounded(100 * ranking.win_matrix[i, j]), "p": ranking.p_values[i, j]}
+                for j in ranking.order
+                if j != i
+            },
+            **settings,
+            "signature": signature,
+        }
+        for i in ranking.order
+    ]
+
+
+def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
+    """The ranking, the matrix, what they mean, and the signature."""
+    from ...meta.measures.bradley_terry import PRIOR
+    from ...meta.output.tables import WIDTH
+
+    decimals = output.decimals_of("table", args.width)
+    order, level = ranking.order, f"{100 * ranking.confidence:g} %"
+
+    def strength(value: float) -> str:
+        return f"{round(value, decimals + 2) + 0.0:.{decimals + 2}f}"  # 0 has no sign
+
+    def ends(i: int) -> str:
+        low, high = ranking.intervals[i]
+        return "-" if math.isnan(low) else f"[{strength(low)}, {strength(high)}]"
+
+    def cell(i: int, j: int) -> str:
+        return output.number(100 * ranking.win_matrix[i, j], decimals, "-") + "*" * ranking.better(i, j)
+
+    shares = [f"{100 * share:.{decimals}f}" for share in ranking.win_shares]
+    first = [[str(ranking.ranks[i]), names[i], shares[i], strength(ranking.strengths[i]), ends(i)] for i in order]
+    notes = [
+        "Win %: mean probability that an output is better than another system's output; segments scored: "
+        f"{ranking.segments:,}.",
+        f"Strength: Bradley-Terry, the log of the odds, with mean 0 and a prior of {PRIOR:g} games per pair of systems.",
+    ]
+    if ranking.units > 1:
+        notes += [
+            f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed "
+            f"{args.seed}. They show how the result varies with other {ranking.unit} and the same model; they do "
+            "not include errors of the model.",
+            "Systems of one rank are in one significance cluster.",
+            f"* The row's system is significantly stronger than the column's (one-sided, {level}).",
+        ]
+    else:
+        notes.append(
+            f"A single {ranking.unit.removesuffix('s')} cannot be resampled, so there are no intervals and all "
+            "systems have rank 1."
+        )
+    below = "\n".join(textwrap.fill(note, WIDTH, subsequent_indent="  ") for note in notes)
+    tables = [
+        output.table(["Rank", "System", "Win %", "Strength", f"{level} interval"], first),
+        output.matrix("Row beats column, %", names, order, cell),
+    ]
+    return "\n\n".join([*tables, below, output.signatures([("Pairwise", signature)])]) + "\n"

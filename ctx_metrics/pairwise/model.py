@@ -1,0 +1,249 @@
+"""A trained pairwise model: its folder, its signature, and the chance that one output is better than another.
+
+Guzman, Joty, Marquez and Nakov (2015), "Pairwise Neural Machine Translation Evaluation".
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..engine.options import EngineOptions
+from ..errors import InputError, ModelError
+from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
+from ..models.hub import EMBEDDED, LEARNED, ResolvedModel, file_sha256, hub_folder
+from .network import PairwiseNetwork, Shape, mean_probability
+from .scaling import project, scale
+from .sentence_vectors import SentenceVectors, VectorSource, parse_source
+
+MODEL_TYPE = "ctx-pairwise"
+EMBEDDED_FOLDER = Path(__file__).parent.parent / "embedded" / "pairwise"
+OWN_FIELDS: dict[str, Any] = {
+    "encoder": (str, type(None)),
+    "encoder_ckpt": (str, type(None)),
+    "features": list,
+    "vectors": list,
+}
+FEATURE = {"spec": str, "columns": int, "signature": str}
+VECTOR = {
+    "spec": str,
+    "width": int,
+    "dimensions": (int, type(None)),
+    "path": (str, type(None)),
+    "sha256": (str, type(None)),
+}
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Some outputs as a pairwise network reads them.
+
+    terms       what each output's sentence vector adds to the network's groups: fp64 [outputs, terms]
+    features    scaled features: fp64 [outputs, features]
+    """
+
+    terms: torch.Tensor
+    features: torch.Tensor
+
+    def rows(self, rows: np.ndarray) -> "Outputs":
+        """Some of them, by their numbers: int64 [rows]."""
+        return Outputs(self.terms[rows], self.features[rows])
+
+
+class PairwiseNumbers(nn.Module):
+    """All numbers of a model: the PCA of each source of sentence vectors, the scaling of what the network reads, and the
+    network. What is read is scaled to [-1, 1] by the least and largest values in training, and cut there.
+
+    shape      the network's
+    sources    the width of each source's vectors, and to how many dimensions a PCA brings them (None: no PCA)
+    seed       of the network's first weights
+    """
+
+    def __init__(self, shape: Shape, sources: Sequence[tuple[int, int | None]], seed: int = 1):
+        super().__init__()
+        if (total := sum(width if kept is None else kept for width, kept in sources)) != shape.vectors:
+            raise InputError(f"sentence vectors have {total} numbers, and the network reads {shape.vectors}")
+        self.sources = list(sources)
+        for number, (width, kept) in enumerate(self.sources):
+            if kept is not None:
+                self.register_buffer(f"mean_{number}", torch.zeros(width))
+                self.register_buffer(f"components_{number}", torch.zeros(kept, width))
+        for name, width in (("vector", shape.vectors), ("feature", shape.features)):
+            self.register_buffer(f"{name}_low", torch.zeros(width))
+            self.register_buffer(f"{name}_high", torch.zeros(width))
+        self.network = PairwiseNetwork(shape, seed)
+
+    def projected(self, vectors: Sequence[np.ndarray]) -> np.ndarray:
+        """The sources' vectors [texts, width], brought down by their PCAs, side by side: fp64 [texts, shape.vectors]."""
+        parts = [
+            of_source
+            if kept is None
+            else project(of_source, self._number(f"mean_{k}"), self._number(f"components_{k}"))
+            for k, (of_source, (_, kept)) in enumerate(zip(vectors, self.sources, strict=True))
+        ]
+        return np.concatenate(parts, axis=1, dtype=np.float64)
+
+    def vectors(self, vectors: Sequence[np.ndarray]) -> np.ndarray:
+        """What the network reads of texts: fp64 [texts, shape.vectors] in [-1, 1]."""
+        return scale(self.projected(vectors), self._number("vector_low"), self._number("vector_high"))
+
+    def features(self, features: np.ndarray) -> np.ndarray:
+        """What the network reads of outputs' features [..., shape.features]: fp64 in [-1, 1], NaN where they are NaN."""
+        return scale(features, self._number("feature_low"), self._number("feature_high"))
+
+    def set(self, name: str, values: np.ndarray) -> None:
+        """Set a buffer to values of its shape, rounded to fp32 as the folder keeps it."""
+        getattr(self, name).copy_(torch.from_numpy(np.asarray(values, np.float32)))
+
+    def _number(self, name: str) -> np.ndarray:
+        return getattr(self, name).double().numpy()
+
+
+class PairwiseModel:
+    """A model that `ctx-metrics train pairwise` wrote: P(the first of two outputs is the better one), given a reference.
+
+    name       embedded (or None), a folder, or a hub name[@revision]
+    options    device, number format and batch size of the encoder that the sentence vectors come from
+
+    Raises ModelError, in one line, for a folder that is no such model or was altered, for another encoder or word
+    vectors than it was trained on.
+
+    model               what the signature says it is
+    languages           what it is for, such as ["en"]; None: whatever it reads
+    english_only        whether its features or its encoder are for English alone
+    feature_specs       the features it reads, as features.parse_features takes them
+    feature_signatures  their settings when it was trained
+    """
+
+    def __init__(self, name: str | None = None, options: EngineOptions = EngineOptions()):
+        repository, folder = None, EMBEDDED_FOLDER
+        if name is not None and name != EMBEDDED:
+            folder = Path(os.path.expanduser(name))
+            if not name or not folder.is_dir():
+                if "/" not in name:
+                    raise ModelError(
+                        f"no pairwise model {name!r}; name embedded, a folder that `ctx-metrics train pairwise` wrote, or "
+                        "OWNER/NAME of the hub"
+                    )
+                repository, folder = hub_folder(name, LEARNED)
+        config = read_config(folder)
+        if config.get("model_type") != MODEL_TYPE:
+            raise ModelError(
+                f"{name or folder} is not a pairwise model: its config.json has model_type "
+                f"{config.get('model_type')!r}; name "
+                "one that `ctx-metrics train pairwise` wrote"
+            )
+        check_fields(folder, config, {**FIELDS, **OWN_FIELDS})
+        for field, kinds in (("features", FEATURE), ("vectors", VECTOR)):
+            _check_entries(folder, field, config[field], kinds)
+        try:
+            self.numbers, ckpt = load_network(folder, config, lambda: _numbers(folder, config))
+        except InputError as error:  # sizes that contradict each other
+            raise ModelError(f"{folder / CONFIG}: {error}; copy the folder again") from error
+        self.network = self.numbers.network.double()
+        self.feature_specs = [each["spec"] for each in config["features"]]
+        self.feature_signatures = [each["signature"] for each in config["features"]]
+        self.languages: list[str] | None = config["languages"]
+        self.english_only = self.languages == ["en"]
+        embedded = folder == EMBEDDED_FOLDER
+        shown = "embedded-pairwise" if embedded else repository or folder.resolve().name
+        self.model = ResolvedModel(shown, folder, folder.name[:12] if repository else None, ckpt)
+        self.sentence_vectors: SentenceVectors | None = None
+        if config["vectors"]:
+            if config["encoder"] is not None:
+                encoder_of(folder, config)
+            sources = _sources(folder, config["vectors"])
+            self.sentence_vectors = SentenceVectors(sources, config["encoder"] or EMBEDDED, options)
+
+    def signature(self) -> dict[str, Any]:
+        """model, rev, ckpt, and the names of the features and of what gives the sentence vectors, if any; of a path its last
+        part."""
+        shown = [re.sub(r"=[^=]*/([^/,]+)", r"=\1", spec) for spec in self.feature_specs]
+        vectors = [] if self.sentence_vectors is None else [source.spec for source in self.sentence_vectors.sources]
+        return {
+            **self.model.signature(),
+            "features": "+".join(shown) or "none",
+            **({"vectors": "+".join(vectors)} if vectors else {}),
+        }
+
+    def outputs(self, texts: Sequence[str], features: np.ndarray, label: str = "encoding") -> Outputs:
+        """Outputs as the network reads them.
+
+        features    fp64 [len(texts), features], as features.feature_scores gives them
+        """
+        scaled = torch.from_numpy(self.numbers.features(features))
+        return Outputs(self.terms(texts, label), scaled)
+
+    @torch.inference_mode()
+    def terms(self, texts: Sequence[str], label: str = "encoding") -> torch.Tensor:
+        """What each text's sentence vector adds to the network's groups, fp64 [texts, terms]; each distinct text is read
+        once. The counts of odd texts are in sentence_vectors.counts."""
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        vectors = np.zeros((len(distinct), 0))
+        if self.sentence_vectors is not None:
+            vectors = self.numbers.vectors(self.sentence_vectors(list(distinct), label))
+        return self.network.terms(torch.from_numpy(vectors))[[distinct[text] for text in texts]]
+
+    @torch.inference_mode()
+    def probabilities(self, first: Outputs, second: Outputs, references: torch.Tensor) -> np.ndarray:
+        """P(first is better), the mean of both orders: p(1, 2) and 1 - p(2, 1). fp64 [pairs] in [0, 1].
+
+        first, second    row by row the outputs that are compared
+        references       the terms of their references
+
+        NaN where a feature is NaN. With first and second exchanged it is 1 minus this, exactly.
+        """
+        texts = (first.terms, second.terms, references, first.features, second.features)
+        return mean_probability(*(logits.numpy() for logits in self.network.both_orders(*texts)))
+
+
+def _check_entries(folder: Path, field: str, entries: list, kinds: Mapping[str, Any]) -> None:
+    for entry in entries:
+        if not isinstance(entry, dict) or any(
+            not isinstance(entry.get(name), kind) or isinstance(entry.get(name), bool) for name, kind in kinds.items()
+        ):
+            raise ModelError(
+                f"{folder / CONFIG}: {field} holds {str(entry)[:60]}, which is no entry with "
+                f"{', '.join(kinds)}; copy the folder again"
+            )
+
+
+def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
+    """The numbers' places, as config.json describes them; raises ModelError or InputError where its parts contradict each
+    other."""
+    network = config["network"]
+    if set(network) != {field.name for field in fields(Shape)}:
+        raise ModelError(f"{folder / CONFIG}: its network has {', '.join(network)}; copy the folder again")
+    if network["features"] != sum(each["columns"] for each in config["features"]):
+        raise ModelError(
+            f"{folder / CONFIG}: a network of {network['features']} features, and others are named; copy the folder again"
+        )
+    return PairwiseNumbers(Shape(**network), [(each["width"], each["dimensions"]) for each in config["vectors"]])
+
+
+def _sources(folder: Path, entries: Sequence[Mapping]) -> list[VectorSource]:
+    """The sources of the sentence vectors; a file of word vectors lies in the model's folder, or where it was."""
+    sources = []
+    for entry in entries:
+        if entry["path"] is None:
+            sources.append(parse_source(entry["spec"]))
+            continue
+        beside = folder / os.path.basename(entry["path"])
+        path = beside if beside.is_file() else Path(entry["path"])
+        if not path.is_file():
+            raise ModelError(
+                f"{folder} was trained on the word vectors {path}, which are not there; copy the file into the folder"
+            )
+        if (sha256 := file_sha256(path)) != entry["sha256"]:
+            raise ModelError(
+                f"{path} hashes to {sha256[:12]}, and {folder} was trained on word vectors that hash to "
+                f"{str(entry['sha256'])[:12]}; copy the right file into the folder"
+            )
+        sources.append(VectorSource("words", None, str(path), entry["dimensions"]))
+    return sources

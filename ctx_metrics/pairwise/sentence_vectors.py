@@ -1,0 +1,202 @@
+"""Sentence vectors: means over a text's tokens in an encoder's layers, or over its words' vectors from a file.
+
+What stands in for the syntactic and the averaged GloVe vectors of Guzman, Joty, Marquez and Nakov (2015, section 4).
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..models import hub
+from ..models.word_vectors import VectorFile
+
+if TYPE_CHECKING:
+    from ..engine.encoder import TextEncoder
+    from ..models.sentence.encoder import SentenceVector
+
+FLAG = "--vectors"
+_ENCODER = re.compile(r"encoder(?:@(?P<layers>\d{1,9}(?:,\d{1,9})*))?(?::(?P<dimensions>\d{1,9}))?", re.ASCII)
+_FORMS = "encoder, encoder@LAYER[,LAYER...] or a file of word vectors, each with :DIMENSIONS after it for a PCA"
+
+
+class VectorSource(NamedTuple):
+    """Where a text's vector comes from.
+
+    kind          "encoder" or "words"
+    layers        of the encoder, to be averaged; 0 is the embedding layer. None: the last
+    path          the file of the words' vectors; None for the encoder
+    dimensions    to which a PCA brings the vectors; None: as they are
+    """
+
+    kind: str
+    layers: tuple[int, ...] | None = None
+    path: str | None = None
+    dimensions: int | None = None
+
+    @property
+    def spec(self) -> str:
+        """What parse_source reads, a path without its folder.
+
+        >>> VectorSource("encoder", (3, 4), None, 25).spec, VectorSource("words", None, "data/glove.txt").spec
+        ('encoder@3,4:25', 'glove.txt')
+        """
+        name = "encoder" if self.path is None else os.path.basename(self.path)
+        layers = "" if self.layers is None else f"@{','.join(map(str, self.layers))}"
+        return name + layers + ("" if self.dimensions is None else f":{self.dimensions}")
+
+
+def parse_source(text: str) -> VectorSource:
+    """The source that a text names: encoder, encoder:50, encoder@0:50, encoder@3,4:25, PATH or PATH:25.
+
+    A path that exists as a whole wins over its colon; a file called encoder is named ./encoder. Raises InputError for
+    what is none of these, for 0 dimensions, a layer named twice, and a path that is no readable plain file.
+
+    >>> parse_source("encoder@3,4:25")
+    VectorSource(kind='encoder', layers=(3, 4), path=None, dimensions=25)
+    """
+    layers, path = None, None
+    if match := _ENCODER.fullmatch(text):
+        number = match["dimensions"]
+        layers = match["layers"] and tuple(int(layer) for layer in match["layers"].split(","))
+        if layers and len(set(layers)) < len(layers):
+            raise InputError(f"{FLAG} {text}: it names a layer twice; name each once")
+    else:
+        path, _, number = text.rpartition(":")
+        if os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number)):
+            path, number = text, None
+    if number is not None and int(number) < 1:
+        raise InputError(
+            f"{FLAG} {text}: a PCA keeps at least 1 dimension; leave the colon away for vectors as they are"
+        )
+    if path is not None and not os.path.exists(path):
+        raise InputError(f"{FLAG}: no file {path!r}; name {_FORMS}")
+    if path is not None and (not os.path.isfile(path) or not os.access(path, os.R_OK)):
+        raise InputError(f"{FLAG} {text}: {path} is no plain file that can be read; name {_FORMS}")
+    return VectorSource("encoder" if path is None else "words", layers or None, path, int(number) if number else None)
+
+
+class SentenceVectors:
+    """The vectors of texts from some sources, before any PCA.
+
+    sources    where the vectors come from; equal layers and equal files are read once
+    encoder    "embedded", a folder, or a hub name[@revision]; asked for only where a source reads it
+    engine     device, number format and memory bound of the encoder
+    quiet      no progress bar while a file of word vectors is read (nor with engine.quiet)
+
+    What is read of the encoder is announced at once, so that metrics over one encoder share a pass.
+
+    counts     of the last call, over distinct texts: "empty" (texts in which a source finds no tokens), "words" (looked
+               up in files), "unknown_words" (of them without a vector), "truncated" (texts cut to what the encoder reads)
+
+    Raises InputError for a layer that the encoder does not have and a file of word vectors that cannot be read,
+    ModelError for an encoder that cannot be used.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[VectorSource],
+        encoder: str = hub.EMBEDDED,
+        engine: EngineOptions = EngineOptions(),
+        quiet: bool = False,
+    ):
+        self.sources = list(sources)
+        self.counts = dict.fromkeys(("empty", "unknown_words", "words", "truncated"), 0)
+        self._model = self._encoder = None
+        self._readouts: dict = {}  # of each tuple of layers
+        if layers := dict.fromkeys(source.layers for source in self.sources if source.kind == "encoder"):
+            from ..engine.encoder import shared_encoder
+
+            self._model = hub.resolve(encoder)
+            self._encoder = shared_encoder(self._model.folder, engine)
+            self._readouts = {each: _readout(each, self._encoder.layers) for each in layers}
+            self._encoder.require(self._readouts.values())
+        self._files = {
+            path: VectorFile(path, quiet or engine.quiet, unit=False, flag=FLAG)
+            for path in dict.fromkeys(source.path for source in self.sources if source.path is not None)
+        }
+
+    def signature(self) -> dict:
+        """model, rev and ckpt of the encoder where a source reads it; vectors and fckpt of the files of word vectors."""
+        signature = self._model.signature() if self._model else {}
+        of_files = [file.signature() for file in self._files.values()]
+        if of_files:
+            signature |= {key: "+".join(each[key] for each in of_files) for key in of_files[0]}
+        return signature
+
+    def __call__(self, texts: Sequence[str], label: str = "sentence vectors") -> list[np.ndarray]:
+        """The vectors of texts: fp32 [texts, width] of each source, in the sources' order.
+
+        Of an encoder the mean over tokens, the special ones included, of the mean of the source's layers; all layers in
+        one pass. Of words the mean of the vectors of the text's 13a tokens, looked up as they stand, then in lower case.
+        A text without tokens, or without a known word, has zeros. Distinct texts are read once.
+
+        label    of the progress bar
+        """
+        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        distinct, empty = list(rows), np.zeros(len(rows), bool)
+        self.counts = dict.fromkeys(self.counts, 0)
+        encoded = self._encoded(distinct, label, empty)
+        of_words = {path: self._of_words(file, distinct, empty) for path, file in self._files.items()}
+        self.counts["empty"] = int(empty.sum())
+        of_sources = [
+            encoded[source.layers] if source.path is None else of_words[source.path] for source in self.sources
+        ]
+        if len(distinct) == len(texts):
+            return of_sources
+        order = [rows[text] for text in texts]
+        return [vectors[order] for vectors in of_sources]
+
+    def _encoded(self, texts: list[str], label: str, empty: np.ndarray) -> dict[tuple[int, ...] | None, np.ndarray]:
+        """The vectors of each tuple of layers; sets `empty` where a text has no tokens."""
+        encoder = self._encoder
+        if encoder is None:
+            return {}
+        vectors = {layers: np.zeros((len(texts), encoder.width), np.float32) for layers in self._readouts}
+        tokens = encoder.tokenizer(texts)
+        self.counts["truncated"] = sum(text.cut > 0 for text in tokens)
+        full = np.array([text.content > 0 for text in tokens], bool)
+        empty |= ~full
+        with encoder.progress(label, int(full.sum())):
+            for block in _blocks(encoder, np.flatnonzero(full), [len(text.ids) for text in tokens]):
+                states = encoder.encode([tokens[row] for row in block], self._readouts.values())
+                for row, of_text in zip(block, states, strict=True):
+                    for layers, readout in self._readouts.items():
+                        vectors[layers][row] = of_text[readout]
+        return vectors
+
+    def _of_words(self, file: VectorFile, texts: list[str], empty: np.ndarray) -> np.ndarray:
+        """The vectors from a file; sets `empty` where a text has no tokens."""
+        vectors = np.zeros((len(texts), file.dimensions), np.float32)
+        for row, of_text in enumerate(file(texts)):
+            known = [vector for vector in of_text if vector is not None]
+            self.counts["words"] += len(of_text)
+            self.counts["unknown_words"] += len(of_text) - len(known)
+            empty[row] |= not of_text
+            if known:
+                vectors[row] = np.mean(known, axis=0, dtype=np.float64)
+        return vectors
+
+
+def _blocks(encoder: "TextEncoder", rows: np.ndarray, lengths: list[int]) -> list[np.ndarray]:
+    """Consecutive rows of texts of which all that metrics read takes at most the store's bound, or one text more."""
+    if not len(rows):
+        return []
+    bytes_a_token = 4 * encoder.width * encoder.required_mixes
+    used = np.cumsum(np.array(lengths, np.int64)[rows]) * bytes_a_token
+    return np.split(rows, np.flatnonzero(np.diff(used // max(1, encoder.store.limit))) + 1)
+
+
+def _readout(layers: tuple[int, ...] | None, depth: int) -> "SentenceVector":
+    """The mean over tokens of the mean of some layers (None: the last) of an encoder with `depth` layers."""
+    from ..models.sentence.encoder import SentenceVector
+
+    layers = (depth,) if layers is None else layers
+    if max(layers) > depth:
+        raise InputError(f"{FLAG} encoder@{max(layers)}: the encoder has the layers 0 to {depth}")
+    weights = tuple(1 / len(layers) if layer in layers else 0.0 for layer in range(depth + 1))
+    return SentenceVector(weights, "avg")

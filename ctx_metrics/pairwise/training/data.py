@@ -1,0 +1,303 @@
+"""Human judgements of any layout as pairs of a better and a worse output, for `ctx-metrics train pairwise`."""
+
+import os
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ...corpus import is_blank
+from ...errors import InputError
+from ...meta.judgements.judged import JudgedSet, is_human
+from ...meta.judgements.readers import layout_of, read_judged
+from ...meta.judgements.readers.table import read_judged_rows
+from ...meta.measures.taus import preferences_from_scores
+from ...notices import counted, notice
+from ...training.options import ALL, DataOptions
+
+RAW_DA = 25.0  # points of 100 that WMT17 to WMT20 took for a difference
+
+
+class PairSets(NamedTuple):
+    """Sets whose preferences can be learned from.
+
+    counts    {path: {"rows": pairs that were read, "kept": those in `sets`, "of the same text": ..., ...}}
+    """
+
+    sets: list[JudgedSet]
+    counts: dict[str, dict[str, int]]
+
+
+def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: float | None = None) -> PairSets:
+    """Pairs of a better and a worse output from every layout that judgements.readers.read_judged knows. A notice
+    for each path names what was left out.
+
+    options     a single language pair is that of files whose names tell none
+    threshold   least difference of two human scores of a segment that makes them a pair. None: 25 for scores of 0 to 100,
+                which WMT's raw direct assessments are, and any difference for others, such as z-scores and MQM
+
+    Preferences and rankings give their own pairs. Of scores, two outputs of a segment make one, those of human systems
+    apart. Where the outputs' systems are not known, outputs of the same document, source and reference are of one segment;
+    several scores of the same output are averaged, with a notice.
+
+    Left out are pairs whose outputs are the same text, or that lack an output or a reference; white space is none. Of two
+    sets with one name the second has its path after it.
+
+    Raises InputError as the readers do, for a path that is given twice, for scores of systems alone, and for a path of
+    which no pair is left.
+    """
+    sets: list[JudgedSet] = []
+    counts: dict[str, dict[str, int]] = {}
+    names: set[str] = set()
+    for path in paths:
+        if any(os.path.realpath(path) == os.path.realpath(known) for known in counts):
+            raise InputError(f"{path} is given twice; give it once")
+        read = _read(path, options)
+        count = Counter(rows=0, kept=0)
+        for judged in read:
+            if options.text_checks:
+                judged.check_texts(languages=False)
+            judged, left = _usable(_compared(path, judged, threshold, options.score))
+            kept = len(preferences_of(judged))
+            count.update(rows=kept + left.total(), kept=kept, **left)
+            if kept:
+                taken = judged.name in names
+                names.add(judged.name)
+                sets.append(replace(judged, name=f"{judged.name} ({path})") if taken else judged)
+            elif len(read) > 1:
+                notice(f"{path}: {judged.name} has no pair that can be taken")
+        counts[path] = dict(count)
+        _say(path, count, threshold)
+    return PairSets(sets, counts)
+
+
+def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tuple[list[JudgedSet], list[JudgedSet]]:
+    """The sets in two parts: for training, and `share` of the segments, rounded, drawn by the seed, for development.
+
+    Segments of the same source or the same reference, of whatever set, fall on the same side; those without a pair are not
+    counted. A set that has no pair in a part is not in it. Raises InputError if a part would be empty.
+    """
+    keys: dict[Hashable, int] = {}
+    places: list[tuple[int, int]] = []
+    links: list[tuple[int, int]] = []
+    for number, judged in enumerate(sets):
+        for segment in np.unique(preferences_of(judged)[:, 0]).tolist():
+            texts = {("reference", _reference(judged, segment)), ("source", _source(judged, segment))}
+            links += [(len(places), keys.setdefault(text, len(keys))) for text in texts if (text[1] or "").strip()]
+            places.append((number, segment))
+    rows, columns = np.array(links, dtype=np.int64).reshape(-1, 2).T
+    size = len(places) + len(keys)  # a graph of segments and of their texts
+    graph = coo_array((np.ones(len(rows)), (rows, columns + len(places))), shape=(size, size))
+    _, label = connected_components(graph, directed=False)
+    groups = list(dict.fromkeys(label[: len(places)].tolist()))
+    drawn = round(len(groups) * share)
+    if not 0 < drawn < len(groups):
+        raise InputError(
+            f"--dev {share:g} of {counted(len(groups), 'source sentence', 'source sentences')} leaves one part empty; give "
+            "more data or another share"
+        )
+    order = np.random.default_rng(seed).permutation(len(groups))
+    held_out = {groups[k] for k in order[:drawn]}
+    held = {place for place, of_place in zip(places, label[: len(places)], strict=True) if of_place in held_out}
+    left: list[JudgedSet] = []
+    drawn_sets: list[JudgedSet] = []
+    for number, judged in enumerate(sets):
+        preferences = preferences_of(judged)
+        out = np.array([(number, segment) in held for segment in preferences[:, 0].tolist()], dtype=bool)
+        for part, chosen in ((left, ~out), (drawn_sets, out)):
+            if chosen.any():
+                part.append(replace(judged, preferences=preferences[chosen]))
+    return left, drawn_sets
+
+
+def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) -> None:
+    """Say if references are on both sides: the development tau then tells what was learned by heart."""
+    seen, own = (
+        {_reference(judged, segment) for judged in sets for segment in np.unique(preferences_of(judged)[:, 0]).tolist()}
+        for sets in (training, development)
+    )
+    if shared := len(seen & own):
+        notice(
+            f"{shared:,} of {counted(len(own), 'development reference', 'development references')} "
+            f"{'is' if shared == 1 else 'are'} in the training data too, so their tau is too optimistic"
+        )
+
+
+def count_pairs(sets: Sequence[JudgedSet]) -> tuple[int, int]:
+    """How many pairs the sets have, and of how many segments."""
+    preferences = [preferences_of(judged) for judged in sets]
+    return sum(map(len, preferences)), sum(len(np.unique(each[:, 0])) for each in preferences)
+
+
+def preferences_of(judged: JudgedSet) -> np.ndarray:
+    """A set's preferences; raises ValueError where it has none."""
+    if judged.preferences is None:
+        raise ValueError(f"{judged.name} has no preferences")
+    return judged.preferences
+
+
+def usual_threshold(scores: np.ndarray) -> float:
+    """25 for scores of 0 to 100, which hold something above 10; else 0, which takes any difference. NaN is no score.
+
+    >>> usual_threshold(np.array([0.0, 71.5])), usual_threshold(np.array([-25.0, 0.0])), usual_threshold(np.array([6.0]))
+    (25.0, 0.0, 0.0)
+    """
+    given = scores[~np.isnan(scores)]
+    return RAW_DA if given.size and given.min() >= 0 and 10 < given.max() <= 100 else 0.0
+
+
+def _read(path: str, options: DataOptions) -> list[JudgedSet]:
+    """The sets of a path; those of a file whose name tells no language pair are of the only one in `pairs`."""
+    given, pairs = asdict(options), options.pairs
+    del given["text_checks"]
+    if os.path.isdir(path) or not pairs:
+        return read_judged(path, **given)
+    sets = read_judged(path, **{**given, "pairs": None})
+    if any(judged.source_lang is None for judged in sets):
+        if len(pairs) > 1:
+            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
+        source, _, target = pairs[0].partition("-")
+        sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
+    for judged in sets:
+        if (pair := f"{judged.source_lang}-{judged.target_lang}") not in pairs:
+            raise InputError(f"{path}: its language pair is {pair}, not {' or '.join(pairs)} (-l)")
+    return sets
+
+
+def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str | None) -> JudgedSet:
+    """The set with preferences in place of scores: its own, or those that its scores make."""
+    if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
+        raise InputError(f"{judged.name}: has only system scores; training needs segment scores, or preferences")
+    # what is only white space is none
+    references = [[text if (text or "").strip() else None for text in stream] for stream in judged.references]
+    if not any(text for stream in references for text in stream):
+        raise InputError(
+            f"{judged.name}: has no references, which pairwise compares outputs with; add a column ref, or of MQM errors "
+            "name the system that is the reference with --reference"
+        )
+    judged = replace(judged, references=references)
+    if judged.preferences is not None:
+        return replace(judged, segment_scores=None, system_scores=None)
+    again = _judged_again(path, score, judged.reference)
+    if humans := [system for system in judged.systems if is_human(system)]:
+        notice(f"{judged.name}: left out human translations ({', '.join(humans)})")
+        judged = judged.without(humans)
+    if len(judged.systems) == 1:
+        judged, merged = _joined(judged)
+        again += merged
+    if again:
+        scores = counted(again, "score is of an output that has", "scores are of outputs that have")
+        notice(f"{judged.name}: {scores} another; an output's scores are averaged")
+    least = usual_threshold(judged.human_segments) if threshold is None else threshold
+    if threshold is None and least:
+        notice(
+            f"{judged.name}: scores of 0 to 100, so outputs {least:g} points apart or more make a pair (--threshold)"
+        )
+    preferences = preferences_from_scores(judged.human_segments, least)
+    return replace(judged, segment_scores=None, system_scores=None, preferences=preferences)
+
+
+def _judged_again(path: str, score: str | None, reference: str | None) -> int:
+    """How many scores of a table are of an output that the rows above have a score of: the reader averages them."""
+    if os.path.isdir(path) or layout_of(path) != "table":
+        return 0
+    outputs = [(row.segment, row.system) for row in read_judged_rows(path, score, reference) if not np.isnan(row.score)]
+    return len(outputs) - len(set(outputs))
+
+
+def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
+    """A set whose outputs are of systems that are not known, all under one name: a segment for each document, source and
+    reference, whose distinct outputs are numbered, "1", "2", ... The numbers of different segments have nothing in common.
+
+    What has neither source nor reference is compared with nothing. Also how many scores were averaged away, as they are of
+    an output that has another.
+    """
+    segments: dict[Hashable, dict[str, list[float]]] = {}
+    first: list[int] = []
+    number = 0
+    for segment, (text, score) in enumerate(zip(judged.texts[0], judged.human_segments[0].tolist(), strict=True)):
+        if text is None or np.isnan(score):
+            continue
+        source, reference = _source(judged, segment), _reference(judged, segment)
+        key = (judged.doc_ids and judged.doc_ids[segment], source, reference) if source or reference else segment
+        if key not in segments:
+            segments[key] = {}
+            first.append(segment)
+        segments[key].setdefault(text, []).append(score)
+        number += 1
+    width = max(map(len, segments.values()), default=0)
+    hypotheses: list[list[str | None]] = [[None] * len(first) for _ in range(width)]
+    scores = np.full((width, len(first)), np.nan)
+    for place, outputs in enumerate(segments.values()):
+        for system, (text, given) in enumerate(outputs.items()):
+            hypotheses[system][place] = text
+            scores[system, place] = np.mean(given)
+    joined = replace(
+        judged,
+        systems=[str(system + 1) for system in range(width)],
+        segments=len(first),
+        hypotheses=hypotheses,
+        references=[[stream[segment] for segment in first] for stream in judged.references],
+        sources=judged.sources and [judged.sources[segment] for segment in first],
+        doc_ids=None,  # the segments of a document may be apart now, and no pair needs them
+        segment_scores=scores,
+        system_scores=None,
+    )
+    return joined, number - sum(map(len, segments.values()))
+
+
+def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
+    """The set with those preferences that can be learned from and the outputs that they name; and how many other preferences
+    there are, each for its first lack."""
+    preferences, texts = preferences_of(judged), judged.texts
+    kept = np.ones(len(preferences), dtype=bool)
+    left: Counter = Counter()
+    for row, (segment, better, worse) in enumerate(preferences.tolist()):
+        pair = texts[better][segment], texts[worse][segment]
+        if any(is_blank(text or "") for text in pair):
+            why = "without an output"
+        elif _reference(judged, segment) is None:
+            why = "without a reference"
+        elif pair[0] == pair[1]:
+            why = "of the same text"
+        else:
+            continue
+        kept[row] = False
+        left[why] += 1
+    preferences = preferences[kept]
+    named = np.zeros((len(judged.systems), judged.segments), dtype=bool)
+    for system in preferences.T[1:]:
+        named[system, preferences[:, 0]] = True
+    outputs = [
+        [text if wanted else None for text, wanted in zip(of_system, wants, strict=True)]
+        for of_system, wants in zip(texts, named, strict=True)
+    ]
+    return replace(judged, hypotheses=outputs, preferences=preferences), left
+
+
+def _reference(judged: JudgedSet, segment: int) -> str | None:
+    """A segment's first reference."""
+    return next((stream[segment] for stream in judged.references if stream[segment] is not None), None)
+
+
+def _source(judged: JudgedSet, segment: int) -> str | None:
+    return judged.sources[segment] if judged.sources else None
+
+
+def _say(path: str, count: Counter, threshold: float | None) -> None:
+    """Say what was left out of a path, if anything; raises InputError if all was."""
+    left = [(number, why) for why, number in count.items() if number and why not in ("rows", "kept")]
+    reasons = ", ".join(
+        f"{f'{number:,}' if k else counted(number, 'pair', 'pairs')} {why}" for k, (number, why) in enumerate(left)
+    )
+    if not count["rows"]:
+        apart = f"by {threshold:g} or more" if threshold else "enough"
+        raise InputError(f"{path}: no pair to learn from: no two outputs of a segment differ {apart} in score")
+    if not count["kept"]:
+        raise InputError(f"{path}: no pair is left to learn from; left out {reasons}")
+    if left:
+        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} taken; left out {reasons}")

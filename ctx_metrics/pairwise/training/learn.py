@@ -1,0 +1,296 @@
+"""From preferences to a pairwise model in a folder: what `ctx-metrics train pairwise` runs."""
+
+import functools
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from ...engine.device import number_format
+from ...engine.options import EngineOptions
+from ...engine.shortage import memory_for
+from ...errors import InputError
+from ...meta.judgements.judged import JudgedSet
+from ...models import hub
+from ...notices import counted, notice
+from ...training.kept.columns import FeatureCache, texts_key
+from ...training.loop import Loop
+from ...training.state import STATE, claim, encoder_name, finish
+from ..features import feature_scores, feature_settings
+from ..features.specs import Feature, parse_features
+from ..model import MODEL_TYPE, PairwiseNumbers
+from ..network import Shape
+from ..scaling import fit_min_max, fit_pca
+from ..sentence_vectors import SentenceVectors, VectorSource, parse_source
+from .comparisons import Comparisons, strict_tau
+from .data import preferences_of
+from .recipe import Architecture, PairwiseRecipe
+from .task import Check, PairwiseTask
+
+# What numbers of the same settings may depend on.
+VERSIONS = {name: version(name) for name in ("ctx-metrics", "sacrebleu", "nltk", "torch", "tokenizers")}
+
+
+class Trained(NamedTuple):
+    """A model that was written.
+
+    config        its folder's config.json
+    checks        on the development data, epoch after epoch
+    best          number of the best one, the first of equals, whose weights the model has
+    feature_taus  the strict tau of each feature alone on the development data, the better sign of the two; without those
+                  that are equal for both outputs of every pair
+    """
+
+    config: dict[str, Any]
+    checks: list[Check]
+    best: int
+    feature_taus: dict[str, float]
+
+
+class Readings(NamedTuple):
+    """All that is read of some judged sets, not scaled yet.
+
+    vectors    of each source, fp32 [texts, width]; features    fp64 [outputs, features]
+    pairs      int64 [pairs, 5]: better text, worse text, reference text, better output, worse output
+    """
+
+    vectors: list[np.ndarray]
+    features: np.ndarray
+    pairs: np.ndarray
+
+
+def learn(
+    architecture: Architecture,
+    recipe: PairwiseRecipe,
+    training: Sequence[JudgedSet],
+    development: Sequence[JudgedSet],
+    *,
+    out: Path,
+    cache: Path | None = None,
+    languages: Sequence[str] | None = None,
+    engine: EngineOptions = EngineOptions(),
+    notes: dict[str, Any] | None = None,
+) -> Trained:
+    """Train a model on the preferences of some sets and write it to `out`: model.safetensors and config.json.
+
+    training, development    sets with preferences, outputs and references
+    cache        folder that keeps features and sentence vectors for other trainings; None: they are not kept
+
+    PCA and scaling are fitted on the training data. The rest is as training.quality.learn.learn has it.
+    """
+    features = parse_features(architecture.features)
+    sources = [parse_source(text) for text in architecture.vectors]
+    with memory_for("the training's features", engine.device):
+        reader = Reader(features, sources, architecture.encoder, engine, cache)
+        readings = [reader.read(training), reader.read(development)]
+    columns = [column for feature in features for column in feature.columns]
+    widths = []
+    for (texts, width), source in zip((of_source.shape for of_source in readings[0].vectors), sources, strict=True):
+        if source.dimensions is not None and source.dimensions > (most := min(texts, width)):
+            raise InputError(
+                f"--vectors {source.spec}: PCA of {counted(texts, 'text', 'texts')} and {width} numbers gives at "
+                f"most {most} dimensions; name fewer after the colon, or none"
+            )
+        widths.append((width, source.dimensions))
+    width = sum(width if kept is None else kept for width, kept in widths)
+    shape = Shape(width, len(columns), architecture.hidden, architecture.tied, architecture.antisymmetric)
+    numbers = fitted(shape, widths, readings[0], recipe.seed)
+    training_pairs, development_pairs = (prepared(numbers, each) for each in readings)
+    word_files = [source.path for source in sources if source.path is not None]
+    model = None if len(word_files) == len(sources) else hub.resolve(architecture.encoder)
+    language = one_language(training)
+    config = {
+        "model_type": MODEL_TYPE,
+        "encoder": None if model is None else encoder_name(architecture.encoder),
+        "encoder_ckpt": None if model is None else model.ckpt,
+        "languages": None if languages is None else list(languages),
+        "layers": [],
+        "features": [
+            {"spec": feature.spec, "columns": len(feature.columns), "signature": settings.signature}
+            for feature, settings in zip(features, feature_settings(features, None, language, engine), strict=True)
+        ],
+        "vectors": [
+            {
+                "spec": source.spec,
+                "width": each.shape[1],
+                "dimensions": source.dimensions,
+                "path": None if source.path is None else str(Path(source.path).resolve()),
+                "sha256": None if source.path is None else hub.file_sha256(Path(source.path)),
+            }
+            for source, each in zip(sources, readings[0].vectors, strict=True)
+        ],
+        "network": asdict(shape),
+    }
+    fingerprint = {
+        "network, features, vectors or languages": config,
+        "recipe": asdict(recipe),
+        "training data": digest(training_pairs),
+        "development data": digest(development_pairs),
+    }
+    claim(out, fingerprint)
+    task = PairwiseTask(numbers.network, recipe, training_pairs, development_pairs)
+    loop = Loop(task, out / STATE, fingerprint, engine.quiet)
+    with one_thread():
+        checks = loop.train()
+    best = checks[loop.progress.best]
+    taus = {column: tau for column, tau in zip(columns, feature_taus(readings[1]), strict=True) if tau is not None}
+    config["training"] = {**asdict(recipe), "pairs": len(readings[0].pairs)}
+    config["development"] = {
+        "metric": "strict tau",
+        "score": best.tau,
+        "phase": best.phase,
+        "epoch": best.epoch,
+        "pairs": len(readings[1].pairs),
+        "features": taus,
+    }
+    config.update(notes or {})
+    return Trained(finish(out, config, numbers.state_dict()), checks, loop.progress.best, taus)
+
+
+class Reader:
+    """Reads features and sentence vectors of judged sets.
+
+    features, sources, encoder    what is read
+    cache                         folder that keeps it, or None
+    """
+
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        sources: Sequence[VectorSource],
+        encoder: str = hub.EMBEDDED,
+        engine: EngineOptions = EngineOptions(),
+        cache: Path | None = None,
+    ):
+        self.features, self._engine = list(features), engine
+        self._dtype = number_format(engine.dtype, engine.device)
+        self._vectors = SentenceVectors(list(sources), encoder, engine) if sources else None
+        self._cache = FeatureCache(cache)
+        self._known: dict[tuple[str, str], np.ndarray] = {}
+
+    def read(self, sets: Sequence[JudgedSet]) -> Readings:
+        """What is read of the outputs and references that the sets' preferences name.
+
+        Pairs with an output that has no score of a feature are left out, with a notice. Raises InputError where none is
+        left.
+        """
+        texts: dict[str, int] = {}
+        pairs, columns, outputs = [], [], 0
+        for judged in sets:
+            scored = self._of_set(judged)
+            complete = ~np.isnan(scored).any(axis=2)
+            preferences = preferences_of(judged)
+            segment, better, worse = preferences.T
+            kept = preferences[complete[better, segment] & complete[worse, segment]]
+            if left := len(preferences) - len(kept):
+                notice(
+                    f"{judged.name}: left out {counted(left, 'pair', 'pairs')} with an output that a feature did not score"
+                )
+            number = outputs + np.arange(scored.shape[0] * scored.shape[1]).reshape(scored.shape[:2])
+            for segment, better, worse in kept.tolist():
+                reference = next(stream[segment] for stream in judged.references if stream[segment] is not None)
+                row = [judged.texts[better][segment] or "", judged.texts[worse][segment] or "", reference]
+                rows = [texts.setdefault(text, len(texts)) for text in row]
+                pairs.append([*rows, number[better, segment], number[worse, segment]])
+            columns.append(scored.reshape(number.size, scored.shape[2]))
+            outputs += scored.shape[0] * scored.shape[1]
+        if not pairs:
+            raise InputError(f"{', '.join(judged.name for judged in sets)}: no pair is left that all features score")
+        return Readings(self._of_texts(list(texts)), np.concatenate(columns), np.array(pairs, dtype=np.int64))
+
+    def _of_set(self, judged: JudgedSet) -> np.ndarray:
+        """All features of a set's outputs: fp64 [systems, segments, features], NaN where there is none."""
+        columns = [self._column(judged, feature) for feature in self.features]
+        return np.concatenate(columns, axis=2) if columns else np.zeros((len(judged.systems), judged.segments, 0))
+
+    def _column(self, judged: JudgedSet, feature: Feature) -> np.ndarray:
+        """One feature's columns. Those of a set that was parted in two are computed once."""
+        languages = judged.source_lang, judged.target_lang
+        [settings] = feature_settings([feature], *languages, self._engine)
+        streams = [*judged.texts, None, *judged.references, None, judged.sources]
+        key = f"{settings.signature} {self._dtype} {VERSIONS}", texts_key(streams)
+        texts = judged.texts, judged.references, judged.sources
+        if key not in self._known:
+            compute = functools.partial(feature_scores, [feature], *texts, *languages, self._engine)
+            self._known[key] = self._cache.columns(*key, compute)
+        return self._known[key]
+
+    def _of_texts(self, texts: list[str]) -> list[np.ndarray]:
+        """The sentence vectors of texts, of each source: fp32 [texts, width]."""
+        if (vectors := self._vectors) is None:
+            return []
+        computed = functools.cache(lambda: vectors(texts, "sentence vectors"))  # of all sources, where one is not kept
+        key, settings = texts_key([texts]), {**vectors.signature(), "dtype": self._dtype, **VERSIONS}
+        signatures = [f"{source._replace(dimensions=None).spec} {settings}" for source in vectors.sources]
+        return [
+            self._cache.columns(signature, key, lambda number=number: computed()[number])  # type: ignore[misc]
+            for number, signature in enumerate(signatures)
+        ]
+
+
+def fitted(shape: Shape, widths: Sequence[tuple[int, int | None]], readings: Readings, seed: int) -> PairwiseNumbers:
+    """A model with random weights whose PCA and scaling are fitted on what was read for training."""
+    numbers = PairwiseNumbers(shape, widths, seed)
+    for k, (vectors, (_, kept)) in enumerate(zip(readings.vectors, widths, strict=True)):
+        if kept is not None:
+            mean, components = fit_pca(vectors, kept)
+            numbers.set(f"mean_{k}", mean)
+            numbers.set(f"components_{k}", components)
+    used = np.unique(readings.pairs[:, 3:])
+    values = {"feature": readings.features[used]}
+    if shape.vectors:
+        values["vector"] = numbers.projected(readings.vectors)
+    for name, of_name in values.items():
+        for bound, limit in zip(("low", "high"), fit_min_max(of_name), strict=True):
+            numbers.set(f"{name}_{bound}", limit)
+    return numbers
+
+
+def prepared(numbers: PairwiseNumbers, readings: Readings) -> Comparisons:
+    """What was read, as the network reads it."""
+    texts = len(readings.vectors[0]) if readings.vectors else int(readings.pairs[:, :3].max()) + 1
+    vectors = numbers.vectors(readings.vectors) if readings.vectors else np.zeros((texts, 0))
+    features = np.nan_to_num(numbers.features(readings.features))  # NaN stands where no pair looks
+    return Comparisons(vectors.astype(np.float32), features.astype(np.float32), readings.pairs)
+
+
+def feature_taus(readings: Readings) -> list[float | None]:
+    """The strict tau of each feature alone, with the sign that makes it the larger; TER, for one, falls with quality.
+
+    Features of few values have many ties, which count against both signs. None for one that is equal for both outputs of
+    every pair.
+    """
+    better, worse = (readings.features[readings.pairs[:, side]] for side in (3, 4))
+    margins = (better - worse).T
+    return [max(strict_tau(each), strict_tau(-each)) if each.any() else None for each in margins]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, torch computes on one thread: steps of 30 pairs are too small to share, and wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def one_language(sets: Sequence[JudgedSet]) -> str | None:
+    """The target language of all sets, None where it is not known or there are several."""
+    known = {judged.target_lang for judged in sets}
+    return known.pop() if len(known) == 1 else None
+
+
+def digest(comparisons: Comparisons) -> str:
+    """sha256 of all that is learned from."""
+    sha256 = hashlib.sha256()
+    for array in (comparisons.texts, comparisons.outputs, comparisons.pairs):
+        sha256.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return sha256.hexdigest()

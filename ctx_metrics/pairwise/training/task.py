@@ -1,0 +1,140 @@
+"""What training of a pairwise network on human preferences has of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from ...errors import InputError
+from ...training.loop import Progress, Task
+from ..network import PairwiseNetwork
+from .comparisons import Comparisons, strict_tau
+from .costs import kendall_cost, logistic_cost
+from .recipe import PairwiseRecipe
+
+# Pairs that `margins` takes at a time.
+MARGIN_PAIRS = 16384
+# Keep what is drawn for different ends apart, whatever the seed.
+COIN, ORDER = 1, 2
+# Rows of the text shown first, of the second and of the reference; of both outputs; and y, 1 where the first is the better.
+Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A look at the development pairs after an epoch, the phase's first being 1.
+
+    phase    logistic or kendall; cost    its mean over the epoch's pairs; tau    strict, over the development pairs
+    """
+
+    phase: str
+    epoch: int
+    cost: float
+    tau: float
+
+
+class PairwiseTask(Task):
+    """Minimises a recipe's cost over pairs, a phase for each of its costs; the development pairs' tau checks it.
+
+    Which text of a pair is shown first is one coin a pair for the whole training. The decision on a development pair is
+    the mean of both orders.
+
+    Raises InputError for sets without a pair, and ValueError for sets of other widths than the network's.
+    """
+
+    kind, score, quick = Check, "tau", True
+    network: PairwiseNetwork
+
+    def __init__(
+        self, network: PairwiseNetwork, recipe: PairwiseRecipe, training: Comparisons, development: Comparisons
+    ):
+        for name, comparisons in (("train on", training), ("check the training with", development)):
+            widths = comparisons.texts.shape[1], comparisons.outputs.shape[1]
+            if widths != (network.shape.vectors, network.shape.features):
+                raise ValueError(f"pairs to {name} have widths {widths}, and the network is of {network.shape}")
+            if not len(comparisons):
+                raise InputError(f"there are no pairs to {name}; give more data")
+        self.network, self.recipe, self.development = network, recipe, development
+        self.rows, self.phases = len(training), len(recipe.phases)
+        self.texts, self.outputs = torch.from_numpy(training.texts), torch.from_numpy(training.outputs)
+        better_first = np.random.default_rng([COIN, recipe.seed]).random(len(training)) < 0.5
+        better, worse, reference, better_output, worse_output = training.pairs.T
+        both = np.stack([better, worse, better_output, worse_output])
+        first, second, first_output, second_output = np.where(better_first, both, both[[1, 0, 3, 2]])
+        self.pairs: Batch = (
+            torch.from_numpy(np.stack([first, second, reference])),
+            torch.from_numpy(np.stack([first_output, second_output])),
+            torch.from_numpy(better_first.astype(np.float32)),
+        )
+        self.weights, self.gradient = flattened(network)
+
+    def optimizer(self) -> torch.optim.Optimizer:
+        recipe = self.recipe
+        kind = {"adagrad": torch.optim.Adagrad, "adamw": torch.optim.AdamW}[recipe.optimiser]
+        return kind([self.weights], lr=recipe.learning_rate, weight_decay=recipe.weight_decay, foreach=False)
+
+    def batches(self, progress: Progress) -> list[Batch]:
+        generator = np.random.default_rng([ORDER, self.recipe.seed, progress.phase, progress.epoch])
+        order = torch.from_numpy(generator.permutation(self.rows))
+        return list(zip(*(part[..., order].split(self.recipe.batch, -1) for part in self.pairs), strict=True))
+
+    def size(self, batch: Batch) -> int:
+        return len(batch[-1])
+
+    def loss(self, batch: Batch, progress: Progress) -> torch.Tensor:
+        rows, output_rows, y = batch
+        terms = self.network.terms(self.texts.index_select(0, rows.reshape(-1))).split(len(y))
+        features = self.outputs.index_select(0, output_rows.reshape(-1)).split(len(y))
+        if self.recipe.phases[progress.phase] == "logistic":
+            return logistic_cost(self.network.logits(*terms, *features), y)
+        theta, swapped = map(torch.sigmoid, self.network.both_orders(*terms, *features))
+        return kendall_cost(theta, swapped, y, self.recipe.beta, self.recipe.gamma)
+
+    def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
+        self.gradient.zero_()  # in its place, of which the network's gradients are views
+        loss.backward()
+        optimizer.step()
+
+    def place(self, progress: Progress) -> str:
+        return f"cost of step {progress.taken + 1} of epoch {progress.epoch + 1}"
+
+    def check(self, progress: Progress, loss: float) -> Check:
+        tau = strict_tau(margins(self.network, self.development))
+        return Check(self.recipe.phases[progress.phase], progress.epoch + 1, loss, tau)
+
+    def bar(self, last: Check, best: Check) -> Mapping[str, str]:
+        return {"cost": f"{last.cost:.4f}", "tau": f"{last.tau:.4f}", "best": f"{best.tau:.4f}"}
+
+
+def flattened(network: nn.Module) -> tuple[nn.Parameter, torch.Tensor]:
+    """All weights of a network as one parameter, of which its own are views; and its gradient, of which theirs are.
+
+    An optimiser takes as long over four small tensors as over large ones; over one it takes a quarter of that.
+    """
+    own = list(network.parameters())
+    flat = nn.Parameter(nn.utils.parameters_to_vector(own).detach().clone())
+    flat.grad = gradient = torch.zeros_like(flat)
+    sizes = [parameter.numel() for parameter in own]
+    for parameter, values, gradients in zip(own, flat.data.split(sizes), gradient.split(sizes), strict=True):
+        parameter.data, parameter.grad = values.view_as(parameter), gradients.view_as(parameter)
+    return flat, gradient
+
+
+@torch.inference_mode()
+def margins(network: PairwiseNetwork, comparisons: Comparisons) -> np.ndarray:
+    """How far a network puts the better output above the worse one: float64 [P], of the logits of both orders.
+
+    (logit of (better, worse) - logit of (worse, better)) / 2: its sign is that of the mean of both orders' probabilities
+    minus .5, also where these are rounded to 0 or 1.
+    """
+    terms, outputs = network.terms(torch.from_numpy(comparisons.texts)), torch.from_numpy(comparisons.outputs)
+    found = []
+    for begin in range(0, len(comparisons), MARGIN_PAIRS):
+        rows = torch.from_numpy(comparisons.pairs[begin : begin + MARGIN_PAIRS]).T
+        straight, swapped = network.both_orders(
+            *(terms[each] for each in rows[:3]), *(outputs[each] for each in rows[3:])
+        )
+        found.append((straight.double() - swapped.double()) / 2)
+    return torch.cat(found).numpy() if found else np.zeros(0)

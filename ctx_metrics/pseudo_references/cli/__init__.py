@@ -1,0 +1,1 @@
+"""The subcommands filter-refs and paraphrase."""

@@ -1,0 +1,114 @@
+"""Print the probability that each pair is a paraphrase."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING
+
+from ....cli.common import flags
+from ....errors import InputError
+from ....flag_types import Files, Model, Positive
+from ....notices import notice
+from ....run.flags import add_engine_arguments, engine_options
+from ....settings import setting
+from ....writing import check_writable
+from . import OTHER
+
+if TYPE_CHECKING:
+    from ...training.data import LabelledPairs
+
+SUMMARY = "print the probability that each pair is a paraphrase"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What is scored, with what, and what is written."""
+
+    pairs: Files = setting(
+        "One file: pairs with a header that names sentence1 and sentence2, or MRPC's own format; with a column "
+        "label, accuracy, F1 and AUC are printed on stderr. Two files: first and second sentences, one per line; "
+        "for pseudo-references, give the references second.",
+        flag="FILE",
+    )
+    model: Model = setting(
+        "embedded, a folder that `train` wrote, or any sequence classifier of two labels or one logit: a folder or a "
+        "hub name[@revision]. (Default: embedded, English only)",
+        "embedded",
+    )
+    max_length: Positive | None = setting(
+        "Maximum number of tokens of a pair, at least 5 with BERT's three special tokens. (Default: 128, or the "
+        "model's limit)"
+    )
+    output: flags.Output | None = flags.output()
+    width: Positive = setting("Decimals.", 6, flag="-w --width")
+
+
+FLAGS = [Pairs, ("engine", add_engine_arguments), flags.quiet()]
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ....cli.common import output
+    from ....language import guard_english
+    from ....meta.judgements.readers.sentence_pairs import say_empty
+    from ...paraphrase.classifier import MAX_LENGTH, ParaphraseClassifier
+
+    if len(args.pairs) > 2:
+        args.parser.error("name one file of pairs, or two of sentences")
+    check_writable(args.output)
+    pairs, labelled = _read(args.pairs)
+    if labelled is None:  # else reading has said it
+        say_empty(" and ".join(args.pairs), pairs)
+    classifier = ParaphraseClassifier(args.model, engine_options(args), args.max_length or MAX_LENGTH)
+    if args.model == "embedded":
+        texts = (text for pair in pairs for text in pair)
+        guard_english("paraphrase score", "--model", False, language=None, texts=texts, mend=OTHER.format("--model"))
+    if args.max_length and classifier.limit < args.max_length:
+        notice(
+            f"--max-length {args.max_length}: the model reads at most {classifier.limit} tokens; longer pairs "
+            "are cut there"
+        )
+    chances = classifier.probabilities(pairs)
+    output.write("".join(f"{value:.{args.width}f}\n" for value in chances), args.output)
+    if labelled is not None:
+        from ...training.task import figures
+
+        values = figures(chances, labelled.labels).items()
+        figures_text = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
+        notice(f"{args.pairs[0]}: {len(pairs):,} pairs; {figures_text}")
+    if not args.quiet:
+        from ....engine.device import number_format
+
+        parts = {
+            **classifier.signature(),
+            "maxlen": classifier.limit,
+            "dtype": number_format(args.ctx_dtype, args.ctx_device),
+        }
+        notice("paraphrase|" + "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))
+    return 0
+
+
+def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
+    """The pairs of one file, with their labels where it has them, or of two."""
+    from ....corpus import read_lines
+    from ....meta.judgements.readers.rows import header_of, read_rows
+    from ....meta.judgements.readers.sentence_pairs import UnknownLayout
+    from ...training.data import read_labelled
+
+    if len(paths) == 2:
+        first, second = map(read_lines, paths)
+        if len(first) != len(second):
+            raise InputError(
+                f"{paths[0]} has {len(first)} lines, but {paths[1]} has {len(second)}; a pair needs one line of each file"
+            )
+        return list(zip(first, second, strict=True)), None
+    header, parted = header_of(paths[0])
+    if {"sentence1", "sentence2"} <= set(header) and "label" not in header and parted == "\t":
+        _, rows = read_rows(paths[0], ["sentence1", "sentence2"])
+        return [(cells["sentence1"], cells["sentence2"]) for _, cells in rows], None
+    try:
+        labelled = read_labelled(paths[0], alike=True)
+    except UnknownLayout as error:
+        raise InputError(f"{error}; or name two files with one sentence per line") from error
+    return labelled.pairs, labelled

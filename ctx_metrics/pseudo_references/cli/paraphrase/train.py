@@ -1,0 +1,116 @@
+"""Train a classifier on labelled pairs."""
+
+from argparse import Namespace
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ....cli.common import flags
+from ....errors import InputError
+from ....flag_types import Files, Model, file_or_share
+from ....notices import notice
+from ....run.flags import add_engine_arguments, engine_options
+from ....settings import from_flags, setting
+from ....training.cli import trainings
+from ....writing import check_writable, leftovers, remove_leftovers, write_whole
+from ...training.recipe import ADAPTED, WHOLE, ParaphraseRecipe
+from . import OTHER
+
+SUMMARY = "train a classifier on labelled pairs"
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is learned from, and what is changed."""
+
+    train: Files = setting(
+        "Labelled pairs to learn from: a TSV with a header that names sentence1, sentence2 and label (1 for a paraphrase, 0 "
+        "for none), such as PAWS, or MRPC's own file; also .gz and .xz.",
+        group="data",
+        required=True,
+    )
+    dev: str | float = setting(
+        "Labelled pairs for choosing the best epoch: a file, or a share of --train such as 0.1, drawn by --seed.",
+        required=True,
+        type=file_or_share,
+        metavar="FILE|SHARE",
+    )
+    encoder: Model = setting("(Default: embedded, English only)", "embedded", group="training")
+
+
+FLAGS = [
+    Data,
+    (ParaphraseRecipe, {"": ADAPTED, "of rank 0": WHOLE}),
+    trainings.Running,
+    ("engine", add_engine_arguments),
+    flags.quiet(),
+]
+
+
+def recipe_of(args: Namespace) -> ParaphraseRecipe:
+    """The usual recipe for the rank, with what the command line says in its place."""
+    recipe = from_flags(ParaphraseRecipe, args, usual=WHOLE if getattr(args, "rank", None) == 0 else ADAPTED)
+    return replace(recipe, swap=recipe.swap in (True, "yes"))
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    return trainings.run_resumable(args, __name__, check_out)
+
+
+def train(args: Namespace) -> None:
+    """Train a classifier as the command line asks for; writes its folder, and prints how well it does."""
+    from ....cli.common import output
+    from ....language import guard_english
+    from ....training.card import paraphrase_card
+    from ....training.state import STATE
+    from ...training.data import joined, read_labelled, split
+    from ...training.learn import learn, write_model
+
+    out, recipe = Path(args.out), recipe_of(args)
+    read = {path: read_labelled(path) for path in args.train}
+    training = joined(list(read.values()))
+    drawn = ""
+    if isinstance(args.dev, float):
+        whole = training
+        training, development = split(whole, args.dev, recipe.seed)
+        drawn = f"{len(development):,} of the {len(whole):,} pairs, drawn by the seed, are used only for development."
+    else:
+        development = read_labelled(args.dev)
+    if shared := len(set(training.pairs) & set(development.pairs)):
+        notice(f"{shared} of the development pairs are in the training data too, so their figures are too optimistic")
+    if args.encoder == "embedded":
+        texts = (pair[0] for pair in training.pairs)
+        guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
+    remove_leftovers(out)
+    trainings.begin(out, args.restart)
+    trained = learn(args.encoder, recipe, training, development, engine=engine_options(args), state=out / STATE)
+    counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
+    sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
+    if not drawn:
+        number = len(development)
+        sources["development"] = [trainings.source(args.dev, {"rows": number, "kept": number})]
+    notes = {
+        "languages": ["en"] if args.encoder == "embedded" else None,
+        "data": trainings.as_json(sources),
+        "pairs": {"train": len(training), "development": len(development)},
+    }
+    write_model(trained, recipe, out, args.encoder, notes)
+    (out / STATE).unlink(missing_ok=True)
+    text = paraphrase_card(trainings.name_of(args.out), trained, recipe, sources, drawn, args.argv)
+    write_whole(str(out / trainings.CARD), text)
+    rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
+    print(output.table([f"Development pairs ({len(development):,})", ""], rows))
+    print(f"Best epoch: {trained.checks[trained.best].epoch} of {len(trained.checks)}, {len(training):,} pairs each")
+    print(f"Use: ctx-metrics paraphrase score PAIRS --model {args.out}")
+
+
+def check_out(out: Path, overwrite: bool) -> None:
+    """Raise InputError, before anything is read, where --out holds something else than a stopped training; makes nothing."""
+    from ....training.state import STATE
+
+    check_writable(str(out), folder=True)
+    names = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
+    if names and not names & {STATE, "config.json"}:
+        raise InputError(f"{out} holds other files; name a new or empty folder with --out")
+    if "config.json" in names and not overwrite:
+        raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")

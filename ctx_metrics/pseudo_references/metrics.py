@@ -1,0 +1,157 @@
+"""The pseudo-reference metrics (Yoshimura et al. 2019): outputs of other systems as references beside the gold ones, where a
+filter accepts them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.base import Metric
+
+from ..corpus import Corpus, list_of_strings
+from ..errors import InputError
+from ..notices import counted, notice
+from ..run.context import Capabilities, Stream
+from ..scoring.derived import DerivedMetric, Texts
+from ..scoring.sentence_bleu import SentenceBLEU
+from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for
+from ..wording import worded
+from .options import PseudoFilter
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..metrics.keywords import PRBLEUKeywords, PRChrFKeywords, References, Systems
+    from .selection import Selection
+
+
+class PseudoReferenceMetric(DerivedMetric):
+    """An inner metric that pools references, with the gold ones and the pseudo-references that the filter keeps.
+
+    A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
+    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
+    """
+
+    capabilities = Capabilities(
+        reads=frozenset({"systems", "target_lang", "pseudo_references", "pseudo_filter", "engine"})
+    )
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        pseudo_references, pseudo_filter = self._context.pseudo_references, self._context.pseudo_filter
+        target_lang, engine = self._context.target_lang, self._context.engine
+        if isinstance(pseudo_filter, str):
+            pseudo_filter = PseudoFilter(pseudo_filter)
+        self.pseudo = [
+            list_of_strings(f"{self.NAME.lower()}: pseudo_references", stream) for stream in pseudo_references or []
+        ]
+        self.filter = pseudo_filter
+        self._selected: tuple[Sequence[Stream], Selection] | None = None
+        self.names = [
+            getattr(stream, "name", "") or f"pseudo-reference {number}"
+            for number, stream in enumerate(pseudo_references or [], 1)
+        ]
+        if twice := [name for name in self.names if self.names.count(name) > 1]:
+            name = self.NAME.lower()
+            raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")
+        if not self.pseudo:
+            notice(
+                f"{self.NAME.lower()}: no pseudo-references are given "
+                f"({worded('--pseudo-refs FILE ...', 'pseudo_references')}), so only the gold references are used"
+            )
+            self.settings["pseudo"] = 0
+            return
+        from .filters import shared_filter
+
+        if pseudo_filter.guard is not None:
+            guard = pseudo_filter.named("guard")
+            why = f"its guard leaves a pseudo-reference system out by the share of all lines ({guard})"
+            self.capabilities = replace(self.capabilities, whole_corpus=why)
+        of_filter = shared_filter(pseudo_filter, engine, target_lang).signature()
+        self.settings = {**self.settings, "pseudo": len(self.pseudo), **of_filter}
+
+    def __getstate__(self) -> dict:
+        return {**super().__getstate__(), "_selected": None}
+
+    def _texts(self, corpus: Corpus) -> Texts:
+        from .guard import near_equal
+
+        if not self.pseudo:
+            return Texts(corpus.hypotheses, corpus.references)
+        selection = self._selection(corpus)
+        counts, notices, taken = {}, list(selection.notices), []
+        for number, name in enumerate(self.names):
+            share = 0.0 if self.filter.guard is None else near_equal(corpus.hypotheses, self.pseudo[number])
+            if self.filter.guard is not None and share > self.filter.guard:
+                counts[f"left_out[{name}]"] = len(corpus)
+                notices.append(
+                    f"pseudo-references of {name} are left out: {share:.0%} of them are (nearly) the system's own lines; "
+                    "a system with fewer references scores lower"
+                )
+                continue
+            taken.append(number)
+            counts[f"kept[{name}]"], counts[f"dropped[{name}]"] = selection.kept[number], selection.dropped[number]
+        references = [*corpus.references, *(selection.streams[number] for number in taken)]
+        return Texts(corpus.hypotheses, references, counts, notices, tuple(taken))
+
+    def _selection(self, corpus: Corpus) -> "Selection":
+        """The pseudo-references that the filter keeps beside these gold ones; the same for every system."""
+        from .selection import select
+
+        for name, stream in zip(self.names, self.pseudo, strict=True):
+            if len(stream) != len(corpus):
+                lines = counted(len(stream), "line", "lines")
+                raise InputError(f"{name} has {lines}, but there are {counted(len(corpus), 'segment', 'segments')}")
+        for name, stream in zip(self.names, self.pseudo, strict=True):
+            if any(list(gold) == stream for gold in corpus.references):
+                notice(f"pseudo-references of {name} are equal to the reference and have no effect")
+        if self._selected is None or self._selected[0] != corpus.references:
+            of_run = self._context
+            selection = select(corpus.references, self.pseudo, self.filter, of_run.engine, of_run.target_lang)
+            self._selected = (corpus.references, selection)
+        return self._selected[1]
+
+
+class PRBLEU(PseudoReferenceMetric):
+    """sacrebleu's corpus BLEU against the gold references and the kept pseudo-references together, in [0, 100]."""
+
+    NAME = "PRBLEU"
+    Settings = WordSettings
+    _INNER: type[BLEU | SentenceBLEU] = BLEU
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]
+        ) -> None: ...
+
+    def _make_inner(self) -> Metric:
+        tokenize = tokenizer_for(self.options.tokenize, self._context.target_lang)
+        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
+
+
+class PRSentBLEU(PRBLEU):
+    """100 times the mean of Moses' sentence BLEU against the gold references and the kept pseudo-references together."""
+
+    NAME = "PRSentBLEU"
+    _INNER = SentenceBLEU
+
+
+class PRChrF(PseudoReferenceMetric):
+    """sacrebleu's corpus chrF of each segment against the best of its gold and its kept pseudo-references, in [0, 100]."""
+
+    NAME = "PRChrF"
+    Settings = ChrFSettings
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]
+        ) -> None: ...
+
+    def _make_inner(self) -> Metric:
+        return CHRF(**vars(self.options))
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self.settings["beta"] = self.options.beta

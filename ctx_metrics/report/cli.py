@@ -1,0 +1,166 @@
+"""Write one HTML page that shows what scores mean: systems compared, segments, documents and charts.
+
+Scores as `ctx-metrics score` does, and writes a file that opens in any browser, from disk and without a network.
+"""
+
+import logging
+import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from ..cli.common import flags
+from ..cli.common.metrics import Metrics, check_metrics, metric_names
+from ..cli.score import Inputs, add_metric_flags, check_inputs, check_resample, take_model
+from ..flag_types import Model, expanduser
+from ..notices import logger, notice
+from ..scoring.testing import SystemTests, resample
+from ..settings import add_all, setting
+from ..writing import check_writable
+
+SUMMARY = "write a page that shows what scores mean: systems, segments, documents, charts"
+
+DEFAULT_METRICS = ("bleu", "chrf", "comet")
+TABLES = {".tex": "latex", ".md": "markdown"}
+EXPORTS = ("texts", "tables", "pearmut", "subset2evaluate")
+USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [-o report.html] [flags]"
+EPILOG = """\
+examples:
+  # two systems side by side, with documents
+  ctx-metrics report -s src.txt -t a.txt b.txt -r ref.txt --docids ids.txt -l de-en -m bleu chrf bertr slide
+
+  # without a reference
+  ctx-metrics report -s src.txt -t a.txt b.txt -l en-de -m comet -o report.html
+
+Name a metric to see its flags: ctx-metrics report -m slide --help
+"""
+
+
+def table_file(text: str) -> str:
+    """The path of a table, for argparse; its ending says how it is laid out."""
+    if os.path.splitext(text)[1] not in TABLES:
+        raise ArgumentTypeError(f"{text}: a table's file ends in {' or '.join(TABLES)}")
+    return expanduser(text)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows, and where it is written."""
+
+    metrics: Metrics | None = setting(
+        f"One or more of %(choices)s. (Default: {' '.join(DEFAULT_METRICS)})",
+        flag="-m --metrics",
+        group="what to score with",
+        action="store",
+        choices=metric_names,
+    )
+    model: Model | None = setting(
+        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
+    )
+    scores: Annotated[Sequence[str], expanduser, "PATH"] | None = setting(
+        "Also show scores from tables that `score` wrote (.jsonl, .tsv, .csv), from files METRIC-REF.seg.score, or from "
+        "folders of them, as --ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; human scores "
+        "too. With --scores and without -m, no metric is run."
+    )
+    resample: Literal["segment", "document"] | None = resample("page")
+    title: str | None = setting("Title of the page. (Default: the language pair and the systems)", metavar="TEXT")
+    output: flags.Output = setting("File for the page.", "report.html", flag="-o --output")
+    texts: flags.Output | None = setting(
+        "Also write the texts with all scores as TSV, or as CSV if FILE ends in .csv.", group="exports"
+    )
+    tables: Annotated[Sequence[str], table_file, "FILE"] | None = setting(
+        "Also write tables of all pairs of systems: .tex for LaTeX, .md for Markdown."
+    )
+    pearmut: flags.Output | None = setting(
+        "Also write a Pearmut campaign for human annotation, with a metric's error spans."
+    )
+    subset2evaluate: flags.Output | None = setting(
+        "Also write items for subset2evaluate, which selects segments for human annotation."
+    )
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all flags; of the metrics, those that this command line names show theirs."""
+    add_all(parser, [Inputs, Page])
+    add_metric_flags(parser, argv)
+    add_all(parser, [flags.quiet()])
+
+
+def run(args: Namespace) -> int:
+    """Run the subcommand; returns its exit code."""
+    from ..cli.common import output
+    from ..cli.common.inputs import read_inputs
+    from ..cli.score.scoring import build_metrics
+    from ..scoring.scores import all_scores
+    from . import exports
+    from .content import Content, check_size, column
+    from .kept import read_columns
+    from .page import check_installed, page, title_of
+
+    check_inputs(args)
+    if not args.metrics and not args.scores:
+        args.metrics = list(DEFAULT_METRICS) if args.references or args.dataset else ["comet"]
+    check_metrics(args)
+    take_model(args)
+    check_resample(args)
+    if args.scores and not (args.translations or args.columns):
+        args.parser.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
+    paths = _paths(args)
+    for _, path in paths:
+        check_writable(path)
+    check_installed()
+    args.levels = ["document"] if args.docids else ["segment"]
+    with _heard() as notices:
+        read = read_inputs(args)
+        check_size(read.context.systems)
+        read = read._replace(context=replace(read.context, explain=True))
+        names, context = read
+        design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
+        columns = read_columns(args.scores or (), names, context, design)
+        metrics = build_metrics(read, args)
+        design.say_what_is_rough(metrics)
+        scores = all_scores(metrics.values(), context.systems, context.doc_ids)
+    columns += [column(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
+    content = Content(names, context, design, columns, notices)
+    title = args.title or title_of(content)
+    render = {
+        "-o": lambda path: page(content, title),
+        "--texts": lambda path: exports.texts_table(content, "csv" if path.lower().endswith(".csv") else "tsv"),
+        "--tables": lambda path: exports.pairs_tables(columns, names, TABLES[os.path.splitext(path)[1]], design),
+        "--pearmut": lambda path: exports.pearmut(content, title),
+        "--subset2evaluate": lambda path: exports.subset2evaluate(content),
+    }
+    texts = [render[flag](path) for flag, path in paths]
+    for (_, path), text in zip(paths, texts, strict=True):
+        output.write(text, path)
+    if not args.quiet and (written := [path for _, path in paths if path]):
+        notice(f"written: {', '.join(written)}")
+    return 0
+
+
+def _paths(args: Namespace) -> list[tuple[str, str | None]]:
+    """What is written, and its flag; exits with 2 where two are one file."""
+    paths: list[tuple[str, str | None]] = [("-o", args.output)]
+    for name in EXPORTS:
+        value = getattr(args, name) or []
+        for path in [value] if isinstance(value, str) else value:
+            if before := [flag for flag, other in paths if other == path]:
+                args.parser.error(f"{before[0]} and --{name} name one file, {path}")
+            paths.append((f"--{name}", path))
+    return paths
+
+
+@contextmanager
+def _heard() -> Iterator[list[str]]:
+    """What is said within the block, as lines, each once; not how far it is."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.addFilter(lambda record: record.name == logger.name)
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(handler)

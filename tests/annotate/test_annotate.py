@@ -1,0 +1,622 @@
+"""Tables are scored as files are, block by block; a run that ended goes on."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  fixture
+from comet_checkpoints import RECIPES, build
+from disk_faults import at_most
+from plugin_conftest import DOCIDS, REF, SOURCE, A, environment, lines_of
+
+from ctx_metrics.annotate.parts import Parts
+from ctx_metrics.annotate.rows import reader_of
+from ctx_metrics.annotate.tables import find_tables
+
+COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
+COLUMNS = {"src": SOURCE, "mt": A, "ref": REF, "doc": DOCIDS}
+
+
+def rows():
+    texts = {role: lines_of(name) for role, name in COLUMNS.items()}
+    return [dict(zip(texts, own, strict=True)) for own in zip(*texts.values(), strict=True)]
+
+
+def write_tsv(path: Path, rows, header=True) -> Path:
+    lines = ["\t".join(row.values()) for row in rows]
+    path.write_text("".join(f"{line}\n" for line in ["\t".join(rows[0])] * header + lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def table(tmp_path) -> Path:
+    return write_tsv(tmp_path / "table.tsv", rows())
+
+
+def parts(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name.startswith("part-")}
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def annotated(folder: Path) -> list[dict[str, str]]:
+    """The rows of TSV parts."""
+    found = []
+    for content in parts(folder).values():
+        header, *lines = [line.split("\t") for line in content.decode().splitlines()]
+        found += [dict(zip(header, line, strict=True)) for line in lines]
+    return found
+
+
+METRICS = ["bleu", "chrf", "ter", "bertr", "comet", "slide", "meteor"]
+
+
+def test_scores_are_those_of_score(ctx, table, tmp_path):
+    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", *METRICS, "-l", "de-en", "--block", "20")
+    assert done.code == 0, done.err
+    files = ["-s", SOURCE, "-t", A, "-r", REF, "--docids", DOCIDS]
+    scored = ctx("score", *files, "-m", *METRICS, "-l", "de-en", "--format", "jsonl").objects()
+    found = annotated(tmp_path / "out")
+    assert len(parts(tmp_path / "out")) > 2
+    summary = json.loads((tmp_path / "out/_summary.json").read_text())
+    for name in METRICS:
+        segments = [each["score"] for each in scored if each["metric"] == name and each["level"] == "segment"]
+        assert [float(row[name]) for row in found] == pytest.approx(segments, abs=2e-4)  # four decimals, other batches
+        [system] = [each for each in scored if each["metric"] == name and each["level"] == "system"]
+        assert summary["metrics"][name]["score"] == pytest.approx(system["score"], abs=1e-4)
+        assert summary["metrics"][name]["signature"] == system["signature"]
+    assert [{role: row[role] for role in COLUMNS} for row in found] == rows()
+
+
+@pytest.mark.full
+def test_one_block_is_scored_to_the_last_bit_as_files_are(ctx, tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    done = ctx("annotate", path, "-o", tmp_path / "out", "-m", "bertr", "slide", "-l", "de-en")
+    assert done.code == 0, done.err
+    files = ["-s", SOURCE, "-t", A, "-r", REF, "--docids", DOCIDS]
+    scored = ctx(
+        "score", *files, "-m", "bertr", "slide", "-l", "de-en", "--format", "jsonl", "--level", "segment"
+    ).objects()
+    found = [json.loads(line) for line in (tmp_path / "out/part-000000.jsonl").read_text().splitlines()]
+    for name in ("bertr", "slide"):
+        assert [row[name] for row in found] == [each["score"] for each in scored if each["metric"] == name]
+
+
+@pytest.mark.parametrize("form", ["tsv.gz", "csv", "jsonl.xz", "parquet"])
+def test_every_form_has_the_same_scores(ctx, tmp_path, form):
+    pandas = pytest.importorskip("pandas")
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    path, frame = tmp_path / f"table.{form}", pandas.DataFrame(rows())
+    if form == "parquet":
+        frame.to_parquet(path)
+    elif form.startswith("jsonl"):
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if form.startswith("tsv") else ",", quoting=3 if form[0] == "t" else 0)
+    done = ctx("annotate", path, "-o", tmp_path / "out", "-m", "chrf", "--block", "25")
+    assert done.code == 0, done.err
+    readers = {"p": pandas.read_parquet, "j": lambda path: pandas.read_json(path, lines=True)}
+    read = readers.get(
+        form[0], lambda path: pandas.read_csv(path, sep="\t" if form[0] == "t" else ",", quoting=3 * (form[0] == "t"))
+    )
+    found = pandas.concat([read(path) for path in sorted((tmp_path / "out").glob("part-*"))])
+    scored = ctx("score", "-t", A, "-r", REF, "-m", "chrf", "--format", "jsonl", "--level", "segment").objects()
+    assert found["chrf"].tolist() == pytest.approx([each["score"] for each in scored], abs=1e-4)
+    assert found["mt"].tolist() == lines_of(A)
+    if form == "parquet":  # a folder is read as one table, the summary left out
+        assert len(pandas.read_parquet(tmp_path / "out")) == len(found)
+
+
+def test_what_passes_limits_is_written(ctx, table, tmp_path):
+    ctx("annotate", table, "-o", tmp_path / "all", "-m", "chrf", "ter", "--block", "10")
+    done = ctx(
+        *["annotate", table, "-o", tmp_path / "out", "-m", "chrf", "ter", "--block", "10"],
+        *["--keep", "chrf >= 60", "ter<40"],
+    )
+    wanted = [row for row in annotated(tmp_path / "all") if float(row["chrf"]) >= 60 and float(row["ter"]) < 40]
+    assert annotated(tmp_path / "out") == wanted and 0 < len(wanted) < 40
+    assert f"59 rows of 1 table scored; {len(wanted)} written in " in done.out
+
+
+LOOP = "The council said that it it it it it it it it it it it it it it."
+
+
+@pytest.fixture
+def faulty(tmp_path) -> Path:
+    """The table with a copy of the source in row 3, another row's source in row 8 and a repetition in row 6."""
+    texts = rows()
+    for place, output in ((2, texts[2]["src"]), (7, texts[8]["src"]), (5, LOOP)):
+        texts[place] = texts[place] | {"mt": output}
+    return write_tsv(tmp_path / "faulty.tsv", texts)
+
+
+FOUND = {2: "copies,wrong-language", 5: "repeats", 7: "wrong-language"}
+
+
+@pytest.mark.parametrize("block", ["7", "1000"])
+@pytest.mark.parametrize(
+    "drop, left_out, said",
+    [
+        (
+            "copies,wrong-language,repeats",
+            [2, 5, 7],
+            "faults of the dropped rows: 1 copies, 2 wrong-language, 1 repeats",
+        ),
+        ("copies", [2], "faults of the dropped rows: 1 copies"),
+        ("none", [], None),
+    ],
+)
+def test_rows_with_faults_are_left_out(ctx, faulty, tmp_path, block, drop, left_out, said):
+    run = ["annotate", faulty, "-m", "chrf", "-l", "de-en", "--columns", "src=src", "--block", block]
+    done = ctx(*run, "-o", tmp_path / "out", "--drop", drop)
+    assert done.code == 0, done.err
+    ctx(*run, "-o", tmp_path / "all")
+    expected = [row | {"faults": FOUND.get(k, "")} for k, row in enumerate(annotated(tmp_path / "all"))]
+    assert annotated(tmp_path / "out") == [row for k, row in enumerate(expected) if k not in left_out]
+    assert (said in done.out) if said else ("dropped" not in done.out)
+    assert "faults" not in annotated(tmp_path / "all")[0]
+
+
+def test_rows_with_faults_are_not_among_the_best(ctx, faulty, tmp_path):
+    done = ctx(
+        "annotate", faulty, "-m", "ter", "-l", "de-en", "-o", tmp_path / "out", "--drop", "copies", "--top", "58"
+    )
+    assert done.code == 0, done.err
+    found = annotated(tmp_path / "out")
+    assert [row["faults"] for row in found if row["faults"]] == ["repeats", "wrong-language"]
+    assert len(found) == len(rows()) - 1
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_faults_in_other_forms(ctx, faulty, tmp_path, form):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.read_csv(faulty, sep="\t", quoting=3)
+    path = tmp_path / f"table.{form}"
+    table.to_parquet(path) if form == "parquet" else table.to_json(path, orient="records", lines=True)
+    names = ["--names", "score", "why"]
+    done = ctx("annotate", path, "-m", "chrf", "-l", "de-en", "-o", tmp_path / "out", "--drop", "repeats", *names)
+    assert done.code == 0, done.err
+    [part] = (tmp_path / "out").glob("part-*")
+    read = pandas.read_parquet(part) if form == "parquet" else pandas.read_json(part, lines=True)
+    assert read["why"].tolist() == [FOUND.get(k, "") for k in range(len(table)) if k != 5]
+
+
+def test_copies_need_the_source(ctx, tmp_path):
+    table = write_tsv(tmp_path / "table.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in rows()])
+    done = ctx("annotate", table, "-m", "chrf", "-l", "de-en", "-o", tmp_path / "out", "--drop", "copies")
+    assert done.code == 2 and not (tmp_path / "out").exists()
+    assert "--drop copies needs the source: name its column (--columns src=NAME)" in done.err
+
+
+def test_a_first_block_of_copies_is_said_once(ctx, tmp_path):
+    texts = [row | {"mt": row["src"]} for row in rows()]
+    table = write_tsv(tmp_path / "copies.tsv", texts)
+    run = ["annotate", table, "-m", "chrf", "-l", "de-en", "--block", "20", "-q"]
+    copies = r"column mt \(the first \d+ rows\): \d+ of \d+ checked lines are copies of the source; "
+    assert len(re.findall(copies, ctx(*run, "-o", tmp_path / "out").err)) == 1
+    assert "copies" not in ctx(*run, "-o", tmp_path / "quiet", "--no-text-checks").err
+
+
+@pytest.mark.parametrize("flags, sign", [(["--top", "30%"], -1), (["--top", "17", "--by", "ter"], 1)])
+def test_the_best_rows_are_written(ctx, table, tmp_path, flags, sign):
+    ctx("annotate", table, "-o", tmp_path / "all", "-m", "chrf", "ter", "--block", "10")
+    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "chrf", "ter", "--block", "10", *flags)
+    name, every = "ter" if "--by" in flags else "chrf", annotated(tmp_path / "all")
+    order = sorted(range(len(every)), key=lambda i: (sign * float(every[i][name]), i))[:17]
+    assert annotated(tmp_path / "out") == [every[i] for i in sorted(order)]
+    worst = (max if sign == 1 else min)(float(each[name]) for each in annotated(tmp_path / "out"))
+    assert re.search(rf"17 written in \d+ parts; the worst of them has {name} {worst:.1f}\n", done.out), done.out
+
+
+def test_shares_lie_between_the_extremes(ctx, tmp_path):
+    own = [{"mt": "A cat sat there.", "ref": "A cat sat there."}] * 9
+    done = ctx("annotate", write_tsv(tmp_path / "same.tsv", own), "-m", "chrf", "-o", tmp_path / "out")
+    assert re.search(r"chrf +9" + r" +100\.0" * 7, done.out)
+
+
+def test_a_row_without_reference_has_no_score(ctx, tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text('{"mt": "A cat.", "ref": "A cat."}\n{"mt": "A dog.", "ref": null}\n' * 3)
+    done = ctx("annotate", path, "-o", tmp_path / "out", "-m", "chrf", "bertr", "-l", "de-en", "--block", "3")
+    assert done.code == 0, done.err
+    found = [json.loads(line) for part in parts(tmp_path / "out").values() for line in part.splitlines()]
+    assert [row["chrf"] for row in found] == [100.0, None] * 3
+    assert [row["bertr"] for row in found] == [pytest.approx(100), None] * 3
+    for name in ("chrf", "bertr"):
+        assert f"{name}: 3 segments have no reference and are left out (row 2, 4, 6)" in done.err
+
+
+@pytest.mark.full
+def test_a_run_that_ended_goes_on(ctx, table, tmp_path):
+    command = ["annotate", table, "-m", "chrf", "bertr", "-l", "de-en", "--block", "8", "-o"]
+    ctx(*command, tmp_path / "whole")
+    whole = everything(tmp_path / "whole")
+    for kept in (0, 1, 4):
+        folder = tmp_path / f"kept{kept}"
+        shutil.copytree(tmp_path / "whole", folder)
+        (folder / "_summary.json").unlink()
+        for number in range(kept, len(parts(folder))):
+            (folder / f".annotate/{number:06d}.json.z").unlink()
+            if number % 2:  # of every second block the part was written, and not the record
+                (folder / f"part-{number:06d}.tsv").unlink()
+        done = ctx(*command, folder)
+        assert done.code == 0 and everything(folder) == whole
+        assert (f"rows in {'1 part' if kept == 1 else f'{kept} parts'}; the run continues after them" in done.err) == (
+            kept > 0
+        )
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
+    done = ctx(*command, tmp_path / "whole")
+    assert done.code == 0 and "so nothing was scored" in done.err and "chrf" in done.out
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*")}
+
+
+@pytest.mark.parametrize("chosen", [["--top", "30%"], ["--keep", "chrf >= 20"]])
+def test_a_table_that_changed_far_from_its_start_is_refused(ctx, tmp_path, chosen):
+    """And of the same size, as where two rows change places."""
+    own = rows() * 8
+    table = write_tsv(tmp_path / "table.tsv", own)
+    assert table.stat().st_size > 100_000
+    command = ["annotate", table, "-m", "chrf", "-l", "de-en", *chosen, "-o", tmp_path / "out"]
+    assert ctx(*command).code == 0
+    before = parts(tmp_path / "out")
+    (tmp_path / "out/_summary.json").unlink()
+    write_tsv(table, [*own[:-20], *reversed(own[-20:])])
+    done = ctx(*command)
+    assert done.code == 1 and "holds a run with other tables, or tables that have changed since" in done.err
+    assert parts(tmp_path / "out") == before
+
+
+def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
+    write = Parts.write_record
+
+    def interrupted(self, number, record):
+        write(self, number, record)
+        if number == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "write_record", interrupted)
+    done = ctx("annotate", table, "-m", "chrf", "--block", "8", "-o", tmp_path / "out")
+    rows_there = sum(len(file.read_text().splitlines()) - 1 for file in (tmp_path / "out").glob("part-00000[01].tsv"))
+    kept = (
+        f"ctx-metrics: stopped; {rows_there} rows are kept in {tmp_path}/out; run the same command again to continue\n"
+    )
+    assert done.code == 130 and done.err == kept
+
+
+def test_small_first_blocks_and_how_far_a_run_is(ctx, tmp_path, monkeypatch):
+    """The blocks are the same in a run that goes on, over several tables, and each line counts all rows of the tables."""
+    monkeypatch.setattr("ctx_metrics.annotate.blocks.FIRST", 4)
+    monkeypatch.setattr("ctx_metrics.progress.EVERY", 0)
+    own = rows()
+    write_tsv(tmp_path / "a.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in own[:20]])
+    write_tsv(tmp_path / "b.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in own[20:]])
+    command = ["annotate", tmp_path / "a.tsv", tmp_path / "b.tsv", "-m", "chrf", "--block", "20", "-o"]
+    done = ctx(*command, tmp_path / "whole")
+    numbers = [len(content.splitlines()) - 1 for content in parts(tmp_path / "whole").values()]
+    assert numbers == [4, 8, 8, 20, 19]
+    lines = [line for line in done.err.splitlines() if line.startswith("ctx-metrics: annotate: ")]
+    assert [line.partition(" in ")[0].split(": ")[-1] for line in lines] == [f"{n} of 59 rows" for n in (4, 12, 20, 40)]
+    write = Parts.write_record
+
+    def interrupted(self, number, record):
+        write(self, number, record)
+        if number == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "write_record", interrupted)
+    assert ctx(*command, tmp_path / "out").code == 130
+    monkeypatch.setattr(Parts, "write_record", write)
+    done = ctx(*command, tmp_path / "out", "-q")
+    assert done.code == 0 and "annotate: " not in done.err
+    assert everything(tmp_path / "out") == everything(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("form", ["tsv", "tsv.gz", "csv", "jsonl.xz", "parquet"])
+def test_rows_are_counted(tmp_path, form):
+    """As many as are read, whether or not the last line ends, and where a cell has two lines."""
+    pandas = pytest.importorskip("pandas")
+    path, frame = tmp_path / f"table.{form}", pandas.DataFrame(rows())
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    elif form.startswith("jsonl"):
+        frame.to_json(path, orient="records", lines=True)
+    elif form == "csv":
+        frame["mt"] = "one\ntwo"
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t", quoting=3)
+    [table] = find_tables([str(path)])
+    reader = reader_of(table, ["mt"], [])
+    assert reader.count() == sum(map(len, reader.rows())) == 59
+    if form == "tsv":
+        path.write_bytes(path.read_bytes().rstrip(b"\n"))
+        assert reader.count() == 59 and reader_of(table, ["2"], []).count() == 60
+        path.write_bytes(b"")
+        assert reader.count() == 0
+
+
+def test_a_header_among_rows_is_said(ctx, table, tmp_path):
+    done = ctx("annotate", table, "-m", "chrf", "--columns", "mt=2", "ref=3", "-o", tmp_path / "out")
+    assert (
+        done.code == 0
+        and f"{table}: its first row holds 'mt' and is scored as text; if it is a header, name" in done.err
+    )
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (["--block", "9"], "a run with other --block;"),
+        (["-l", "cs-en"], "a run with other languages or --ctx-dtype;"),
+        (["--keep", "chrf > 3"], "a run with other --keep;"),
+        (["--chrf-word-order", "2"], "a run with other metrics, or with other settings of them;"),
+    ],
+)
+def test_another_run_is_not_mixed_in(ctx, table, tmp_path, more, message):
+    command = ["annotate", table, "-o", tmp_path / "out", "-m", "chrf", "--block", "8"]
+    ctx(*command)
+    before = everything(tmp_path / "out")
+    done = ctx(*command, *more)
+    assert done.code == 1 and message in done.err and done.err.count("\n") == 1
+    assert everything(tmp_path / "out") == before
+
+
+def test_a_table_that_has_changed_is_not_gone_on_with(ctx, table, tmp_path):
+    command = ["annotate", table, "-o", tmp_path / "out", "-m", "chrf"]
+    ctx(*command)
+    table.write_text(table.read_text() + table.read_text().splitlines()[-1] + "\n")
+    done = ctx(*command)
+    assert done.code == 1 and "a run with other tables, or tables that have changed since;" in done.err
+
+
+def test_bad_rows_leave_nothing_or_what_was_finished(ctx, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("ctx_metrics.annotate.rows.AT_ONCE", 8)
+    lines = table.read_text().splitlines()
+    for broken in (3, 40):
+        table.write_text(
+            "".join(f"{line}\n" for line in [*lines[:broken], lines[broken] + "\tmore", *lines[broken + 1 :]])
+        )
+        done = ctx("annotate", table, "-o", tmp_path / f"out{broken}", "-m", "chrf", "--block", "8")
+        assert done.code == 1 and done.err.endswith(f"table.tsv, row {broken}: 5 columns, but the first line has 4\n")
+    assert not (tmp_path / "out3").exists() and 3 <= len(parts(tmp_path / "out40")) <= 5
+
+
+def test_a_full_disk(ctx, table, tmp_path):
+    own = rows()
+    own[40]["src"] *= 200
+    write_tsv(table, [{role: row[role] for role in ("src", "mt", "ref")} for row in own])
+    command = ["annotate", table, "-m", "chrf", "--block", "8", "-o"]
+    ctx(*command, tmp_path / "whole")
+    with at_most(9000):
+        done = ctx(*command, tmp_path / "out")
+    mend = "File too large; make room and run the same command again: finished parts are kept"
+    assert done.code == 1 and done.err == f"ctx-metrics: error: cannot write {tmp_path}/out/part-000005.tsv: {mend}\n"
+    assert len(parts(tmp_path / "out")) == 5 and ctx(*command, tmp_path / "out").code == 0
+    assert everything(tmp_path / "out") == everything(tmp_path / "whole")
+
+
+def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
+    for name, own in (("a.tsv", rows()[:30]), ("b.tsv", rows()[30:])):
+        write_tsv(tmp_path / name, own)
+    command = ["annotate", tmp_path / "*.tsv", "-m", "chrf", "--block", "8", "-o"]
+    ctx(*command, tmp_path / "whole")
+    shutil.copy2(tmp_path / "b.tsv", tmp_path / "kept")
+    write = Parts.write_part
+    monkeypatch.setattr(Parts, "write_part", lambda *a: (tmp_path / "b.tsv").unlink(missing_ok=True) or write(*a))
+    done = ctx(*command, tmp_path / "out")
+    monkeypatch.undo()
+    gone = f"ctx-metrics: error: cannot read {tmp_path}/b.tsv: No such file or directory\n"
+    assert done.code == 1 and done.err == gone and 1 < len(parts(tmp_path / "out")) < len(parts(tmp_path / "whole"))
+    shutil.copy2(tmp_path / "kept", tmp_path / "b.tsv")
+    assert ctx(*command, tmp_path / "out").code == 0
+    assert everything(tmp_path / "out") == everything(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (
+            ["-m", "nist"],
+            "nist: a line's score depends on all other lines (n-grams are counted over all references); use `ctx-",
+        ),
+        (
+            ["-m", "bertscore", "--bertscore-idf", "plus-one"],
+            "bertscore: a line's score depends on all other lines (inverse",
+        ),
+        (["-m", "bleu", "--columns", "ref=gone"], "has no column gone; it has src, mt, ref, doc"),
+        (["-m", "rttchrf"], "rttchrf: needs each system's round trip"),
+        (["-m", "comet", "-l", "de-sah", "--comet-model", "embedded"], None),
+        (["-m", "bertr", "-l", "en-is", "--bertr-model", "gone/model"], "gone/model"),
+    ],
+)
+def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
+    done = ctx("annotate", table, "-o", tmp_path / "out", *flags)
+    if message is None:
+        assert done.code == 0 and "the model reads only English, but the language is 'sah'; it is scored" in done.err
+        return
+    assert done.code == 1 and message in done.err and done.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.full
+def test_a_table_without_document_ids_is_one_document(ctx, tmp_path, monkeypatch):
+    """As for score: no block divides it, however small the first blocks are."""
+    monkeypatch.setattr("ctx_metrics.annotate.blocks.FIRST", 4)
+    table = write_tsv(tmp_path / "table.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in rows()])
+    command = ["annotate", table, "-m", "slide", "-l", "de-en", "-o", tmp_path / "out"]
+    done = ctx(*command, "--block", "58")
+    why = "slide takes a table without document ids as one document, but it has more than 58 rows"
+    mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
+    assert done.code == 1 and done.err == f"ctx-metrics: error: {table}: {why}; {mend}\n"
+    assert not (tmp_path / "out").exists() and ctx(*command, "--block", "59").code == 0
+    words = ["-r", REF, "-l", "de-en", "-m", "slide", "--level", "segment", "--format", "tsv"]
+    assert [row["slide"] for row in annotated(tmp_path / "out")] == [
+        row["score"] for row in ctx("score", "-t", A, *words).rows()
+    ]
+
+
+def test_slide_needs_whole_documents(ctx, tmp_path):
+    """Documents of 1 to 40 rows in blocks of 16 have slide's scores of one run."""
+    lengths, texts = [1, 40, 3, 15, 2, 16, 7], lines_of(A)
+    own = [
+        {"mt": texts[(7 * number + i) % len(texts)], "ref": texts[(5 * number + i) % len(texts)], "doc": f"d{number}"}
+        for number, length in enumerate(lengths)
+        for i in range(length)
+    ]
+    table = write_tsv(tmp_path / "table.tsv", own)
+    command = ["annotate", table, "-m", "slide", "-l", "de-en", "--slide-window", "4", "--slide-stride", "1"]
+    ctx(*command, "--block", "16", "-o", tmp_path / "blocks")
+    ctx(*command, "--block", "1000", "-o", tmp_path / "one")
+    numbers = [len(content.splitlines()) - 1 for content in parts(tmp_path / "blocks").values()]
+    assert numbers == [1, 40, 3, 15, 2, 16, 7]
+    left, right = ([float(row["slide"]) for row in annotated(tmp_path / name)] for name in ("blocks", "one"))
+    assert left == pytest.approx(right, abs=2e-4)
+
+
+@pytest.mark.full
+def test_a_killed_run_goes_on(table, tmp_path):
+    """SIGKILL at five moments: the result is that of a run in peace, byte for byte."""
+    many = [{**row, "mt": f"{row['mt']} {number}"} for number in range(40) for row in rows()]
+    write_tsv(table, many)
+    model = build(RECIPES["referenceless"], tmp_path / "model")
+    command = [COMMAND, "annotate", str(table), "-m", "comet", "chrf", "--comet-model", str(model)]
+    command += ["--block", "50", "-q", "-o"]
+    done = subprocess.run([*command, tmp_path / "whole"], capture_output=True, env=environment(), check=True)
+    killed = 0
+    for seed in range(5):
+        run = subprocess.Popen(
+            [*command, tmp_path / "out"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment()
+        )
+        before = len(list((tmp_path / "out").glob("part-*"))) if (tmp_path / "out").exists() else 0
+        deadline = time.time() + 120
+        while time.time() < deadline and run.poll() is None:
+            if len(list((tmp_path / "out").glob("part-*"))) >= before + 2 + seed:
+                run.send_signal(signal.SIGKILL)
+                killed += run.wait() == -signal.SIGKILL
+                break
+            time.sleep(0.002 * (seed + 1))
+    assert killed >= 3
+    again = subprocess.run([*command, tmp_path / "out"], capture_output=True, env=environment(), check=True)
+    assert b"the run continues after them" in again.stderr and again.stdout == done.stdout
+    assert everything(tmp_path / "out") == everything(tmp_path / "whole")
+
+
+@pytest.mark.full
+def test_ray_gives_the_same_parts(ctx, table, tmp_path, monkeypatch):
+    pytest.importorskip("ray")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    command = ["annotate", table, "-m", "slide", "chrf", "-l", "de-en", "--block", "8"]
+    ctx(*command, "-o", tmp_path / "here")
+    done = ctx(*command, "-o", tmp_path / "ray", "--on", "ray", "--workers", "2")
+    assert done.code == 0, done.err
+    assert everything(tmp_path / "ray") == everything(tmp_path / "here")
+    bad = ctx("annotate", table, "-o", tmp_path / "bad", "-m", "comet", "--comet-model", "gone/model", "--on", "ray")
+    assert bad.code == 1 and bad.err.count("\n") == 1 and "gone/model" in bad.err and not (tmp_path / "bad").exists()
+
+
+@pytest.mark.full
+def test_a_worker_without_the_model(ctx, table, tmp_path, monkeypatch):
+    pytest.importorskip("ray")
+    from ctx_metrics.scale.on_ray import OnRay
+
+    model = build(RECIPES["referenceless"], tmp_path / "model")
+    score = OnRay.map
+    monkeypatch.setattr(OnRay, "map", lambda *a: model.exists() and model.rename(tmp_path / "moved") and score(*a))
+    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "comet", "--comet-model", model, "--on", "ray")
+    assert done.code == 1 and done.err.count("\n") == 1 and str(model) in done.err, done.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.full
+def test_a_killed_worker_is_replaced(table, tmp_path):
+    """The worker that scores is killed again and again; each block comes once."""
+    pytest.importorskip("ray")
+    write_tsv(table, [{**row, "mt": f"{row['mt']} {number}"} for number in range(40) for row in rows()])
+    command = [COMMAND, "annotate", str(table), "-m", "bertr", "-l", "de-en", "--block", "100", "-q"]
+    env = environment(OMP_NUM_THREADS="1")
+    subprocess.run([*command, "-o", tmp_path / "whole"], check=True, capture_output=True, env=env)
+    run = subprocess.Popen(
+        [*command, "-o", tmp_path / "out", "--on", "ray", "--workers", "2"],
+        env=env,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    killed = 0
+    while run.poll() is None and killed < 2:
+        written = len(list((tmp_path / "out").glob("part-*")))
+        workers = subprocess.run(["pgrep", "-f", "ray::Worker"], capture_output=True, text=True).stdout.split()
+        if written >= 2 * killed + 1 and workers:
+            os.kill(int(workers[0]), signal.SIGKILL)
+            killed += 1
+            time.sleep(1)
+        time.sleep(0.02)
+    printed, error = (stream.decode() for stream in run.communicate())
+    assert run.returncode == 0 and killed == 2 and "died" not in printed, error
+    assert error.count("--on ray: a worker died; another one takes its place and its block\n") >= 1
+    assert everything(tmp_path / "out") == everything(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--keep", "bertr > 3"], "bertr is not among the metrics of -m (chrf)"),
+        (["--keep", "chrf"], "argument --keep: 'chrf' is not a limit such as 'comet >= 70'"),
+        (["--top", "0"], "argument --top: '0' is neither a share such as 20% nor a number of rows such as 1000"),
+        (["--by", "chrf"], "--by selects the metric of --top; give --top too, or leave --by out"),
+        (
+            ["--columns", "mt"],
+            "argument --columns: 'mt' is not ROLE=NAME with a role of src, mt, ref, doc, rtt, pseudo",
+        ),
+        (["--columns", "mt=a", "mt=b"], "--columns gives mt twice; give one column"),
+        (
+            ["--columns", "mt=1", "src=b"],
+            "--columns mixes names and numbers; give numbers for tables without a header, names for all others",
+        ),
+        (["--names", "a", "b"], "--names has 2 names for 1 metric (chrf)"),
+        (["--names", "a\tb"], "--names has a name with a tab, a line end or another control character"),
+        (["--names", "a\n"], "--names has a name with a tab, a line end or another control character"),
+        (["--names", "a\u2028b"], "--names has a name with a tab, a line end or another control character"),
+        (["--names", ""], "--names has an empty name"),
+        (["--names", " "], "--names has an empty name"),
+        (["--names", "caf\udce9"], "--names has a name that is not UTF-8, as the table is"),
+        (
+            ["--columns", "mt=\u00b2", "src=1"],
+            "--columns mixes names and numbers; give numbers for tables without a header, names for all others",
+        ),
+        (["--drop", "copies", "--names", "a", "b", "c"], "--names has 3 names for 1 metric (chrf)"),
+        (["--drop", "copy"], "argument --drop: 'copy' is not one of copies, wrong-language, repeats; or give none"),
+        (
+            ["--drop", "none", "--no-text-checks"],
+            "--drop needs the checks that --no-text-checks turns off; leave one out",
+        ),
+        (["--drop", "wrong-language"], "--drop wrong-language needs the language: give the language pair with -l"),
+        (
+            ["--roundtrip", "a.txt"],
+            "--roundtrip: annotate reads tables; name the column of these texts (--columns rtt=NAME)",
+        ),
+        (["--workers", "2"], "--workers works only with --on ray; give both, or leave it out"),
+        (
+            ["--on", "ray:auto", "--ctx-device", "cuda:1"],
+            "--ctx-device cuda:1 does not work with --on, which gives each worker a GPU of its own; leave it out, or set "
+            "CUDA_VISIBLE_DEVICES=1 for --on ray to use that GPU alone",
+        ),
+        (["--on", "spark"], "argument --on: 'spark' is neither ray nor ray:ADDRESS"),
+        (["--block", "0"], "argument --block: 0 is not at least 1"),
+    ],
+)
+def test_flags_that_contradict(ctx, table, tmp_path, flags, message):
+    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "chrf", *flags)
+    assert done.code == 2 and done.err.splitlines()[-1] == f"ctx-metrics annotate: error: {message}"
+    assert not (tmp_path / "out").exists() and re.search("usage", done.err)

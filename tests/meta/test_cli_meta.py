@@ -1,0 +1,579 @@
+"""`ctx-metrics meta` as users run it: data, metrics, protocols, and what is written where."""
+
+import builtins
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from disk_faults import refused
+from plugin_conftest import EXAMPLES, add_package, fresh_ctx_metrics, python
+from selection import some
+
+from ctx_metrics.meta import make_protocols, read_judged
+from ctx_metrics.meta.cli import PROTOCOLS
+
+JUDGED, PREFERENCES = "judged.tsv", "preferences.tsv"
+QUICK = ["--test", "none", "-q"]
+SYSTEMS = ["system_a", "system_b", "system_c", "system_d", "system_e"]
+FIGURES = [
+    "agreement.acc-eq",
+    "agreement.sys-acc",
+    "document-length.acc-eq",
+    "document-length.sys-acc",
+    "systems.judged",
+]
+
+
+def lines(path: Path, texts: list) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+
+
+def write_tree(folder: Path, pair: str, extra: tuple[str, ...] = (), docs: bool = True) -> None:
+    """The judged examples as a tree of a language pair; `extra` are names of human translations among the systems."""
+    [judged] = read_judged(str(EXAMPLES / JUDGED))
+    lines(folder / "sources" / f"{pair}.txt", judged.sources)
+    lines(folder / "references" / f"{pair}.refA.txt", judged.references[0])
+    if docs:
+        lines(folder / "documents" / f"{pair}.docs", [f"news\t{each}" for each in judged.doc_ids])
+    human = []
+    for name, texts, scores in zip(judged.systems, judged.hypotheses, judged.segment_scores):
+        lines(folder / "system-outputs" / pair / f"{name}.txt", texts)
+        human += [f"{name}\t{score:g}" for score in scores]
+    for name in extra:
+        texts = judged.references[0] if name == "refA" else [f"So {text}" for text in judged.references[0]]
+        lines(folder / "system-outputs" / pair / f"{name}.txt", texts)
+        human += [f"{name}\t99"] * judged.segments
+    lines(folder / "human-scores" / f"{pair}.mqm.seg.score", human)
+
+
+@pytest.fixture
+def tree(tmp_path) -> Path:
+    for pair in ("de-en", "cs-en"):
+        write_tree(tmp_path / "wmt", pair, ("refA", "refB"))
+    return tmp_path / "wmt"
+
+
+def values(done, protocol: str, name: str = "overall") -> dict[str, float]:
+    """{metric: value} of one protocol and set in TSV."""
+    assert done.code == 0, done.err
+    rows = [row for row in done.rows() if (row["protocol"], row["set"]) == (protocol, name)]
+    return {row["metric"]: float(row["value"] or "nan") for row in rows}
+
+
+def evaluation(done) -> dict:
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def error(done) -> str:
+    """The one line of a failed run."""
+    assert (done.code, done.out) == (1, "") and done.err.count("\n") == 1, done
+    return done.err.removeprefix("ctx-metrics: error: ").rstrip("\n")
+
+
+def test_the_examples_are_what_their_page_says():
+    [judged], [preferences] = (read_judged(str(EXAMPLES / name)) for name in (JUDGED, PREFERENCES))
+    assert judged.systems == SYSTEMS and judged.complete and judged.segments == 25
+    assert judged.system_scores.round(1).tolist() == [91.0, 62.8, 22.2, 89.9, 53.6]
+    assert len(preferences.preferences) == 158
+    ids = (EXAMPLES / "docids.txt").read_text(encoding="utf-8").splitlines()
+    places = [i for i, each in enumerate(ids) if each in set(judged.doc_ids)]
+    assert [ids[i] for i in places] == list(judged.doc_ids)
+    for texts, file in (
+        (judged.sources, "source.de.txt"),
+        (judged.references[0], "ref.en.txt"),
+        *((judged.hypotheses[i], f"system_{letter}.en.txt") for i, letter in enumerate("abc")),
+    ):
+        whole = (EXAMPLES / file).read_text(encoding="utf-8").splitlines()
+        assert list(texts) == [whole[i] for i in places]
+
+
+def test_the_default_run(ctx):
+    done = ctx("meta", JUDGED, "-l", "de-en", "-m", "bleu", "bertr", "--resamples", "50", "-q")
+    assert (done.code, done.err) == (0, "")
+    for text in (
+        "System-level pairwise accuracy (sys-acc): 10 system pairs in judged",
+        "Soft pairwise accuracy of systems (spa): 10 system pairs in judged",
+        "Segment-level Pearson's r (seg-pearson): 125 outputs in judged",
+        "(acc-eq): 250 output pairs in judged",
+        "PERM-BOTH",
+        "Metric signatures",
+        " - bertr           nrefs:1|model:embedded",
+        " - bleu (segments) nrefs:1|case:mixed|eff:yes|",
+    ):
+        assert text in done.out, text
+    assert "(darr)" not in done.out and "seg-kendall" not in done.out
+
+
+@pytest.mark.full
+def test_all_formats_say_the_same(ctx, tmp_path):
+    argv = ["meta", JUDGED, "-m", "chrf", "ter", "-p", "sys-acc", "acc-eq", *QUICK]
+    printed = {form: ctx(*argv, "--format", form) for form in ("table", "tsv", "json", "latex", "markdown")}
+    value = values(printed["tsv"], "acc-eq")["chrf"]
+    assert 0.5 < value < 1
+    whole = evaluation(printed["json"])
+    shown = ["." + f"{value:.3f}".partition(".")[2], "." + f"{value:.5f}".partition(".")[2]]
+    [in_json] = [each for each in whole["agreements"] if each["protocol"] == "acc-eq"]
+    assert {each["metric"]: each["overall"] for each in in_json["metrics"]}["chrf"] == pytest.approx(value, abs=1e-6)
+    for form, mark in (("table", "╒"), ("latex", r"\toprule"), ("markdown", "|--")):
+        assert mark in printed[form].out and shown[0] in printed[form].out, form
+        assert shown[1] in ctx(*argv, "--format", form, "-w", "5").out
+    for ending, form in (("json", "json"), ("tsv", "tsv"), ("tex", "latex"), ("md", "markdown"), ("txt", "table")):
+        path = tmp_path / "new" / f"report.{ending}"
+        assert ctx(*argv, "-o", path) == (0, "", "")
+        assert path.read_text(encoding="utf-8") == printed[form].out
+    assert sorted(os.listdir(tmp_path / "new")) == [f"report.{e}" for e in ("json", "md", "tex", "tsv", "txt")]
+
+
+@pytest.mark.parametrize("given", ["folder", "folder of the set", "files"])
+def test_saved_scores_give_the_same_report(ctx, tmp_path, given):
+    argv = ["--format", "json", "--resamples", "50"]
+    saved = tmp_path / "saved"
+    scored = evaluation(ctx("meta", JUDGED, "-m", "bleu", "ter", "--save-scores", saved, *argv))
+    files = sorted((saved / "judged").glob("*.score"))
+    assert [path.name for path in files] == [
+        f"{m}-ref.{level}.score" for m in ("bleu", "ter") for level in ("seg", "sys")
+    ]
+    paths = {"folder": [saved], "folder of the set": [saved / "judged"], "files": files}[given]
+    read = evaluation(ctx("meta", JUDGED, "--scores", *paths, *argv))
+    assert read["agreements"] == scored["agreements"] and read["signatures"] == scored["signatures"]
+
+
+def test_a_long_run_says_how_far_it_is(ctx, tmp_path, monkeypatch):
+    """As if a minute had gone since the last line, always."""
+    monkeypatch.setattr("ctx_metrics.progress.EVERY", 0.0)
+    argv = ["meta", JUDGED, "-l", "de-en", "-m", "bertr", "chrf", "-p", "acc-eq", "--resamples", "5"]
+    done = ctx(*argv)
+    assert done.code == 0, done.err
+    for line in (
+        r"ctx-metrics: bertr: [\d,]+ of [\d,]+ texts in \d+ s; about \d+ s left",
+        r"ctx-metrics: chrf: 2 of 5 systems in 0 s; about 0 s left",
+        r"ctx-metrics: acc-eq, significance: 1 comparison in 0 s",
+    ):
+        assert re.search(f"^{line}$", done.err, re.MULTILINE), done.err
+    assert not re.search("bertr: . of 5 systems", done.err)  # the first one is all of its work
+    assert "texts in" not in ctx(*argv, "-q").err
+
+
+def test_two_settings_of_a_metric(ctx, tmp_path):
+    argv = ["meta", JUDGED, "-p", "acc-eq", "--format", "json", *QUICK]
+    metrics = ["bleu", "bleu:lowercase=yes,tokenize=char", "chrf:word_order=2", "chrf:word-order=1,beta=3"]
+    done = ctx(*argv, "-m", *metrics, "--smooth-method", "none", "--save-scores", tmp_path)
+    found = evaluation(done)
+    assert {each["metric"] for each in found["agreements"][0]["metrics"]} == set(metrics)
+    signatures = found["signatures"]
+    assert "case:mixed|eff:yes|tok:13a|smooth:none" in signatures["bleu"]
+    assert "case:lc|eff:yes|tok:char|smooth:none" in signatures["bleu:lowercase=yes,tokenize=char"]
+    assert "nw:2" in signatures["chrf:word_order=2"] and "nw:1" in signatures["chrf:word-order=1,beta=3"]
+    assert (tmp_path / "judged" / "chrf:word_order=2-ref.seg.score").exists()
+    again = ctx(*argv, "-m", *metrics, "--smooth-method", "none", "--save-scores", tmp_path)
+    assert evaluation(again) == found and f"not scored again: {', '.join(metrics)}" in again.err
+    read = evaluation(ctx(*argv, "--scores", tmp_path, "--seen", "chrf:word_order=2:judged"))
+    assert read["signatures"] == signatures
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("bleu:lowercase=1", "-m bleu:lowercase=1: --lowercase is yes or no, not '1'"),
+        ("chrf:beta=x", "-m chrf:beta=x: argument --chrf-beta: "),
+        (
+            "chrf:size=3",
+            "-m chrf:size=3: 'size=3' is not KEY=VALUE with a setting of chrf; its settings: beta, char-order, ",
+        ),
+        ("chrf:", "-m chrf:: '' is not KEY=VALUE with a setting of chrf; its settings: "),
+        ("slide:partial=none", "-m slide:partial=none: argument --slide-partial: invalid choice: 'none' (choose from "),
+        ("toy:size=3", "argument -m/--metrics: invalid choice: 'toy:size=3' (choose from "),
+    ],
+)
+def test_settings_that_a_metric_has_not(ctx, metric, message):
+    done = ctx("meta", JUDGED, "-m", metric)
+    assert (done.code, done.out) == (2, "") and f"error: {message}" in done.err
+
+
+def test_scores_without_a_reference_are_saved_as_such(ctx, tmp_path, multilingual):
+    argv = ["meta", JUDGED, "-l", "de-en", "-p", "seg-pearson", "--format", "json", *QUICK]
+    saved = ctx(*argv, "-m", "comet", "comet:inputs=mt+src", "--save-scores", tmp_path)
+    found = evaluation(saved)
+    files = sorted(path.name for path in (tmp_path / "judged").glob("*.seg.score"))
+    assert files == ["comet-ref.seg.score", "comet:inputs=mt+src-src.seg.score"]
+    again = ctx(*argv, "-m", "comet:inputs=mt+src", "--save-scores", tmp_path)
+    assert "not scored again: comet:inputs=mt+src" in again.err
+    assert evaluation(ctx(*argv, "--scores", tmp_path))["agreements"] == found["agreements"]
+
+
+def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypatch):
+    write_tree(tmp_path / "wmt", "de-en")
+    texts = [f"So it is, {k}" for k in range(25)]
+    lines(tmp_path / "wmt" / "references" / "de-en.refB.txt", texts)
+    argv = ["meta", tmp_path / "wmt", "-p", "seg-pearson", "--format", "tsv", *QUICK]
+    found = {}
+    for reference in ("refA", "refB"):
+        done = ctx(*argv, "-m", "chrf", "--reference", reference, "--save-scores", tmp_path / "saved")
+        found[reference] = values(done, "seg-pearson")["chrf"]
+    assert found["refA"] != found["refB"]
+    assert sorted(path.name for path in (tmp_path / "saved" / "wmt.de-en").glob("*.seg.score")) == [
+        "chrf-refA.seg.score",
+        "chrf-refB.seg.score",
+    ]
+    for flags, reference in (([], "refA"), (["--reference", "refA"], "refA"), (["--reference", "refB"], "refB")):
+        done = ctx(*argv, "--scores", tmp_path / "saved", *flags)
+        assert values(done, "seg-pearson")["chrf"] == found[reference]
+    for path in (tmp_path / "saved" / "wmt.de-en").glob("*refA*"):
+        path.unlink()
+    assert "no scores with reference refA; there are refB" in ctx(*argv, "--scores", tmp_path / "saved").err
+
+
+def test_score_files_of_one_metric_keep_their_references(ctx, tmp_path):
+    ctx("meta", JUDGED, "-m", "chrf", "--save-scores", tmp_path, *QUICK)
+    paths = [
+        shutil.copy(tmp_path / "judged" / "chrf-ref.seg.score", tmp_path / f"M-{ref}.seg.score")
+        for ref in ("refA", "refB")
+    ]
+    done = ctx(
+        "meta", JUDGED, "-m", "chrf", "--scores", *paths[:1] * 2, "--scores", paths[1], "--format", "tsv", *QUICK
+    )
+    assert {"chrf", "M-refA", "M-refB"} == values(done, "acc-eq").keys()
+    assert len(set(values(done, "acc-eq").values())) == 1
+
+
+def test_two_metrics_of_one_name(ctx, tmp_path, monkeypatch):
+    ctx("meta", JUDGED, "-m", "chrf", "--save-scores", tmp_path, *QUICK)
+    monkeypatch.setattr("ctx_metrics.meta.cli.data.score_set", lambda *_: pytest.fail("it is found before scoring"))
+    done = ctx("meta", JUDGED, "-m", "chrf", "--scores", tmp_path)
+    assert error(done) == "judged: two metrics are named chrf; leave one out, or rename its score files"
+
+
+@pytest.mark.parametrize(
+    "patterns, left",
+    [
+        (["system_c"], {"wmt.cs-en": 4, "wmt.de-en": 4}),
+        (["de-en:system_c"], {"wmt.cs-en": 5, "wmt.de-en": 4}),
+        (["wmt.cs-en:system_[ab]"], {"wmt.cs-en": 3, "wmt.de-en": 5}),
+        (["wmt.*:system_c", "cs-*:system_d"], {"wmt.cs-en": 3, "wmt.de-en": 4}),
+    ],
+)
+def test_systems_are_dropped(ctx, tree, patterns, left):
+    done = ctx("meta", tree, "-m", "chrf", "-p", "sys-acc", "--drop", *patterns, "--format", "json", *QUICK)
+    assert {name: found["systems"] for name, found in evaluation(done)["sets"].items()} == left
+    dropped = next(line for line in done.err.splitlines() if "by --drop" in line)
+    assert [name in dropped for name in left] == [count < 5 for count in left.values()]
+
+
+def test_systems_that_nobody_judged_are_left_out(ctx, tree):
+    """They enter no measure, so a metric need not score them either."""
+    for pair in ("de-en", "cs-en"):
+        lines(tree / "system-outputs" / pair / "synthetic_ref.txt", [f"Output {k}" for k in range(25)])
+    scores = tree.parent / "scores"
+    done = ctx("meta", tree, "-m", "chrf", "-p", "sys-acc", "--save-scores", scores, "--no-text-checks", *QUICK)
+    assert done.code == 0, done.err
+    assert done.err.splitlines()[1:] == [
+        "ctx-metrics: left out without human judgements: synthetic_ref (wmt.cs-en), synthetic_ref (wmt.de-en)"
+    ]
+    assert "synthetic_ref" not in (scores / "wmt.de-en" / "chrf-refA.seg.score").read_text(encoding="utf-8")
+    for name in SYSTEMS:
+        (tree / "system-outputs" / "de-en" / f"{name}.txt").unlink()
+    alone = ctx("meta", tree, "-l", "de-en", "-m", "chrf")
+    assert alone.code == 1
+    assert alone.err.endswith("error: wmt.de-en: no system is left; nobody judged synthetic_ref\n")
+
+
+@pytest.mark.parametrize("pattern", ["system_z", "de-en:system_z", "fr-en:system_a", "system_a:"])
+def test_a_system_to_drop_that_is_not_there(ctx, tree, pattern):
+    done = ctx("meta", tree, "-m", "chrf", "--drop", "system_a", "--drop", pattern)
+    assert error(done) == f"--drop {pattern}: no such system in wmt.cs-en, wmt.de-en"
+
+
+def test_no_system_is_left(ctx):
+    assert error(ctx("meta", JUDGED, "-m", "chrf", "--drop", "system*")).startswith("judged: no system is left")
+
+
+def test_human_translations_and_the_reference_are_left_out(ctx, tree):
+    argv = ["meta", tree, "-m", "chrf", "-p", "sys-acc", "--format", "json", "--no-text-checks", *QUICK]
+    done = ctx(*argv)
+    assert {found["systems"] for found in evaluation(done)["sets"].values()} == {5}
+    assert done.err == ("ctx-metrics: left out as human translations: refA, refB (wmt.cs-en), refA, refB (wmt.de-en)\n")
+    done = ctx(*argv, "--keep-humans")
+    assert {found["systems"] for found in evaluation(done)["sets"].values()} == {6}
+    assert done.err == "ctx-metrics: left out as the reference itself: refA (wmt.cs-en), refA (wmt.de-en)\n"
+
+
+def test_language_pairs(ctx, tree, tmp_path):
+    argv = ["-m", "chrf", "-p", "sys-acc", "--format", "tsv", *QUICK]
+    done = ctx("meta", tree, "-l", "de-en", *argv)
+    assert {row["set"] for row in done.rows()} == {"wmt.de-en", "overall"}
+    assert "there are cs-en, de-en" in error(ctx("meta", tree, "-l", "fr-en", *argv))
+    named = shutil.copy(EXAMPLES / JUDGED, tmp_path / "mine.de-en.tsv")
+    assert ctx("meta", named, "-l", "de-en", *argv).code == 0
+    assert error(ctx("meta", named, "-l", "fr-en", *argv)) == f"{named}: its language pair is de-en, not fr-en (-l)"
+    assert "name one with -l, not 2" in error(ctx("meta", JUDGED, "-l", "de-en", "cs-en", *argv))
+    assert (
+        error(ctx("meta", JUDGED, "-l", "german", *argv))
+        == "-l german is not a language pair such as de-en or zh-Hans-en"
+    )
+
+
+def test_the_embedded_model_and_another_language_end_it_before_scoring(ctx, tmp_path, monkeypatch):
+    for pair in ("cs-en", "en-sah"):
+        write_tree(tmp_path / "wmt", pair)
+    monkeypatch.setattr("ctx_metrics.meta.cli.data.score_set", lambda *_: pytest.fail("cs-en must not be scored"))
+    said = "bertr: no embedded model reads the language 'sah'; name another with --bertr-model"
+    assert error(ctx("meta", tmp_path / "wmt", "-m", "bertr")) == f"wmt.en-sah: {said}"
+    assert error(ctx("meta", tmp_path / "wmt", "-l", "en-sah", "-m", "bertr")) == said
+
+
+def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path):
+    for pair in ("de-en", "cs-en"):
+        write_tree(tmp_path / "bare", pair, docs=False)
+    quick = ["--no-text-checks", *QUICK]  # the sources of cs-en are German
+    done = ctx("meta", tmp_path / "bare", JUDGED, "-m", "slide", "chrf", "-p", "sys-acc", "--format", "tsv", *quick)
+    assert done.err == "ctx-metrics: slide: left out on bare.cs-en, bare.de-en: no document ids\n"
+    assert {row["set"] for row in done.rows() if row["metric"] == "slide" and row["value"]} == {"judged"}
+    nowhere = ctx("meta", tmp_path / "bare", "-m", "slide", "chrf", "-p", "sys-acc", *quick)
+    assert nowhere.err == "ctx-metrics: slide: left out on every set: no document ids\n" and nowhere.code == 0
+    assert np.isnan(values(done, "sys-acc")["slide"]) and values(done, "sys-acc")["chrf"] > 0.5
+
+
+@pytest.mark.full
+def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):
+    argv = ["-l", "de-en", "-p", "sys-acc", "sys-pearson", "--format", "tsv", *QUICK]
+    done = ctx("meta", JUDGED, "--slide-grid", "3", "--plot", tmp_path, *argv)
+    for window, stride in ((1, 1), (2, 1), (3, 2), (3, 3)):
+        own = ctx("meta", JUDGED, "-m", "slide", "--slide-window", window, "--slide-stride", stride, *argv)
+        for protocol in ("sys-acc", "sys-pearson"):
+            found = values(done, protocol)
+            assert len(found) == 6
+            assert found[f"slide({window},{stride})"] == pytest.approx(values(own, protocol)["slide"], abs=1e-5)
+    assert {"slide-grid.sys-acc.png", "slide-grid.sys-pearson.png"} <= set(os.listdir(tmp_path))
+    signatures = evaluation(ctx("meta", JUDGED, "--slide-grid", "2", "--format", "json", *QUICK))["signatures"]
+    assert set(signatures) == {"slide(1,1)", "slide(2,1)", "slide(2,2)"}
+    assert all("|window:1-2|stride:1-2|" in signature for signature in signatures.values())
+    text = ctx("meta", JUDGED, "--slide-grid", "3", "-l", "de-en", *QUICK).out
+    assert text.count("|window:1-3|stride:1-3|") == 1 and " - slide-embedded(1,1), ..., slide-embedded(3,3) " in text
+    beside = ctx("meta", JUDGED, "-m", "slide", "--slide-tokens", "60", "--slide-grid", "3", *argv)
+    assert values(beside, "sys-acc").items() >= values(done, "sys-acc").items() and "slide" in values(beside, "sys-acc")
+
+
+def test_the_grid_alone_takes_protocols_of_systems(ctx):
+    done = ctx("meta", JUDGED, "--slide-grid", "1", "--format", "tsv", *QUICK)
+    assert {row["protocol"] for row in done.rows()} == {"sys-acc"} and done.err == ""
+    assert "no human scores of systems" in error(ctx("meta", PREFERENCES, "--slide-grid", "1"))
+    wrong = ctx("meta", JUDGED, "--slide-grid", "2", "--slide-window", "3")
+    assert wrong.code == 2 and "takes all windows and strides" in wrong.err
+
+
+@pytest.mark.parametrize("form", some(["png", "pdf", "svg"], ["png"]))
+def test_figures(ctx, tmp_path, form):
+    pytest.importorskip("matplotlib")
+    argv = ["-m", "chrf", "bleu", "-p", "sys-acc", "acc-eq", "--resamples", "30", "--format", "tsv", *QUICK]
+    done = ctx("meta", JUDGED, *argv, "--plot", tmp_path / "new", "--plot-format", form)
+    assert done.code == 0 and done.err.startswith(
+        f"ctx-metrics: figures in {tmp_path / 'new'}: agreement.sys-acc.{form}, "
+    )
+    assert sorted(os.listdir(tmp_path / "new")) == [f"{name}.{form}" for name in FIGURES]
+    start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[form]
+    assert all(path.read_bytes().startswith(start) for path in (tmp_path / "new").iterdir())
+    assert all(row["low"] and row["high"] for row in done.rows() if row["set"] == "overall")  # the figure has intervals
+
+
+def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("ctx_metrics.meta.cli.data.read_sets", lambda *_: pytest.fail("nothing must be read"))
+    (tmp_path / "file").write_text("mine")
+    for flag in ("--plot", "--save-scores"):
+        assert f"{tmp_path / 'file'} is a file, but a folder is needed there" in error(
+            ctx("meta", JUDGED, "-m", "chrf", flag, tmp_path / "file")
+        )
+    assert "it is a folder" in error(ctx("meta", JUDGED, "-m", "chrf", "-o", tmp_path))
+    monkeypatch.setattr("tempfile.TemporaryFile", refused)
+    assert (
+        error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path))
+        == f"cannot write into {tmp_path}: Permission denied"
+    )
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_figures_without_matplotlib(ctx, tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **options):
+        if name.partition(".")[0] == "matplotlib":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    done = ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path / "new")
+    assert error(done) == 'figures need matplotlib: pip install "ctx-metrics[plot]"' and not (tmp_path / "new").exists()
+
+
+def test_sets_that_a_metric_was_trained_on_are_marked(ctx, tree):
+    argv = ["meta", tree, "-m", "chrf", "bleu", "-p", "sys-acc", "--drop", "ref*", *QUICK]
+    done = ctx(*argv, "--seen", "chrf:*.de-en", "--seen", "bleu:wmt.cs-en", "--format", "tsv")
+    marked = {(row["metric"], row["set"]) for row in done.rows() if row["seen"] == "yes"}
+    assert marked == {("chrf", "wmt.de-en"), ("bleu", "wmt.cs-en"), ("chrf", "overall"), ("bleu", "overall")}
+    assert "* The metric was trained on this set" in ctx(*argv, "--seen", "chrf:*.de-en").out
+
+
+@pytest.mark.parametrize(
+    "seen, said",
+    [
+        ("ter:judged", "--seen ter:judged: no metric of this name; there are bleu, chrf"),
+        ("chrf:wmt*", "--seen chrf:wmt*: no set of this name; there are judged"),
+    ],
+)
+def test_a_mark_that_marks_nothing(ctx, seen, said):
+    assert error(ctx("meta", JUDGED, "-m", "chrf", "bleu", "--seen", seen)) == said
+
+
+def test_averages(ctx):
+    argv = ["meta", JUDGED, "-m", "chrf", "-p", "seg-kendall", "acc-eq", "--format", "tsv", *QUICK]
+    found = {
+        average: ctx(*argv, *average)
+        for average in ((), ("--average", "none"), ("--average", "item"), ("--average", "system"))
+    }
+    kendall, accuracy = ([values(done, name)["chrf"] for done in found.values()] for name in ("seg-kendall", "acc-eq"))
+    assert kendall[0] == kendall[1] and len(set(kendall)) == 3
+    assert accuracy[0] == accuracy[2] and len(set(accuracy)) == 3
+
+
+def test_preferences_follow_from_scores(ctx):
+    """preferences.tsv was made of judged.tsv, with the usual threshold."""
+    argv = ["-m", "chrf", "bertr", "-p", "darr", "wmt14", "--format", "tsv", *QUICK]
+    scores, lists = ctx("meta", JUDGED, *argv), ctx("meta", PREFERENCES, *argv)
+    for protocol in ("darr", "wmt14"):
+        assert values(scores, protocol) == pytest.approx(values(lists, protocol), abs=1e-5)
+    sizes = [ctx("meta", JUDGED, *argv, "--threshold", x).rows()[0]["n"] for x in ("25", "60")]
+    assert sizes[0] == "158" and int(sizes[1]) < 80
+    assert error(ctx("meta", JUDGED, *argv, "--threshold", "101")) == (
+        "judged: none of the protocols applies: darr (no preferences between these systems); "
+        "wmt14 (no preferences between these systems)"
+    )
+
+
+def test_preferences_have_their_own_usual_protocol(ctx):
+    done = ctx("meta", PREFERENCES, "-m", "chrf", "--format", "tsv", *QUICK)
+    assert {row["protocol"] for row in done.rows()} == {"darr"} and done.err == ""
+    mixed = ctx("meta", PREFERENCES, JUDGED, "-m", "chrf", "--format", "tsv", *QUICK)
+    assert [*dict.fromkeys(row["protocol"] for row in mixed.rows())] == [
+        "sys-acc",
+        "spa",
+        "seg-pearson",
+        "acc-eq",
+        "darr",
+    ]
+    assert {row["set"] for row in mixed.rows() if row["protocol"] == "spa"} == {"judged", "overall"}
+
+
+def test_flags_of_metrics(ctx):
+    argv = ["-p", "sys-acc", "--format", "json", *QUICK]
+    done = ctx("meta", JUDGED, "-m", "bertr", "--bertr-layers", "2", "-m", "chrf", "--chrf-word-order", "2", *argv)
+    signatures = evaluation(done)["signatures"]
+    assert "|layers:2|" in signatures["bertr"] and "|nw:2|" in signatures["chrf"]
+    for flags in (["--bertr-layers", "2"], ["--chrf-word-order", "2"]):
+        wrong = ctx("meta", JUDGED, "-m", "bleu", *flags, *argv)
+        name = flags[0][2:].partition("-")[0]
+        assert wrong.code == 2 and wrong.err.splitlines()[-1] == (
+            f"ctx-metrics meta: error: {flags[0]} is a flag of {name}, which is not among the metrics of -m; add the "
+            f"metric, or leave the flag out"
+        )
+    assert "--bertr-layers" in ctx("meta", "-m", "bertr", "--help").out
+
+
+def test_less_is_better_in_ter(ctx, tmp_path):
+    """Clear data: the better the system, the fewer words are wrong."""
+    reference = "the small cat sat on the old red mat by the door".split()
+    rows = ["system\tmt\tref\tscore"]
+    for wrong in range(5):
+        rows.append(
+            "\t".join((f"S{wrong}", " ".join(["x"] * wrong + reference[wrong:]), " ".join(reference), str(9 - wrong)))
+        )
+    lines(tmp_path / "clear.tsv", rows)
+    done = ctx("meta", tmp_path / "clear.tsv", "-m", "ter", "bleu", "-p", "sys-acc", "--format", "tsv", *QUICK)
+    assert values(done, "sys-acc") == {"ter": 1.0, "bleu": 1.0}
+
+
+def test_a_metric_of_another_package(tmp_path):
+    code = """
+from sacrebleu.metrics import CHRF
+class Distance(CHRF):
+    higher_is_better = False
+    def _compute_score_from_stats(self, stats):
+        score = super()._compute_score_from_stats(stats)
+        score.score = 100 - score.score
+        return score
+"""
+    env = add_package(tmp_path, {"distance": "distance:Distance"}, {"distance.py": code})
+    argv = ["-m", "distance", "chrf", "-p", "sys-acc", "acc-eq", "--format", "tsv", *QUICK]
+    done = fresh_ctx_metrics("meta", JUDGED, *argv, **env)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split("\t")[:4] for line in done.stdout.splitlines()[1:]]
+    by_metric = [{(p, s): v for p, m, s, v in rows if m == metric} for metric in ("distance", "chrf")]
+    assert len(by_metric[0]) == 4 and by_metric[0] == by_metric[1]
+
+
+def test_sets_of_one_name(ctx, tmp_path):
+    other = shutil.copy(EXAMPLES / JUDGED, tmp_path)
+    assert error(ctx("meta", JUDGED, other, "-m", "chrf")) == (
+        "two sets are named judged; evaluate them one by one, or rename a file or folder"
+    )
+
+
+def test_unjudged_and_missing_outputs(ctx, tmp_path):
+    header, *rows = (EXAMPLES / JUDGED).read_text(encoding="utf-8").splitlines()
+    unjudged = [row.rpartition("\t")[0] + "\tNone" if k % 7 == 0 else row for k, row in enumerate(rows)]
+    lines(tmp_path / "unjudged.tsv", [header, *unjudged])
+    lines(tmp_path / "missing.tsv", [header, *(row for k, row in enumerate(rows) if k % 7)])
+    argv = ["-m", "chrf", "slide", "-p", "seg-pearson", "--format", "tsv", *QUICK]
+    done, less = ctx("meta", tmp_path / "unjudged.tsv", *argv), ctx("meta", tmp_path / "missing.tsv", *argv)
+    assert {row["n"] for row in done.rows()} == {"107"}  # of 125 outputs, every seventh is missing
+    assert [row["metric"] for row in done.rows()[::2]] == ["slide", "chrf", "length"] and done.err == ""
+    assert less.err.splitlines() == [
+        "ctx-metrics: missing: of 25 segments, system_b lacks 3, system_c lacks 4, system_d lacks 3, system_e lacks 4, "
+        "system_a lacks 4; so there are no system scores",
+        "ctx-metrics: slide: left out on missing: no whole documents: outputs are missing",
+    ]
+    of_both = {name: value for name, value in values(done, "seg-pearson").items() if name != "slide"}
+    assert values(less, "seg-pearson") == pytest.approx(of_both, abs=1e-6)
+    systems = ctx("meta", tmp_path / "missing.tsv", "-m", "chrf", "-p", "sys-acc", *QUICK)
+    assert systems.code == 1 and "no metric has scores of systems" in systems.err
+
+
+def test_wrong_numbers_on_the_command_line(ctx):
+    for flags, said in (
+        (["--alpha", "5"], "5 is not between 0 and 1"),
+        (["-w", "-1"], "-1 is less than 0"),
+        (["--resamples", "0"], "0 is not at least 1"),
+        (["-p", "accuracy"], "invalid choice: 'accuracy'"),
+        (["--seen", "chrf"], "'chrf' is not METRIC:SET"),
+        (["--plot-format", "pdf"], "--plot-format is for --plot DIR"),
+    ):
+        done = ctx("meta", JUDGED, "-m", "chrf", *flags)
+        assert (done.code, done.out) == (2, "") and said in done.err.splitlines()[-1], flags
+    assert "nothing to evaluate" in ctx("meta", JUDGED).err
+    assert "-m names no metric" in ctx("meta", JUDGED, "--scores", "x", "--save-scores", "y").err
+
+
+def test_help(ctx):
+    done = ctx("meta", "--help")
+    assert done.code == 0 and done.err == "" and max(map(len, done.out.splitlines())) <= 125
+    assert list(PROTOCOLS) == list(make_protocols())
+    for name, words in PROTOCOLS.items():
+        assert any(line.split()[:1] == [name] and line.endswith(words) for line in done.out.splitlines()), name
+    assert "--slide-window" not in done.out and "--chrf-word-order" not in done.out
+
+
+@pytest.mark.parametrize("argv", [["meta", "--help"], ["meta", "-m", "slide", "chrf", "--help"], ["score", "--help"]])
+def test_help_is_light(argv):
+    code = (
+        "import sys\nfrom ctx_metrics.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "print({'torch', 'scipy', 'matplotlib', 'ctx_metrics.meta.evaluation'} & set(sys.modules))"
+    )
+    done = python(code, *argv)
+    assert done.stdout.splitlines()[-1] == "set()", done.stderr

@@ -1,0 +1,190 @@
+import gzip
+import tarfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
+from ctx_metrics.meta.judgements.readers import read_judged
+from ctx_metrics.meta.judgements.score_files import read_score_file, read_score_folder, read_scores, write_score_files
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def judged():
+    return JudgedSet("toy", ["A", "B"], 2, source_lang="de", target_lang="en", segment_scores=np.zeros((2, 2)))
+
+
+def seg(*, b="B\t3\nB\t5\n"):
+    """Scores of B, of a human translation that the set lacks, and of A, whose second output has none."""
+    return f"{b}refB\t9\nrefB\t9\nA\t1.5\nA\tNone\n"
+
+
+def test_a_file_is_read_in_the_order_of_the_set(tmp_path, judged, caplog):
+    (tmp_path / "COMET-22-refA.seg.score").write_text(seg())
+    scores = read_score_file(str(tmp_path / "COMET-22-refA.seg.score"), judged)
+    assert (scores.name, scores.signature) == ("COMET-22", "")
+    np.testing.assert_array_equal(scores.segment_scores, [[1.5, NAN], [3, 5]])
+    np.testing.assert_array_equal(scores.system_scores, [1.5, 4])
+    assert [message.partition("score: ")[2] for message in caplog.messages] == ["1 output has no score"]
+
+
+@pytest.mark.parametrize("asked", [".seg.score", ".sys.score"])
+def test_system_scores_beside_it(tmp_path, judged, asked):
+    (tmp_path / "chrF-src.seg.score").write_text(seg())
+    (tmp_path / "chrF-src.sys.score.gz").write_bytes(gzip.compress(b"B\t70\nA\t60\n"))
+    path = tmp_path / f"chrF-src{asked}"
+    scores = read_score_file(str(path if path.exists() else f"{path}.gz"), judged, "mine")
+    assert scores.name == "mine" and scores.segment_scores[1].tolist() == [3, 5]
+    assert scores.system_scores.tolist() == [60, 70]
+
+
+def test_system_scores_alone(tmp_path, judged):
+    (tmp_path / "m-refA.sys.score").write_text("A\t1\nB\tNone\n")
+    scores = read_score_file(tmp_path / "m-refA.sys.score", judged)
+    assert scores.segment_scores is None
+    np.testing.assert_array_equal(scores.system_scores, [1, NAN])
+
+
+@pytest.mark.parametrize(
+    "name, text, message",
+    [
+        (
+            "m-r.seg.score",
+            "A\t1\nA\t1\n",
+            "m-r.seg.score: no scores of B, but of A; use the same names of systems, or leave these systems out of toy",
+        ),
+        ("m-r.seg.score", seg(b="B\t3\n"), "m-r.seg.score: 1 score of B, and toy needs 2; write one line for each"),
+        ("m-r.sys.score", seg(), "m-r.sys.score: 2 scores of A, and toy needs 1"),
+        ("m-r.seg.score", seg(b="B\tx\nB\t1\n"), "m-r.seg.score, line 1: 'x' is not a score"),
+        ("m-r.seg.score", seg(b="B\nB\t1\n"), "line 1: expected a system, a tab and a score, got 'B'"),
+        ("scores.tsv", seg(), "the name of a score file ends in .seg.score or .sys.score"),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path, judged, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_score_file(str(tmp_path / name), judged)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("A-refA", "A-refB", "A-src", "UniTE-src-src", "B-refB"):
+        (tmp_path / f"{name}.seg.score").write_text(seg())
+    (tmp_path / "A-refA.doc.score").write_text("A\t1\n")
+    (tmp_path / "A-refA.seg.jsonl").write_text("{}\n")
+    (tmp_path / "C-refA.sys.score").write_text("A\t1\nB\t2\n")
+    return tmp_path
+
+
+def test_a_folder_with_one_reference(folder, judged, caplog):
+    assert [each.name for each in read_score_folder(str(folder), judged, "refB")] == ["A", "A-src", "B", "UniTE-src"]
+    assert [each.name for each in read_score_folder(str(folder), judged, "refA")] == ["A", "A-src", "C", "UniTE-src"]
+    caplog.clear()
+    assert len(read_score_folder(str(folder), judged)) == 4
+    assert f"{folder}: read the scores with refA and without a reference, of refA, refB" in caplog.messages
+    with pytest.raises(InputError, match="no scores with reference refC; there are refA, refB"):
+        read_score_folder(str(folder), judged, "refC")
+
+
+def test_the_reference_of_the_set_chooses_the_files(folder, judged, tmp_path, caplog):
+    named = replace(judged, reference="refB")
+    assert [each.name for each in read_scores([str(folder)], named)] == ["A", "A-src", "B", "UniTE-src"]
+    with pytest.raises(InputError, match=r"no scores with reference ref-C; there are refA, refB \(a file that"):
+        read_scores([str(folder)], replace(judged, reference="ref-C"))
+    several = replace(judged, reference="Human-A.0,refB")
+    for each, value in ((judged, 1), (named, 2), (several, 3)):
+        write_score_files(tmp_path / "own", each, [MetricScores("m", None, np.full(2, value))])
+    assert sorted(path.name for path in (tmp_path / "own").iterdir()) == [
+        "m-Human_A.0.refB.sys.score",
+        "m-ref.sys.score",
+        "m-refB.sys.score",
+    ]
+    for each, value in ((judged, 1), (named, 2), (several, 3)):
+        assert [scores.system_scores[0] for scores in read_scores([str(tmp_path / "own")], each)] == [value]
+    caplog.clear()
+    read_scores([str(tmp_path / "own")], replace(judged, reference="refA"))
+    assert caplog.messages == [
+        f"{tmp_path / 'own'}: the names of its files do not name the reference; read as scores with refA"
+    ]
+
+
+def test_a_metric_without_reference_makes_room_for_another_of_its_name(folder, judged):
+    (folder / "slide-src.seg.score").write_text(seg())
+    for paths in ([str(folder)], [str(folder / "slide-src.seg.score"), str(folder / "C-refA.sys.score")]):
+        names = [each.name for each in read_scores(paths, judged, "refA", taken=["slide", "C"])]
+        assert "slide-src" in names and "slide" not in names and "C" in names
+
+
+def test_outputs_that_are_not_there_are_not_missed(tmp_path, caplog):
+    """B has no output for the second segment, and nobody judged A's: neither needs a score."""
+    texts = [["x", "y", "z"], ["x", None, "z"]]
+    scores = np.array([[1, NAN, 2], [1, NAN, 2]])
+    judged = JudgedSet("toy", ["A", "B"], 3, texts, segment_scores=scores)
+    write_score_files(tmp_path, judged, [MetricScores("m", scores, None)])
+    read_scores([str(tmp_path)], judged)
+    assert caplog.messages == []
+    gaps = np.where([[0, 0, 1], [0, 0, 0]], NAN, scores)
+    write_score_files(tmp_path, judged, [MetricScores("m", gaps, None)])
+    read_scores([str(tmp_path)], judged)
+    assert [message.partition(": ")[2] for message in caplog.messages] == ["1 output has no score"]
+
+
+def test_files_and_folders(folder, judged, tmp_path):
+    write_score_files(folder / "all" / "de-en", judged, [MetricScores("x", np.ones((2, 2)), None)])
+    paths = [str(folder / "B-refB.seg.score"), str(folder / "all")]
+    assert {each.name for each in read_scores(paths, judged, "refA")} == {"B", "x"}
+    write_score_files(folder / "all" / "toy", judged, [MetricScores("y", np.ones((2, 2)), None)])
+    assert {each.name for each in read_scores(paths, judged, "refA")} == {"B", "y"}
+    paths = [str(path) for path in sorted(folder.glob("*-ref?.*.score")) if ".doc." not in path.name]
+    assert [each.name for each in read_scores(paths, judged)] == ["A-refA", "A-refB", "B", "C"]
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match="holds no files METRIC-REF.seg.score or METRIC-REF.sys.score"):
+        read_scores([str(tmp_path / "none")], judged)
+
+
+def test_what_is_written_comes_back(tmp_path, judged):
+    both = MetricScores("slide w6/s2-x", np.array([[0.1, NAN], [1 / 3, -2e-17]]), np.array([0.1, NAN]))
+    one = MetricScores("bleu", None, np.array([1.0, 2.0]))
+    paths = write_score_files(str(tmp_path / "new" / "folder"), judged, [both, one], reference="ref-a")
+    names = ["slide_w6_s2-x-ref_a.seg.score", "slide_w6_s2-x-ref_a.sys.score", "bleu-ref_a.sys.score"]
+    assert [path.rpartition("/")[2] for path in paths] == names
+    assert sorted(each.name for each in (tmp_path / "new" / "folder").iterdir()) == sorted(names)
+    bleu, slide = read_score_folder(str(tmp_path / "new" / "folder"), judged)
+    assert (slide.name, bleu.name, bleu.segment_scores) == ("slide_w6_s2-x", "bleu", None)
+    np.testing.assert_array_equal(slide.segment_scores, both.segment_scores)
+    np.testing.assert_array_equal(slide.system_scores, both.system_scores)
+
+
+def test_a_file_that_cannot_be_written(tmp_path, judged):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write into .*file: .*file is a file, but a folder is needed there"):
+        write_score_files(str(tmp_path / "file"), judged, [MetricScores("m", None, np.zeros(2))])
+    (tmp_path / "m-ref.sys.score").mkdir()
+    with pytest.raises(InputError, match="cannot write .*m-ref.sys.score: "):
+        write_score_files(str(tmp_path), judged, [MetricScores("m", None, np.zeros(2))])
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "m-ref.sys.score"]  # nothing half-written
+
+
+def test_both_levels_of_a_metric_are_one(tmp_path, judged):
+    write_score_files(tmp_path, judged, [MetricScores("m", np.ones((2, 2)), np.array([7.0, 8.0]))])
+    (scores,) = read_scores([str(path) for path in tmp_path.iterdir()], judged)
+    assert scores.segment_scores.tolist() == [[1, 1], [1, 1]] and scores.system_scores.tolist() == [7, 8]
+
+
+@pytest.mark.slow
+def test_published_scores_of_wmt22(shared_data, tmp_path):
+    for archive in ("wmt22_mqm/wmt22_mqm", "wmt22_mqm_zhen_metric_scores/zh-en_all"):
+        with tarfile.open(shared_data / f"{archive}.tar.xz") as tar:
+            tar.extractall(tmp_path, filter="data")
+    (judged,) = read_judged(str(tmp_path / "wmt22_mqm"), pairs=["zh-en"])
+    folder = next(tmp_path.rglob("BLEU-refA.seg.score")).parent
+    metrics = {each.name: each for each in read_score_folder(str(folder), judged.without(["refA"]), "refA")}
+    assert metrics["COMET-22"].segment_scores.shape == (19, 1875)
+    assert len(metrics) == 31
+    assert not any(np.isnan(each.segment_scores).all() for each in metrics.values())
+    machines = judged.without(["refA", "refB"])
+    assert len({each.name for each in read_scores([str(path) for path in folder.iterdir()], machines)}) == 52

@@ -1,0 +1,219 @@
+"""`ctx-metrics pairwise rank`: what it hands to the metric, and what it says of its chances of winning."""
+
+import json
+import sys
+import types
+
+import numpy as np
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import DOCIDS, NAMES, REF, SOURCE, A, B, C, lines_of
+
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.meta.measures.bradley_terry import rank
+from ctx_metrics.run.context import Capabilities
+
+THREE = ["pairwise", "rank", REF, "-i", A, B, C]
+IDS = lines_of(DOCIDS)
+SIGNATURE = "nrefs:1|model:stub"
+
+
+def probabilities(systems: int, segments: int) -> np.ndarray:
+    """The second system is best, the first and the third are much alike; nothing is scored in the fifth segment."""
+    quality = np.random.default_rng(7).normal(size=(systems, segments)) * 0.5
+    quality[1] += 1
+    found = 1 / (1 + np.exp(quality[None] - quality[:, None]))
+    found[..., 4] = np.nan
+    return found
+
+
+@pytest.fixture(autouse=True)
+def made(monkeypatch) -> list[dict]:
+    """A metric in place of the real one; the arguments with which it was made."""
+    calls = []
+
+    class Pairwise:
+        capabilities = Capabilities(reads=frozenset({"systems", "sources", "target_lang", "engine"}))
+
+        def __init__(self, **arguments):
+            calls.append(arguments)
+            self.capabilities = Capabilities()  # this model does not read the sources
+
+        def win_probabilities(self):
+            return probabilities(len(calls[-1]["systems"]), len(calls[-1]["systems"][0]))
+
+        def get_signature(self):
+            return types.SimpleNamespace(format=lambda: SIGNATURE)
+
+    module = types.ModuleType("ctx_metrics.pairwise.metric")
+    module.Pairwise = Pairwise
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return calls
+
+
+def expected(**options):
+    return rank(probabilities(3, len(IDS)), **options)
+
+
+def test_the_metric_gets_what_was_read(ctx, made):
+    flags = ["-s", SOURCE, "-l", "de-en", "--model", "mine", "--ctx-batch-tokens", "64", "--ctx-device", "cpu", "-q"]
+    done = ctx(*THREE, *flags)
+    assert (done.code, done.err) == (0, "ctx-metrics: the source is given, but the model does not read it\n")
+    (arguments,) = made
+    assert arguments["references"] == [lines_of(REF)] and arguments["sources"] == lines_of(SOURCE)
+    assert [list(system) for system in arguments["systems"]] == [lines_of(name) for name in (A, B, C)]
+    assert (arguments["target_lang"], arguments["model"]) == ("en", "mine")
+    assert arguments["engine"] == EngineOptions("cpu", "fp32", 64, 384, True)
+    assert ctx("pairwise", "rank", REF, REF, "-t", A, B).code == 0
+    arguments = made[-1]
+    assert len(arguments["references"]) == len(arguments["systems"]) == 2
+    assert (arguments["sources"], arguments["target_lang"], arguments["model"]) == (None, None, None)
+
+
+def test_the_table(ctx):
+    done, ranking = ctx(*THREE, "--names", "one", "two", "three"), expected()
+    assert (done.code, done.err) == (0, "")
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.out.splitlines() if "│" in line]
+    assert cells[0] == ["Rank", "System", "Win %", "Strength", "95 % interval"]
+    names, order = ["one", "two", "three"], ranking.order
+    assert order[0] == 1 and ranking.ranks[1] == 1 and ranking.segments == len(IDS) - 1
+    for cell, i in zip(cells[1:4], order, strict=True):
+        low, high = ranking.intervals[i]
+        assert cell == [
+            str(ranking.ranks[i]),
+            names[i],
+            f"{100 * ranking.win_shares[i]:.1f}",
+            f"{ranking.strengths[i]:.3f}",
+            f"[{low:.3f}, {high:.3f}]",
+        ]
+    assert cells[4] == ["Row beats column, %", *(names[i] for i in order)]
+    for cell, i in zip(cells[5:], order, strict=True):
+        wins = [f"{100 * ranking.win_matrix[i, j]:.1f}" + "*" * ranking.better(i, j) if i != j else "-" for j in order]
+        assert cell == [names[i], *wins]
+    assert cells[5][2].endswith("*") and not cells[6][1].endswith("*")
+    assert f"segments scored: {len(IDS) - 1}" in done.out
+    said = " ".join(done.out.split())
+    assert (
+        f"1,000 resamples of {len(IDS) - 1} segments, seed 0. They show how the result varies with other segments and"
+        in said
+    )
+    assert "the same model; they do not include errors of the model." in said
+    assert done.out.endswith(f" - Pairwise   {SIGNATURE}\n")
+
+
+@pytest.mark.parametrize(
+    "names, heads",
+    [
+        (["set.one", "set.two words", "set.three"], ["two / words", "one", "three"]),
+        (["newstest2019-a", "newstest2019-b", "c"], ["(1)", "(2)", "(3)"]),
+    ],
+)
+def test_names_are_not_broken_at_the_head_of_the_matrix(ctx, names, heads):
+    """Where one is too long, columns and rows are numbered."""
+    table = ctx(*THREE, "--names", *names).out.split("\n\n")[1]
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if "│" in line]
+    split = next(k for k, row in enumerate(rows) if row[0] in (names[1], f"(1) {names[1]}"))
+    assert [" / ".join(filter(None, column)) for column in list(zip(*rows[:split]))[1:]] == heads
+    numbered = heads[0] == "(1)"
+    of_systems = [f"({k}) {names[i]}" if numbered else names[i] for k, i in enumerate(expected().order, 1)]
+    assert [row[0] for row in rows[split:]] == of_systems
+
+
+def test_documents_are_resampled(ctx):
+    flags = ["--docids", DOCIDS, "--resamples", "200", "--confidence", "0.9", "--seed", "3"]
+    done = ctx(*THREE, *flags, "--format", "json")
+    ranking = expected(groups=IDS, resamples=200, confidence=0.9, seed=3)
+    first = json.loads(done.out)[0]
+    assert first["interval"] == ranking.intervals[1].tolist() != expected().intervals[1].tolist()
+    assert first["against"][NAMES[0]] == {"win": 100 * ranking.win_matrix[1, 0], "p": ranking.p_values[1, 0]}
+    settings = {key: first[key] for key in ("segments", "resampled", "units", "resamples", "confidence", "seed")}
+    assert list(settings.values()) == [len(IDS) - 1, "documents", len(set(IDS)), 200, 0.9, 3]
+    few = "resampling by document: there are only 7 documents, so intervals and p-values are imprecise; use at least 10"
+    assert done.err == f"ctx-metrics: {few}, preferably many more\n"
+    table = ctx(*THREE, *flags).out
+    assert "90 % interval" in table and f"200 resamples of {len(set(IDS))} documents, seed 3" in table
+
+
+def test_json_has_everything(ctx):
+    done, ranking = ctx(*THREE, "--format", "jsonl"), expected()
+    objects = done.objects()
+    assert [each["system"] for each in objects] == [NAMES[i] for i in ranking.order]
+    for each, i in zip(objects, ranking.order):
+        assert (each["rank"], each["signature"]) == (ranking.ranks[i], SIGNATURE)
+        assert (each["win"], each["strength"]) == (100 * ranking.win_shares[i], ranking.strengths[i])
+        assert list(each["against"]) == [NAMES[j] for j in ranking.order if j != i]
+    rounded = ctx(*THREE, "--format", "jsonl", "-w", "0").objects()[0]
+    assert rounded["win"] == round(objects[0]["win"]) and rounded["strength"] == round(objects[0]["strength"], 2)
+    assert rounded["confidence"] == 0.95 and rounded["against"][NAMES[0]]["p"] == objects[0]["against"][NAMES[0]]["p"]
+
+
+def test_tsv_has_the_matrix_beside_the_ranking(ctx, tmp_path):
+    path = tmp_path / "new" / "wins.tsv"
+    done, ranking = ctx(*THREE, "-o", path), expected()
+    assert (done.code, done.out, done.err) == (0, "", f"ctx-metrics: Pairwise|{SIGNATURE}\n")
+    rows = type(done)(0, path.read_text(), "").rows()
+    names = [NAMES[i] for i in ranking.order]
+    columns = ["rank", "system", "win", "strength", "low", "high"]
+    assert list(rows[0]) == [*columns, *(f"against {name}" for name in names)]
+    for row, i in zip(rows, ranking.order, strict=True):
+        assert row["win"] == f"{100 * ranking.win_shares[i]:.4f}" and row["low"] == f"{ranking.intervals[i, 0]:.6f}"
+        wins = [f"{100 * ranking.win_matrix[i, j]:.4f}" if i != j else "" for j in ranking.order]
+        assert [row[f"against {name}"] for name in names] == wins
+    assert ctx(*THREE, "--format", "tsv", "-q").err == ""
+
+
+def test_one_document_has_no_intervals(ctx, tmp_path):
+    (tmp_path / "ids").write_text("d\n" * len(IDS))
+    done = ctx(*THREE, "--docids", tmp_path / "ids")
+    assert done.code == 0 and "there is only one document, so there are no intervals" in done.err
+    assert "resamples of" not in done.out and "*" not in done.out
+    (first, *_) = ctx(*THREE, "--docids", tmp_path / "ids", "--format", "jsonl").objects()
+    assert "A single document cannot be resampled, so there are no intervals and all systems have rank 1." in done.out
+    assert first["interval"] is None and first["against"][NAMES[2]]["p"] is None
+
+
+def test_the_figure(ctx, tmp_path, made):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "new" / "wins.svg"
+    assert ctx(*THREE, "--plot", path, "-q").code == 0
+    assert "<svg" in path.read_text()
+    runs = len(made)
+    done = ctx(*THREE, "--plot", tmp_path / "wins.gif")
+    assert done.code == 1 and ".gif: a figure's name ends in .png, .pdf, .svg" in done.err
+    assert ctx(*THREE, "--plot", path / "wins.png").code == 1
+    assert len(made) == runs  # nothing was scored for it
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["pairwise"], "the following arguments are required"),
+        (["pairwise", "rank", REF], "-i"),
+        (["pairwise", "rank", REF, "-i", A], "a ranking needs at least two"),
+        ([*THREE, "--names", "a", "b"], "--names has 2 names for 3 systems"),
+        ([*THREE, "--names", "a", "b", "a"], "names two systems 'a'"),
+        ([*THREE, "--names", "a", "b", " "], "--names has an empty name"),
+        (["pairwise", "rank", REF, "-i", A, "-"], "the standard input is not read here"),
+        (["pairwise", "rank", "-", "-i", A, B], "the standard input is not read here"),
+        ([*THREE, "--confidence", "95"], "not between 0 and 1"),
+        ([*THREE, "--resamples", "0"], "not at least 1"),
+        ([*THREE, "--frobnicate"], "unrecognized arguments: --frobnicate"),
+    ],
+)
+def test_wrong_usage(ctx, made, words, said):
+    done = ctx(*words)
+    assert done.code == 2 and said in done.err and not made
+
+
+def test_the_model_under_the_name_that_messages_give_it(ctx, made):
+    assert ctx(*THREE, "--pairwise-model", "mine").code == 0 and made[0]["model"] == "mine"
+
+
+def test_input_that_does_not_fit(ctx, tmp_path, made):
+    (tmp_path / "short").write_text("one\ntwo\n")
+    done = ctx("pairwise", "rank", REF, "-i", A, tmp_path / "short")
+    assert done.code == 1 and "has 2 lines" in done.err and done.err.count("\n") == 1
+    done = ctx("pairwise", "rank", REF, "-i", A, A)
+    assert done.code == 1 and "given twice" in done.err
+    done = ctx(*THREE, "-o", tmp_path)
+    assert done.code == 1 and "it is a folder" in done.err and not made

@@ -1,0 +1,414 @@
+"""`ctx-metrics train pairwise`."""
+
+import json
+import os
+import random
+import re
+import signal
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from conftest import WORDS
+
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.pairwise.cli import pairs
+from ctx_metrics.pairwise.cli.pairs import say_poor, say_unfinished
+from ctx_metrics.pairwise.model import MODEL_TYPE
+from ctx_metrics.pairwise.training.data import read_pair_sets, split_by_segment
+from ctx_metrics.pairwise.training.learn import Architecture, Trained
+from ctx_metrics.pairwise.training.recipe import MODERN, PAPER, PairwiseRecipe
+from ctx_metrics.pairwise.training.task import Check, PairwiseTask
+from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.state import STATE
+
+FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
+CHECKS = [Check("logistic", 1, 0.7, 0.5), Check("kendall", 1, 0.6, 0.25)]
+
+
+def write_preferences(path, segments: int, seed: int):
+    """Better outputs with fewer words changed."""
+    draw = random.Random(seed)
+    lines = ["src\tref\tbetter\tworse"]
+    for _ in range(segments):
+        words = [draw.choice(WORDS) for _ in range(8)]
+        outputs = [
+            " ".join(word if draw.random() < kept else draw.choice(WORDS) for word in words) for kept in (0.8, 0.3)
+        ]
+        lines.append("\t".join([" ".join(reversed(words)), " ".join(words), *outputs]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_preferences(tmp_path / "train.cs-en.tsv", 40, 1)
+    write_preferences(tmp_path / "dev.cs-en.tsv", 20, 2)
+    write_preferences(tmp_path / "train.en-de.tsv", 20, 3)
+    return tmp_path
+
+
+@pytest.fixture
+def train(ctx, folder):
+    def call(*more, data=("train.cs-en.tsv",), dev=("dev.cs-en.tsv",), out=folder / "out", plot=False):
+        dev = [folder / each if each.endswith("tsv") else each for each in dev]
+        paths = ["--train", *(folder / each for each in data), "--dev", *dev, "--out", out]
+        return ctx("train", "pairwise", *paths, *([] if plot else ["--no-plot"]), *more)
+
+    return call
+
+
+@pytest.fixture
+def learned(monkeypatch):
+    """In place of learning, its arguments are kept; returns the list of them."""
+    calls = []
+
+    def learn(architecture, recipe, training, development, out, cache=None, languages=None, engine=None, notes=None):
+        calls.append(
+            {
+                "architecture": architecture,
+                "recipe": recipe,
+                "training": training,
+                "development": development,
+                "out": out,
+                "cache": cache,
+                "languages": languages,
+                "engine": engine,
+                "notes": notes,
+            }
+        )
+        for made in (out, cache):
+            made.mkdir(parents=True, exist_ok=True)
+        config = {
+            "encoder": "embedded",
+            "encoder_ckpt": "0" * 12,
+            "languages": languages,
+            "features": [],
+            "vectors": [],
+            "network": {},
+            "training": {"pairs": 40},
+            "development": {"pairs": 20},
+            **notes,
+        }
+        (out / "config.json").write_text(json.dumps(config))
+        (out / "model.safetensors").write_bytes(b"")
+        return Trained(config, CHECKS, 0, {"bleu": 0.75, "ter": 0.125})
+
+    monkeypatch.setattr(pairs, "learn", learn)
+    return calls
+
+
+def names(path):
+    return sorted(each.name for each in path.iterdir())
+
+
+def test_a_model_of_features_is_trained(train, folder):
+    out = folder / "out"
+    more = [
+        "--features",
+        "bleu",
+        "chrf:word_order=2",
+        "--vectors",
+        "none",
+        "--recipe",
+        "modern",
+        "--epochs",
+        20,
+        "--batch",
+        4,
+    ]
+    done = train("--hidden", 0, "--cost", "logistic+kendall", *more, plot=True)
+    assert done.code == 0, done.err
+    assert names(out) == FILES
+    config = json.loads((out / "config.json").read_text())
+    assert config["model_type"] == MODEL_TYPE
+    assert config["network"]["vectors"] == 0 and config["network"]["hidden"] == 0 and config["encoder"] is None
+    assert config["data"]["train"] == [
+        {"name": "train.cs-en.tsv", "sha256": data_sha256(folder / "train.cs-en.tsv"), "rows": 40, "kept": 40}
+    ]
+    checks = [json.loads(line) for line in (out / "checks.jsonl").read_text().splitlines()]
+    assert set(checks[0]) == {"phase", "epoch", "cost", "tau"} and [each["phase"] for each in checks][-1] == "kendall"
+    best = max(check["tau"] for check in checks)
+    assert best > 0.5 and config["development"]["score"] == best
+    rows = dict(re.findall(r"([\w:=]+) +│ (-?\d\.\d{4}) ", done.out))
+    assert rows["pairwise"] == f"{best:.4f}" and float(rows["bleu"]) == pytest.approx(
+        config["development"]["features"]["bleu"], abs=1e-4
+    )
+    assert rows.keys() == {"pairwise", *config["development"]["features"]} and len(rows) == 3
+    assert (
+        "Tau counts a pair as wrong if the model gives both outputs the same chance.\nLearned from 40 pairs of 40 segments; "
+        in done.out
+    )
+    assert "; chosen on 20 pairs of 20 segments" in done.out
+    assert f"Use: sacrebleu REF -i SYSTEM1 SYSTEM2 -m pairwise --pairwise-model {out}\n" in done.out
+    card = (out / "README.md").read_text()
+    assert f"**{best:.4f}**" in card and str(folder) not in card
+
+
+def test_a_model_of_vectors_goes_on_where_it_was_stopped(train, folder, tiny_bert, monkeypatch):
+    more = ["--encoder", tiny_bert, "--vectors", "encoder@1:5", "encoder", "--features", "ter", "--recipe", "modern"]
+    more += ["--epochs", 6, "--batch", 8, "-q"]
+    assert train(*more, out=folder / "whole").code == 0
+    assert names(folder / "whole") == [name for name in FILES if name != "learning-curve.png"]
+    check, seen = PairwiseTask.check, []
+
+    def stopping(*given):
+        seen.append(1)
+        if len(seen) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return check(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PairwiseTask, "check", stopping)
+        done = train(*more)
+    out = folder / "out"
+    assert done.code == 130 and done.out == "" and "run the same command again to continue" in done.err
+    assert names(out) == ["training-embeddings", STATE]
+    other = train(*more, "--seed", 2)
+    assert other.code == 1 and other.err.count("\n") == 1 and "with other recipe" in other.err
+    assert train(*more).code == 0
+    for name in ("model.safetensors", "checks.jsonl"):
+        assert (out / name).read_bytes() == (folder / "whole" / name).read_bytes()
+
+
+def test_what_learns_is_told(train, learned, folder):
+    done = train("--antisymmetric", "--tied", "--hidden", 6, "--seed", 9, "--ctx-batch-tokens", 64, "-q")
+    assert done.code == 0, done.err
+    [call] = learned
+    assert call["architecture"] == Architecture(hidden=6, tied=True, antisymmetric=True)
+    assert call["recipe"] == PairwiseRecipe(seed=9) and call["languages"] == ["en"]
+    assert call["engine"] == EngineOptions("auto", "fp32", 64, 384, True)
+    assert [len(judged.preferences) for judged in (*call["training"], *call["development"])] == [40, 20]
+    assert call["cache"] == folder / "out" / "training-embeddings" and not call["cache"].exists()
+    assert [each["name"] for each in call["notes"]["data"]["development"]] == ["dev.cs-en.tsv"]
+    assert (
+        done.err
+        == "ctx-metrics: bleu alone agrees with people at least as well as this model: tau 0.7500, and 0.5000\n"
+    )
+    assert "Best epoch: 1 of 2 (epoch 1 of the logistic cost)" in done.out
+
+
+def test_a_share_for_development(train, learned, folder):
+    done = train("--seed", 3, "--cache", folder / "kept", data=("train.cs-en.tsv", "dev.cs-en.tsv"), dev=("0.25",))
+    assert done.code == 0, done.err
+    [call] = learned
+    paths = [str(folder / name) for name in ("train.cs-en.tsv", "dev.cs-en.tsv")]
+    wanted = split_by_segment(read_pair_sets(paths).sets, 0.25, 3)
+    for given, sets in zip((call["training"], call["development"]), wanted):
+        assert [each.preferences.tolist() for each in given] == [each.preferences.tolist() for each in sets]
+    assert sum(len(each.preferences) for each in call["development"]) == 15
+    assert call["cache"] == folder / "kept" and call["cache"].exists()
+    card = (folder / "out" / "README.md").read_text()
+    assert "15 of the 60 pairs are used only for development: a share of 0.25 of the source sentences" in card
+    assert call["notes"]["data"]["development"] == []
+
+
+def test_rankings_and_what_they_name(ctx, learned, tmp_path):
+    columns = [f"system{k}{what}" for k in range(1, 6) for what in ("Id", "rank")]
+    rows = [f"fr,en,{segment},A,1,B,2,C,3,D,-1,E,-1" for segment in (1, 2, 3)]
+    (tmp_path / "rank.csv").write_text(
+        "\n".join([",".join(["srclang", "trglang", "segmentId", *columns]), *rows]) + "\n"
+    )
+    (tmp_path / "outputs").mkdir()
+    for name in "ABC":
+        (tmp_path / "outputs" / name).write_text("".join(f"{name} {k}\n" for k in range(3)))
+    (tmp_path / "ref.en").write_text("r1\nr2\nr3\n")
+    flags = ["--outputs", tmp_path / "outputs", "--reference", tmp_path / "ref.en", "--dev", "0.4", "-l", "fr-en"]
+    done = ctx("train", "pairwise", "--train", tmp_path / "rank.csv", *flags, "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    [call] = learned
+    assert [len(judged.preferences) for judged in (*call["training"], *call["development"])] == [6, 3]
+    data = call["notes"]["data"]
+    assert data["outputs"] == {"name": "outputs", "sha256": data_sha256(tmp_path / "outputs")}
+    assert data["reference"] == {"name": "ref.en", "sha256": data_sha256(tmp_path / "ref.en")}
+
+
+@pytest.mark.parametrize(
+    "flags, recipe",
+    [
+        ([], PAPER),
+        (["--recipe", "modern"], MODERN),
+        (["--patience", "7", "--epochs", "9"], PairwiseRecipe(patience=7, epochs=9)),
+        (["--recipe", "modern", "--patience", "none"], PairwiseRecipe(**{**vars(MODERN), "patience": None})),
+        (
+            [
+                "--cost",
+                "logistic+kendall",
+                "--beta",
+                "2",
+                "--gamma",
+                "3",
+                "--optimiser",
+                "adamw",
+                "--learning-rate",
+                ".5",
+            ],
+            PairwiseRecipe("logistic+kendall", "adamw", 0.5, beta=2.0, gamma=3.0),
+        ),
+        (["--batch", "8", "--weight-decay", "0"], PairwiseRecipe(batch=8, weight_decay=0.0)),
+    ],
+)
+def test_recipes(train, learned, flags, recipe):
+    assert train(*flags).code == 0
+    assert learned[0]["recipe"] == recipe
+
+
+@pytest.mark.parametrize(
+    "flags, architecture",
+    [
+        ([], Architecture()),
+        (["--vectors", "none", "--hidden", "0"], Architecture(vectors=(), hidden=0)),
+        (["--features", "none"], Architecture(features=())),
+        (["--features", "bleucomp", "ter", "--no-antisymmetric"], Architecture(features=("bleucomp", "ter"))),
+        (
+            ["--vectors", "encoder:3", "w.txt:4", "--encoder", "x/y"],
+            Architecture(vectors=("encoder:3", "w.txt:4"), encoder="x/y"),
+        ),
+    ],
+)
+def test_architectures(train, learned, flags, architecture):
+    assert train(*flags).code == 0
+    assert learned[0]["architecture"] == architecture
+
+
+def test_a_model_is_replaced_only_where_that_is_asked_for(train, learned, folder):
+    assert train(plot=True).code == 0
+    done = train()
+    assert done.code == 1 and done.err.count("\n") == 1 and "holds a model already" in done.err
+    (folder / "out" / STATE).write_text("")
+    assert train("--overwrite", "--restart").code == 0 and len(learned) == 2
+    assert names(folder / "out") == [name for name in FILES if name != "learning-curve.png"]
+    (folder / "out" / "thesis.tex").write_text("x")
+    assert "holds other files (thesis.tex)" in train("--overwrite").err and len(learned) == 2
+
+
+@pytest.mark.full
+def test_vectors_of_the_multilingual_encoder(train, folder, ctx, multilingual):
+    """Of a pair into German, which the embedded encoder does not read; the model finds the encoder again by its name."""
+    more = ["--encoder", "multilingual", "--vectors", "encoder@7:4", "--features", "bleu", "--epochs", 2]
+    done = train(*more, data=("train.en-de.tsv",), dev=("0.5",))
+    assert done.code == 0, done.err
+    config = json.loads((folder / "out" / "config.json").read_text())
+    assert [config[key] for key in ("encoder", "encoder_ckpt", "languages")] == ["multilingual", "1571fc982750", ["de"]]
+    rows = [line.split("\t") for line in (folder / "train.en-de.tsv").read_text().splitlines()[1:]]
+    for name, column in (("ref", 1), ("better", 2), ("worse", 3)):
+        (folder / name).write_text("".join(f"{row[column]}\n" for row in rows))
+    systems = ["-i", folder / "better", folder / "worse"]
+    done = ctx("pairwise", "rank", folder / "ref", *systems, "--model", folder / "out", "-l", "en-de")
+    assert done.code == 0 and "better" in done.out, done.err
+
+
+def test_the_language_of_the_embedded_encoder(train, learned):
+    of_de = {"data": ("train.en-de.tsv",), "dev": ("0.5",)}
+    done = train(**of_de)
+    assert done.code == 1 and done.err.count("\n") == 1 and learned == []
+    assert "reads only English, but the language is 'de'; name another with --encoder" in done.err
+    assert train("--vectors", "none", **of_de).code == 0 and learned[-1]["languages"] == ["de"]
+    done = train("--encoder", "embedded", "--overwrite", **of_de)
+    assert done.code == 0 and "reads only English" in done.err and learned[-1]["languages"] == ["en"]
+    assert train("--encoder", "x/y", "--overwrite", **of_de).code == 0 and learned[-1]["languages"] == ["de"]
+    assert train("--vectors", "encoder", "--overwrite", **of_de).code == 1
+
+
+def test_text_that_does_not_look_english(train, learned, folder):
+    german = "und sie wartete nicht auf die Maus, die bei uns wohnt, weil es ihr zu lange war " * 3
+    lines = [f"s{k}\t{k} {german}\ta{k}\tb{k}" for k in range(4)]
+    (folder / "mine.tsv").write_text("\n".join(["src\tref\tbetter\tworse", *lines]) + "\n")
+    done = train(data=("mine.tsv",), dev=("0.5",))
+    assert done.code == 0 and "the text does not look English" in done.err
+    assert "look English" not in train("--overwrite", "-l", "de-en", data=("mine.tsv",), dev=("0.5",)).err
+
+
+def test_references_on_both_sides_are_said(train, learned):
+    done = train(dev=("train.cs-en.tsv",))
+    assert done.code == 0 and "40 of 40 development references are in the training data too" in done.err
+
+
+@pytest.mark.parametrize(
+    "flags, says",
+    [
+        (["--dev", "0.5"], "--dev takes files and folders, or one share of --train, not both"),
+        (["-l", "deen"], "-l deen is not a language pair such as de-en or zh-Hans-en"),
+        (["--features", "none", "bleu"], "--features none cannot be combined with other values"),
+        (["--vectors", "encoder", "none"], "--vectors none cannot be combined with other values"),
+        (["--features", "none", "--vectors", "none"], "leave nothing to read"),
+        (["--vectors", "none", "--encoder", "embedded"], "--encoder works only with --vectors encoder"),
+        (["--tied", "--hidden", "0"], "--tied needs a hidden layer over sentence vectors (--hidden, --vectors)"),
+        (["--tied", "--vectors", "none"], "--tied needs a hidden layer over sentence vectors (--hidden, --vectors)"),
+        (["--beta", "2"], "--beta works only with --cost kendall and logistic+kendall"),
+        (["--gamma", "2"], "--gamma works only with --cost kendall and logistic+kendall"),
+        (["--hidden", "-1"], "-1 is not at least 0"),
+        (["--hidden", "10001"], "10001 is above 10,000"),
+        (["--dev", "2"], "2 is neither a file nor a share above 0 and below 1"),
+        (["--patience", "-1"], "--patience"),
+    ],
+)
+def test_flags_that_cannot_be(train, learned, flags, says):
+    done = train(*flags)
+    assert done.code == 2 and says in done.err.splitlines()[-1] and learned == []
+
+
+def test_nothing_is_made_where_something_is_wrong(train, learned, folder):
+    before = names(folder)
+    for more, says in (({"data": ("no.tsv",)}, "no.tsv"), ({"dev": ("0.001",)}, "leaves one part empty")):
+        done = train(**more)
+        assert done.code == 1 and done.err.count("\n") == 1 and says in done.err
+    (folder / "file").write_text("x")
+    assert "cannot write into" in train(out=folder / "file" / "model").err
+    assert learned == [] and names(folder) == sorted([*before, "file"])
+
+
+def test_what_cannot_be_read_leaves_no_folder(train, folder):
+    """Features are computed before the PCA fails; what was there before stays."""
+    before = names(folder)
+    flags = ["--features", "chrf", "--vectors", "encoder:300"]
+    done = train(*flags, out=folder / "new" / "deeper")
+    assert done.code == 1 and done.err.count("\n") == 1 and "PCA of 115 texts" in done.err
+    assert names(folder) == before
+    (folder / "out" / "training-embeddings").mkdir(parents=True)
+    assert train(*flags).code == 1
+    assert len(names(folder / "out" / "training-embeddings")) == 4
+    (folder / "out" / "training-embeddings").rename(folder / "kept")
+    assert train(*flags, "--cache", folder / "kept").code == 1
+    assert names(folder / "out") == [] and len(names(folder / "kept")) == 4
+
+
+def test_settings_that_no_metric_has(train):
+    for flags in (["--features", "nosuch"], ["--vectors", "nosuch.txt"]):
+        done = train(*flags)
+        assert done.code == 1 and done.err.count("\n") == 1 and "nosuch" in done.err
+
+
+@pytest.mark.parametrize(
+    "tau, taus, says",
+    [
+        (0.5, {"bleu": 0.4, "ter": 0.1}, []),
+        (0.5, {}, []),
+        (0.4, {"bleu": 0.4}, ["bleu alone agrees with people at least as well as this model: tau 0.4000, and 0.4000"]),
+        (
+            0.4,
+            {"bleu": 0.4, "ter": 0.6},
+            ["ter alone agrees with people at least as well as this model: tau 0.6000, and 0.4000"],
+        ),
+        (0.0, {"bleu": 0.4}, ["the best epoch agrees with people no better than chance: do not use this model"]),
+    ],
+)
+def test_a_poor_model_is_said(tau, taus, says, caplog):
+    say_poor(tau, taus)
+    assert caplog.messages == says
+
+
+@pytest.mark.parametrize(
+    "taus, epochs, said",
+    [([0.1, 0.2, 0.3], 3, True), ([0.3], 1, True), ([0.1, 0.3, 0.3], 3, False), ([0.1, 0.2, 0.3], 4, False)],
+)
+def test_a_training_that_ends_too_early_is_said(taus, epochs, said, caplog):
+    say_unfinished([Check("logistic", number, 0.5, tau) for number, tau in enumerate(taus, 1)], epochs)
+    last = f"the last epoch is the best: training was still improving; allow more than --epochs {epochs}"
+    assert caplog.messages == [last] * said
+
+
+def test_help(ctx):
+    done = ctx("train", "pairwise", "--help")
+    assert done.code == 0 and "--antisymmetric" in done.out and "Train the metric pairwise" in done.out
+    assert "(Default: 10000; modern: 300)" in " ".join(done.out.split())
+    assert "ctx-metrics train pairwise --help" in ctx("train", "--help").out

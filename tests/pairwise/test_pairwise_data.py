@@ -1,0 +1,334 @@
+"""Pairs of a better and a worse output from every layout, and their two sides."""
+
+import random
+
+import numpy as np
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.meta.judgements.judged import JudgedSet
+from ctx_metrics.meta.judgements.readers import read_judged
+from ctx_metrics.meta.measures.taus import preferences_from_scores
+from ctx_metrics.pairwise.training.data import (
+    count_pairs,
+    read_pair_sets,
+    say_shared,
+    split_by_segment,
+    usual_threshold,
+)
+from ctx_metrics.training.options import DataOptions
+
+
+def read_pairs(*args, **options):
+    threshold = options.pop("threshold", None)
+    return read_pair_sets(*args, DataOptions(**options), threshold).sets
+
+
+def texts_of(sets: list[JudgedSet]) -> list[tuple]:
+    """(better, worse, reference) of every pair."""
+    return [
+        (judged.hypotheses[better][segment], judged.hypotheses[worse][segment], judged.references[0][segment])
+        for judged in sets
+        for segment, better, worse in judged.preferences.tolist()
+    ]
+
+
+def preferences(name="toy", references=(("r1", "r2", "r3"),), rows=((0, 0, 1), (1, 0, 1), (2, 1, 0)), **more):
+    outputs = [["a1", "a2", "a3"], ["b1", "b2", "b3"]]
+    return JudgedSet(name, ["A", "B"], 3, outputs, references, preferences=np.array(rows), **more)
+
+
+def test_preferences_keep_their_pairs(put, caplog):
+    path = put(
+        "darr.cs-en.tsv",
+        "src|ref|better|worse|better_sys|worse_sys",
+        "s1|r1|good|bad|A|B",
+        "s1|r1|good|bad|A|B",
+        "s1|r1|bad|good|B|A",
+        "s2|r2|same|same|A|refB",
+        "s3|  |x|y|A|B",
+        "s1|r1|good|  |A|C",
+        "s4|r4||bad|A|B",
+    )
+    found = read_pair_sets([path], threshold=99.0)
+    assert texts_of(found.sets) == [("good", "bad", "r1"), ("good", "bad", "r1"), ("bad", "good", "r1")]
+    left = {"of the same text": 1, "without a reference": 1, "without an output": 2}
+    assert found.counts == {path: {"rows": 7, "kept": 3, **left}}
+    assert caplog.messages == [
+        f"{path}: 3 pairs taken; left out 1 pair of the same text, 1 without a reference, 2 without an output"
+    ]
+    [judged] = found.sets
+    assert (judged.source_lang, judged.target_lang) == ("cs", "en") and "refB" in judged.systems
+    assert texts_of(read_pairs([path])) == texts_of(found.sets)
+
+
+def test_a_pair_with_an_output_that_is_not_there(put, monkeypatch, caplog):
+    path = put("x.tsv", "better|worse|ref", "a|b|r")
+    judged = preferences(rows=((0, 0, 1), (1, 0, 1)))
+    judged.hypotheses[0][1] = None
+    monkeypatch.setattr("ctx_metrics.pairwise.training.data.read_judged", lambda *_, **__: [judged])
+    assert read_pair_sets([path]).counts[path] == {"rows": 2, "kept": 1, "without an output": 1}
+
+
+def test_rankings(put, tmp_path):
+    columns = [f"system{k}{what}" for k in range(1, 6) for what in ("Id", "rank")]
+    path = put("rank.csv", ",".join(["srclang", "trglang", "segmentId", *columns]), "fr,en,2,A,1,B,2,C,2,D,-1,E,3")
+    for name in "ABCDE":
+        put(f"outputs/{name}", f"{name}1", f"{name}2" if name != "E" else "A2")
+    reference = put("ref.en", "r1", "r2")
+    found = read_pair_sets([path], DataOptions(reference=reference, outputs=str(tmp_path / "outputs")))
+    # A before B, C and E (of the same text), B and C before E; B and C are alike, D was not judged
+    assert sorted(texts_of(found.sets)) == [
+        (a, b, "r2") for a, b in [("A2", "B2"), ("A2", "C2"), ("B2", "A2"), ("C2", "A2")]
+    ]
+    assert found.counts[path] == {"rows": 5, "kept": 4, "of the same text": 1}
+    with pytest.raises(InputError, match="rankings need the folder"):
+        read_pairs([path])
+
+
+def test_a_table_with_systems(put, caplog):
+    path = put(
+        "da.tsv",
+        "mt|ref|system|seg|score|rater",
+        "a|r|A|1|80|x",
+        "a|r|A|1|90|y",
+        "b|r|B|1|60|x",
+        "b|r|B|1||y",
+        "c|r|C|1|59|x",
+        "h|r|refB|1|1|x",
+        "d|r2|A|2|50|x",
+    )
+    found = read_pairs([path])
+    assert texts_of(found) == [("a", "b", "r"), ("a", "c", "r")]  # 85 - 60 is 25, and 60 - 59 is 1
+    assert found[0].segment_scores is None and found[0].system_scores is None
+    assert caplog.messages[1:] == [  # the first is the reader's, of outputs that some systems lack
+        "da: left out human translations (refB)",
+        "da: 1 score is of an output that has another; an output's scores are averaged",
+        "da: scores of 0 to 100, so outputs 25 points apart or more make a pair (--threshold)",
+    ]
+    assert texts_of(read_pairs([path], threshold=0.0)) == [("a", "b", "r"), ("a", "c", "r"), ("b", "c", "r")]
+    assert len(texts_of(read_pairs([path], threshold=26.0))) == 1
+
+
+def test_a_table_without_systems_compares_what_shares_source_and_reference(put, caplog):
+    path = put(
+        "rows.tsv",
+        "mt|src|ref|score",
+        "good|s|r|.5",
+        "else|s2|r|-3",
+        "bad|s|r|.4",
+        "bad|s|r|-2",
+        "best|s|r|",
+        "good|s|r2|-9",
+        "fair|s|r|.25",
+    )
+    found = read_pairs([path])
+    # bad has -.8, the mean; of s and r2, and of s2, there is one output
+    assert texts_of(found) == [("good", "bad", "r"), ("good", "fair", "r"), ("fair", "bad", "r")]
+    assert caplog.messages == ["rows: 1 score is of an output that has another; an output's scores are averaged"]
+    assert found[0].sources[0] == "s"
+
+
+def test_outputs_that_share_only_what_they_lack(put, caplog):
+    path = put("t.tsv", "mt|src|ref|score", "a|s|  |1", "b|s| |2", "c||  |3", "d||  |4", "e|s|r|5", "f|s|r|6")
+    # a and b share a source
+    assert read_pair_sets([path]).counts[path] == {"rows": 2, "kept": 1, "without a reference": 1}
+    assert caplog.messages == [f"{path}: 1 pair taken; left out 1 pair without a reference"]
+
+
+def test_documents_part_outputs(put):
+    rows = ["mt|src|ref|doc|score", "good|s|r|d1|1", "bad|s|r|d2|0", "fair|s|r|d1|.5"]
+    assert texts_of(read_pairs([put("t.tsv", *rows)])) == [("good", "fair", "r")]
+
+
+def test_direct_assessment_and_trees(put, tmp_path):
+    for kind, lines in {
+        "source": ["s", "s", "t"],
+        "mt-system": ["a", "b", "c"],
+        "reference": ["r", "r", "q"],
+        "human": ["-.5", ".5", "0"],
+    }.items():
+        put(f"da/DAseg.news.{kind}.cs-en", *lines)
+    assert texts_of(read_pairs([str(tmp_path / "da")])) == [("b", "a", "r")]
+    for system, scores in {"A": "1 None", "B": "2 0", "refA": "9 9"}.items():
+        put(f"tree/system-outputs/de-en/{system}.txt", f"{system}1", f"{system}2")
+        with open(put(f"scores/{system}"), "w") as file:
+            file.write("".join(f"{system}\t{score}\n" for score in scores.split()))
+    put("tree/sources/de-en.txt", "s1", "s2")
+    put("tree/references/de-en.refA.txt", "refA1", "refA2")
+    lines = [line for system in ("A", "B", "refA") for line in (tmp_path / "scores" / system).read_text().splitlines()]
+    put("tree/human-scores/de-en.mqm.seg.score", *lines)
+    assert texts_of(read_pairs([str(tmp_path / "tree")])) == [("B1", "A1", "refA1")]
+
+
+def test_errors_want_a_reference(put):
+    path = put(
+        "mqm_ende.tsv",
+        "system|doc|doc_id|rater|source|target|category|severity",
+        "A|d|1|x|s|a|Fluency|Major",
+        "B|d|1|x|s|b|Fluency|Minor",
+        "Human-A.0|d|1|x|s|h|no-error|no-error",
+    )
+    assert texts_of(read_pairs([path], reference="Human-A.0")) == [("b", "a", "h")]
+    with pytest.raises(InputError, match="mqm_ende: has no references.* --reference"):
+        read_pairs([path])
+
+
+def test_all_pairs_of_random_scores_are_those_of_meta(put):
+    draw = random.Random(3)
+    lines = [
+        f"{system}{segment}|r{segment}|{system}|{segment}|{draw.randint(0, 100)}"
+        for segment in range(30)
+        for system in "ABCD"
+    ]
+    path = put("da.de-en.tsv", "mt|ref|system|seg|score", *lines)
+    [judged] = read_judged(path)
+    [found] = read_pairs([path])
+    assert found.preferences.tolist() == preferences_from_scores(judged.segment_scores, 25).tolist()
+
+
+@pytest.mark.parametrize(
+    "scores, least", [([0, 10], 0), ([0, 10.5], 25), ([-0.1, 90], 0), ([5, 100], 25), ([5, 101], 0), ([], 0)]
+)
+def test_the_usual_threshold(scores, least):
+    assert usual_threshold(np.array([*scores, np.nan])) == least
+
+
+def test_names_languages_and_paths(put, caplog):
+    one, two = (put(f"{folder}/p.tsv", "better|worse|ref", "a|b|r") for folder in "xy")
+    assert [judged.name for judged in read_pairs([one, two])] == ["p", f"p ({two})"]
+    [judged] = read_pairs([one], pairs=["cs-en"])
+    assert (judged.source_lang, judged.target_lang) == ("cs", "en")
+    with pytest.raises(InputError, match="x/p.tsv: its name contains no language pair; name one with -l, not 2"):
+        read_pairs([one], pairs=["cs-en", "de-en"])
+    named = put("p.de-en.tsv", "better|worse|ref", "a|b|r")
+    assert len(read_pairs([named], pairs=["cs-en", "de-en"])) == 1
+    with pytest.raises(InputError, match="language pair is de-en, not cs-en"):
+        read_pairs([named], pairs=["cs-en"])
+    with pytest.raises(InputError, match="given twice"):
+        read_pairs([one, one])
+    assert caplog.messages == []
+
+
+def test_a_set_of_a_folder_without_pairs(put, tmp_path, caplog):
+    for pair, scores in (("cs-en", ["1", "2"]), ("de-en", ["1", "1"])):
+        for kind, lines in {"mt-system": ["a", "b"], "reference": ["r", "r"], "human": scores}.items():
+            put(f"DAseg.news.{kind}.{pair}", *lines)
+    assert [judged.name for judged in read_pairs([str(tmp_path)])] == ["news.cs-en"]
+    assert caplog.messages == [f"{tmp_path}: news.de-en has no pair that can be taken"]
+
+
+@pytest.mark.parametrize(
+    "lines, says",
+    [
+        (
+            ["mt|ref|score", "a|r|1", "b|r|1"],
+            "no pair to learn from: no two outputs of a segment differ enough in score",
+        ),
+        (["mt|ref|score", "a|r|50", "b|r|60"], "no pair to learn from"),
+        (["mt|ref|score", "a|r|1", "b|q|2"], "no pair to learn from"),
+        (["mt|score", "a|1", "b|2"], "has no references"),
+        (
+            ["better|worse|src", "a|b|s"],
+            "has no references, which pairwise compares outputs with; add a column ref, or of",
+        ),
+        (
+            ["better|worse|ref|better_sys|worse_sys", "a|a|r|A|B"],
+            "no pair is left to learn from; left out 1 pair of the same",
+        ),
+        (["mt|ref|system|score", "a|r|refA|1"], "no pair to learn from"),
+        (["ref|score", "r|1"], "known layout"),
+    ],
+)
+def test_a_path_without_a_pair(put, lines, says):
+    with pytest.raises(InputError) as caught:
+        read_pairs([put("t.tsv", *lines)])
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_scores_of_systems_alone(put, monkeypatch):
+    judged = JudgedSet("toy", ["A", "B"], 1, [["a"], ["b"]], [["r"]], system_scores=np.array([1.0, 2]))
+    monkeypatch.setattr("ctx_metrics.pairwise.training.data.read_judged", lambda *_, **__: [judged])
+    with pytest.raises(InputError, match="toy: has only system scores"):
+        read_pairs([put("any.tsv")])
+
+
+def test_no_source_and_no_reference_is_on_both_sides():
+    draw = random.Random(5)
+    sets = []
+    for number in range(4):
+        references = [f"r{draw.randrange(60)}" for _ in range(40)]
+        sources = [f"s{draw.randrange(200)}" if draw.random() < 0.8 else "" for _ in range(40)]
+        rows = [(draw.randrange(40), *draw.sample([0, 1], 2)) for _ in range(50)]
+        outputs = [[f"{number}{system}{k}" for k in range(40)] for system in "AB"]
+        sets.append(
+            JudgedSet(
+                f"set{number}", ["A", "B"], 40, outputs, [references], sources=sources, preferences=np.array(rows)
+            )
+        )
+    sides = split_by_segment(sets, 0.3, seed=7)
+    assert sorted(sum(map(texts_of, sides), [])) == sorted(texts_of(sets))
+    for of_text in (
+        lambda judged, segment: judged.references[0][segment],
+        lambda judged, segment: judged.sources[segment] or None,
+    ):
+        training, development = (
+            {of_text(judged, segment) for judged in side for segment in judged.preferences[:, 0].tolist()} - {None}
+            for side in sides
+        )
+        assert training and development and not training & development
+    again = split_by_segment(sets, 0.3, seed=7)
+    assert [texts_of(side) for side in again] == [texts_of(side) for side in sides]
+    assert texts_of(split_by_segment(sets, 0.3, seed=8)[1]) != texts_of(sides[1])
+    for judged in sides[0]:  # the order of a set's pairs is kept
+        whole = next(each for each in sets if each.name == judged.name).preferences.tolist()
+        rows = iter(whole)
+        assert all(row in rows for row in judged.preferences.tolist())
+
+
+@pytest.mark.parametrize("share, held", [(0.34, 1), (0.5, 2), (0.65, 2)])
+def test_how_much_is_drawn(share, held):
+    training, development = split_by_segment([preferences()], share, seed=1)
+    assert count_pairs(development) == (held, held) and count_pairs(training) == (3 - held, 3 - held)
+
+
+def test_the_same_reference_in_two_sets(caplog):
+    one, other = preferences("one"), preferences("other", [["r4", "r1", "r5"]])
+    for seed in range(20):
+        for side in split_by_segment([one, other], 0.4, seed):
+            names = [judged.name for judged in side for row in texts_of([judged]) if row[2] == "r1"]
+            assert names in ([], ["one", "other"])
+    left = preferences("other", [["r4", "r1", "r5"]], rows=((0, 0, 1),))  # r1 is of no pair
+    assert len(split_by_segment([one, left], 0.5, 1)[1]) and caplog.messages == []
+
+
+def test_a_share_that_leaves_nothing():
+    for share in (0.1, 0.9):
+        with pytest.raises(InputError, match=f"--dev {share} of 3 source sentences leaves one part empty"):
+            split_by_segment([preferences()], share, seed=1)
+
+
+def test_said_if_references_are_on_both_sides(caplog):
+    say_shared([preferences()], [preferences(references=[["x1", "x2", "x3"]])])
+    assert caplog.messages == []
+    say_shared([preferences()], [preferences(references=[["r1", "r3", "r2"]], rows=((0, 0, 1), (0, 0, 1), (2, 0, 1)))])
+    say_shared([preferences()], [preferences(references=[["r1", "x", "y"]])])
+    assert caplog.messages == [
+        "2 of 2 development references are in the training data too, so their tau is too optimistic",
+        "1 of 3 development references is in the training data too, so their tau is too optimistic",
+    ]
+
+
+def test_several_references_and_counts():
+    judged = preferences(references=[[None, "r2", "r3"], ["q1", "q2", None]])
+    assert count_pairs([judged, preferences(rows=((1, 0, 1), (1, 1, 0)))]) == (5, 4)
+    sides = split_by_segment([judged], 0.34, seed=1)
+    assert sum(map(len, sides)) == 2
+
+
+def test_real_preferences(shared_data, caplog):
+    found = read_pair_sets([str(shared_data / "wmt19_darr" / "gu-en.tsv.xz")])
+    assert count_pairs(found.sets) == (20110, 1016)
+    assert caplog.messages == []
+    training, development = split_by_segment(found.sets, 0.1, seed=1)
+    assert count_pairs(development)[1] == 102 and count_pairs(training)[1] == 914

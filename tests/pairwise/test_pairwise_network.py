@@ -1,0 +1,300 @@
+"""The pairwise network against its equations, written out in loops, with their derivatives."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.pairwise.network import PairwiseNetwork, Shape, mean_probability, probability
+from ctx_metrics.pairwise.training.costs import kendall_cost, logistic_cost
+
+SHAPES = [
+    Shape(vectors, features, hidden, tied, antisymmetric)
+    for vectors, features in ((3, 2), (3, 0), (0, 2))
+    for hidden in (0, 2)
+    for tied in (False, True)
+    for antisymmetric in (False, True)
+]
+PAIRS = 5
+
+
+def inputs(shape, pairs=PAIRS, seed=0, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    widths = [shape.vectors] * 3 + [shape.features] * 2
+    return [torch.randn(pairs, width, generator=generator, dtype=dtype) for width in widths]
+
+
+def double(shape, seed=3):
+    """A network in float64 whose biases are not 0, as after some training."""
+    network = PairwiseNetwork(shape, seed).double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += 0.3 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+    return network
+
+
+def swapped(first, second, reference, first_features, second_features):
+    return second, first, reference, second_features, first_features
+
+
+def parameters(network):
+    return {name: parameter.detach().numpy().copy() for name, parameter in network.named_parameters()}
+
+
+def places(shape):
+    """(group, row of its matrix, row of its bias, text) of all that a group reads, texts being 0: t1, 1: t2, 2: r."""
+    if shape.tied:
+        return [(0, 0, 0, 0), (0, 1, 0, 1), (1, 2, 1, 0), (1, 3, 1, 2), (2, 2, 1, 1), (2, 3, 1, 2)]
+    return [(0, 0, 0, 0), (0, 2, 0, 1), (1, 1, 1, 0), (1, 4, 1, 2), (2, 3, 2, 1), (2, 5, 2, 2)]
+
+
+def score(shape, values, texts, features):
+    """s(1, 2) of one pair and its derivatives by every parameter, number by number."""
+    gradients = {name: np.zeros_like(value) for name, value in values.items()}
+    total = values["output_bias"][0]
+    gradients["output_bias"][0] = 1.0
+    psi = 0
+    if shape.vectors and shape.hidden:
+        bias_of = {group: bias for group, _, bias, _ in places(shape)}
+        for group in range(3):
+            for unit in range(shape.hidden):
+                before = values["bias"][bias_of[group], unit]
+                for in_group, matrix, _, text in places(shape):
+                    if in_group == group:
+                        for d in range(shape.vectors):
+                            before += values["weight"][matrix, unit, d] * texts[text][d]
+                h = math.tanh(before)
+                w = values["output"][group * shape.hidden + unit]
+                total += w * h
+                gradients["output"][group * shape.hidden + unit] = h
+                gradients["bias"][bias_of[group], unit] += w * (1 - h * h)
+                for in_group, matrix, _, text in places(shape):
+                    if in_group == group:
+                        for d in range(shape.vectors):
+                            gradients["weight"][matrix, unit, d] += w * (1 - h * h) * texts[text][d]
+        psi = 3 * shape.hidden
+    elif shape.vectors:
+        for text in range(3):
+            for d in range(shape.vectors):
+                total += values["weight"][text, d] * texts[text][d]
+                gradients["weight"][text, d] = texts[text][d]
+    for text in range(2):
+        for k in range(shape.features):
+            place = psi + text * shape.features + k
+            total += values["output"][place] * features[text][k]
+            gradients["output"][place] = features[text][k]
+    return total, gradients
+
+
+def logit(shape, values, texts, features):
+    """The logit of a pair and its derivatives: of (1, 2), or half of that less (2, 1)."""
+    straight, by_straight = score(shape, values, texts, features)
+    if not shape.antisymmetric:
+        return straight, by_straight
+    other, by_other = score(shape, values, [texts[1], texts[0], texts[2]], features[::-1])
+    return (straight - other) / 2, {name: (by_straight[name] - by_other[name]) / 2 for name in values}
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def hand_logistic(shape, values, batch, y):
+    """The logistic cost of a batch, and its derivatives."""
+    cost, total = 0.0, {name: np.zeros_like(value) for name, value in values.items()}
+    for pair in range(len(y)):
+        x, by = logit(shape, values, [t[pair] for t in batch[:3]], [f[pair] for f in batch[3:]])
+        cost -= (y[pair] * math.log(sigmoid(x)) + (1 - y[pair]) * math.log(1 - sigmoid(x))) / len(y)
+        for name in values:
+            total[name] += (sigmoid(x) - y[pair]) * by[name] / len(y)
+    return cost, total
+
+
+def hand_kendall(shape, values, batch, y, beta, gamma):
+    """The Kendall cost of a batch, and its derivatives."""
+    cost, total = 0.0, {name: np.zeros_like(value) for name, value in values.items()}
+    for pair in range(len(y)):
+        texts, features = [t[pair] for t in batch[:3]], [f[pair] for f in batch[3:]]
+        x, by = logit(shape, values, texts, features)
+        x_swapped, by_swapped = logit(shape, values, [texts[1], texts[0], texts[2]], features[::-1])
+        theta, theta_swapped = sigmoid(x), sigmoid(x_swapped)
+        d = theta - theta_swapped
+        gaussian = math.exp(-beta * d * d / 2)
+        against, along = sigmoid(-gamma * d), sigmoid(gamma * d)
+        cost += (y[pair] * against + (1 - y[pair]) * along + gaussian) / len(y)
+        by_d = (1 - 2 * y[pair]) * gamma * along * against - beta * d * gaussian
+        for name in values:
+            slope = theta * (1 - theta) * by[name] - theta_swapped * (1 - theta_swapped) * by_swapped[name]
+            total[name] += by_d * slope / len(y)
+    return cost, total
+
+
+def finite_differences(cost, values, step=1e-5):
+    found = {name: np.zeros_like(value) for name, value in values.items()}
+    for name, value in values.items():
+        for place in np.ndindex(value.shape):
+            ends = []
+            for sign in (1, -1):
+                moved = {**values, name: value.copy()}
+                moved[name][place] += sign * step
+                ends.append(cost(moved))
+            found[name][place] = (ends[0] - ends[1]) / (2 * step)
+    return found
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_logits_are_the_papers_equations(shape):
+    network, batch = double(shape), inputs(shape)
+    got = network(*batch).detach().numpy()
+    rows = [each.numpy() for each in batch]
+    wanted = [
+        logit(shape, parameters(network), [t[pair] for t in rows[:3]], [f[pair] for f in rows[3:]])[0]
+        for pair in range(PAIRS)
+    ]
+    np.testing.assert_allclose(got, wanted, rtol=1e-12)
+    terms = [network.terms(each) for each in batch[:3]]
+    straight, other = network.both_orders(*terms, *batch[3:])
+    np.testing.assert_array_equal(straight.detach().numpy(), got)
+    np.testing.assert_array_equal(other.detach().numpy(), network(*swapped(*batch)).detach().numpy())
+
+
+@pytest.mark.parametrize("kind", ["logistic", "kendall"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_gradients_of_both_costs_by_hand(shape, kind):
+    network, batch = double(shape), inputs(shape)
+    y = torch.tensor([1.0, 0, 0, 1, 1], dtype=torch.float64)
+    rows, values = [each.numpy() for each in batch], parameters(network)
+    if kind == "logistic":
+        cost = logistic_cost(network(*batch), y)
+
+        def hand(at):
+            return hand_logistic(shape, at, rows, y.numpy())
+    else:
+        thetas = network(*batch).sigmoid(), network(*swapped(*batch)).sigmoid()
+        cost = kendall_cost(*thetas, y, beta=7.0, gamma=5.0)
+
+        def hand(at):
+            return hand_kendall(shape, at, rows, y.numpy(), beta=7.0, gamma=5.0)
+
+    cost.backward()
+    wanted, gradients = hand(values)
+    assert cost.item() == pytest.approx(wanted, rel=1e-12)
+    numeric = finite_differences(lambda at: hand(at)[0], values)
+    for name, parameter in network.named_parameters():
+        # what the reference adds cancels where swapping negates and there are no groups: no gradient, or zeros
+        got = np.zeros_like(values[name]) if parameter.grad is None else parameter.grad.numpy()
+        np.testing.assert_allclose(got, gradients[name], rtol=1e-9, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(numeric[name], gradients[name], rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+def test_number_of_parameters():
+    def count(*shape, **named):
+        return sum(parameter.numel() for parameter in PairwiseNetwork(Shape(*shape, **named)).parameters())
+
+    assert count(75, 4) == 3 * (150 * 4 + 4) + 12 + 8 + 1 == 1833
+    assert count(75, 4, antisymmetric=True) == 1833
+    assert count(75, 4, tied=True) == 2 * (150 * 4 + 4) + 12 + 8 + 1
+    assert count(75, 4, hidden=0) == 3 * 75 + 8 + 1
+    assert count(0, 4) == count(0, 4, hidden=0) == 8 + 1
+    assert count(75, 0) == 3 * (150 * 4 + 4) + 12 + 1
+
+
+@given(
+    st.sampled_from([Shape(v, k, h, t, True) for v, k in ((7, 3), (25, 0), (0, 4)) for h in (0, 4) for t in (0, 1)]),
+    st.integers(1, 70),
+    st.integers(0, 5),
+    st.integers(0, 1000),
+)
+def test_swapping_negates_in_every_bit(shape, pairs, offset, seed):
+    """Also from rows within larger tables, whose memory begins anywhere."""
+    batch = [each[offset:] for each in inputs(shape, pairs + offset, seed, torch.float32)]
+    with torch.inference_mode():
+        network = PairwiseNetwork(shape, seed)
+        straight, other = network(*batch).double().numpy(), network(*swapped(*batch)).double().numpy()
+    np.testing.assert_array_equal(straight, -other)
+    np.testing.assert_array_equal(probability(straight), 1 - probability(other))
+
+
+def test_a_tournament_swaps_in_every_bit():
+    """Terms of distinct texts, gathered for all ordered pairs of systems."""
+    shape, systems, segments = Shape(9, 2, antisymmetric=True), 4, 11
+    texts, features = torch.randn(systems + 1, segments, 9), torch.randn(systems, segments, 2)
+    with torch.inference_mode():
+        network = PairwiseNetwork(shape)
+        terms = network.terms(texts.reshape(-1, 9)).reshape(systems + 1, segments, -1)
+        p = np.stack(
+            [
+                [
+                    probability(network.logits(terms[i], terms[j], terms[-1], features[i], features[j]).numpy())
+                    for j in range(4)
+                ]
+                for i in range(4)
+            ]
+        )
+    np.testing.assert_array_equal(p, 1 - p.transpose(1, 0, 2))
+    assert (p[range(4), range(4)] == 0.5).all() and (p[0, 1] != 0.5).all()
+
+
+logits_drawn = st.lists(st.floats(-800, 800) | st.floats(-1e-8, 1e-8) | st.floats(-3, 3), min_size=1, max_size=30)
+
+
+@given(logits_drawn, logits_drawn)
+def test_probabilities_mirror_in_every_bit(some, others):
+    size = min(len(some), len(others))
+    x, z = np.array(some[:size]), np.array(others[:size])
+    p, mean = probability(x), mean_probability(x, z)
+    for values, mirrored in ((p, probability(-x)), (mean, mean_probability(z, x))):
+        np.testing.assert_array_equal(values, 1 - mirrored)
+        np.testing.assert_array_equal(mirrored, 1 - values)
+        assert ((values >= 0) & (values <= 1)).all()
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(p, 1 / (1 + np.exp(-x)), atol=2.3e-16)
+    np.testing.assert_allclose(mean, (p + 1 - probability(z)) / 2, atol=2.3e-16)
+    np.testing.assert_array_equal(mean_probability(x, -x), p)
+
+
+def test_probabilities_of_nan_are_nan():
+    assert np.isnan(probability(np.array([np.nan]))).all()
+    assert np.isnan(mean_probability(np.array([np.nan, 1.0]), np.array([1.0, np.nan]))).all()
+
+
+@pytest.mark.parametrize(
+    "shape, bounds",
+    [
+        # sqrt(6 / (2 * 40 + 5)) for a group; the last layer reads 3 * 5 + 2 * 30 numbers and gives 1
+        (Shape(40, 30, hidden=5), {"weight": math.sqrt(6 / 85), "output": math.sqrt(6 / 76)}),
+        (Shape(40, 30, hidden=5, tied=True), {"weight": math.sqrt(6 / 85), "output": math.sqrt(6 / 76)}),
+        (Shape(40, 30, hidden=0), {"weight": math.sqrt(6 / 181), "output": math.sqrt(6 / 181)}),
+    ],
+)
+def test_first_weights_are_glorots(shape, bounds):
+    network = PairwiseNetwork(shape, seed=4)
+    for name, parameter in network.named_parameters():
+        largest = parameter.abs().max().item()
+        if "bias" in name:
+            assert largest == 0
+        else:
+            assert 0.9 * bounds[name] < largest <= bounds[name] and parameter.min() < -0.9 * bounds[name]
+            assert abs(parameter.mean()) < 0.2 * bounds[name]
+
+
+def test_first_weights_hang_on_the_seed_alone():
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    one = PairwiseNetwork(Shape(5, 2), seed=7).state_dict()
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.manual_seed(2)
+    same, other = PairwiseNetwork(Shape(5, 2), seed=7).state_dict(), PairwiseNetwork(Shape(5, 2), seed=8).state_dict()
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not torch.equal(one["weight"], other["weight"])
+
+
+@pytest.mark.parametrize("numbers", [(0, 0), (0, 0, 0), (-1, 4), (5, -1), (5, 1, -4)])
+def test_a_network_that_reads_nothing_is_refused(numbers):
+    with pytest.raises(InputError):
+        Shape(*numbers)

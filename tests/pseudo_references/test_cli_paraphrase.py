@@ -1,0 +1,329 @@
+"""`ctx-metrics paraphrase train` and `score`."""
+
+import json
+import os
+import re
+import signal
+
+import pytest
+from classifiers import PAIRS, write_classifier
+from cli_conftest import ctx  # noqa: F401  a fixture
+
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.models.hub import checkpoint_hash, file_sha256
+from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
+from ctx_metrics.pseudo_references.training import task as paraphrase
+from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.loop import Loop
+from ctx_metrics.training.state import STATE
+
+QUIET = EngineOptions(quiet=True)
+WORDS = "cat dog rain river city bird".split()
+
+
+def write_pairs(path, rows: int, header: str = "sentence1\tsentence2\tlabel", bad: str = ""):
+    lines = [header]
+    for number in range(rows):
+        one, other = WORDS[number % 6], WORDS[(number + number // 6 * (number % 2)) % 6]
+        cells = [f"the {one} sat", f"a {other} sat {number}", str(int(one == other))]
+        lines.append("\t".join(cells[: header.count("\t") + 1]))
+    path.write_text("\n".join([*lines, *[bad] * bool(bad)]) + "\n")
+    return path
+
+
+@pytest.fixture
+def command(ctx, monkeypatch):
+    return lambda *words, **more: ctx("paraphrase", *words, **more)
+
+
+@pytest.fixture
+def train(command, tmp_path, tiny_bert):
+    def call(*more, data=None, dev="0.25", out=tmp_path / "out"):
+        data = data or write_pairs(tmp_path / "train.tsv", 24)
+        small = ["--encoder", tiny_bert, "--epochs", 2, "--batch", 8, "--out", out]
+        return command("train", "--train", data, "--dev", dev, *small, *more)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory, tiny_bert):
+    return write_classifier(tmp_path_factory.mktemp("classifier") / "bert", tiny_bert)
+
+
+def test_training_writes_a_model_that_scores(train, command, tmp_path):
+    done = train("--rank", 4, "--learning-rate", "3e-3")
+    assert (done.code, done.err) == (0, "")
+    out = tmp_path / "out"
+    assert sorted(path.name for path in out.iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    config = json.loads((out / "config.json").read_text())
+    assert config["training"] | {"rank": 4, "learning_rate": 3e-3, "epochs": 2, "swap": True} == config["training"]
+    data = {"name": "train.tsv", "sha256": data_sha256(tmp_path / "train.tsv"), "rows": 24, "kept": 24}
+    assert config["data"] == {"train": [data], "development": []}
+    assert config["pairs"] == {"train": 18, "development": 6}
+    card = (out / "README.md").read_text()
+    assert str(tmp_path) not in card and data["sha256"] in card
+    assert (
+        "    ctx-metrics paraphrase train --train train.tsv --dev 0.25 --encoder bert --epochs 2 --batch 8 --out out"
+        in card
+    )
+    assert "6 of the 24 pairs, drawn by the seed, are used only for development." in card
+    for name, value in config["development"].items():
+        assert f"{value:.4f}" in done.out, name
+    assert re.search(r"^Best epoch: [12] of 2, 18 pairs each$", done.out, re.M)
+    assert done.out.splitlines()[-1] == f"Use: ctx-metrics paraphrase score PAIRS --model {out}"
+    scored = command("score", tmp_path / "train.tsv", "--model", out)
+    assert scored.code == 0 and len(scored.out.splitlines()) == 24
+
+
+def test_the_same_command_writes_the_same_bytes_and_another_seed_others(train, tmp_path):
+    for name, seed in (("one", 3), ("two", 3), ("three", 4)):
+        assert train("--seed", seed, out=tmp_path / name).code == 0
+    one, two, three = (file_sha256(tmp_path / name / "model.safetensors") for name in ("one", "two", "three"))
+    assert one == two != three
+
+
+def test_whole_training_with_a_development_file(train, tmp_path):
+    dev = write_pairs(tmp_path / "dev.tsv", 12)
+    done = train("--rank", 0, dev=dev)
+    assert done.code == 0, done.err
+    said = "12 of the development pairs are in the training data too, so their figures are too optimistic"
+    assert done.err.splitlines() == [f"ctx-metrics: {said}"]
+    out = tmp_path / "out"
+    there = {path.name for path in out.iterdir()}
+    assert {"README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"} <= there
+    card = (out / "README.md").read_text()
+    assert "| learning_rate | 2e-05 |" in card and "all weights of bert" in card and data_sha256(dev) in card
+    assert "drawn by the seed" not in card
+    assert 0 <= ParaphraseClassifier(str(out), QUIET).probabilities(PAIRS[:1])[0] <= 1
+
+
+def test_several_files_and_a_model_that_is_replaced(train, tmp_path):
+    more = write_pairs(tmp_path / "more.tsv", 12)
+    assert train("--train", more, dev="0.5").code == 0
+    config = (tmp_path / "out" / "config.json").read_text()
+    assert [each["name"] for each in json.loads(config)["data"]["train"]] == ["train.tsv", "more.tsv"]
+    assert json.loads(config)["pairs"] == {"train": 18, "development": 18}
+    done = train()
+    assert done.code == 1 and "holds a model already; name another folder with --out, or replace it" in done.err
+    assert (tmp_path / "out" / "config.json").read_text() == config
+    assert train("--overwrite").code == 0 and (tmp_path / "out" / "config.json").read_text() != config
+
+
+@pytest.mark.parametrize("rank", [4, 0])
+def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch, rank):
+    """In the first epoch, and after it, each time with the steps that are left; the bytes are those of a run in one go."""
+    more, step = ["--rank", rank, "--learning-rate", "3e-3", "--seed", 2], Loop._step
+    assert train(*more, out=tmp_path / "unstopped").code == 0
+    steps, out = [], tmp_path / "out"
+
+    def interrupted(loop, batch):
+        steps.append(loop.progress.step)
+        if steps in ([0, 1], [0, 1, 2, 3]):
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(loop, batch)
+
+    monkeypatch.setattr(Loop, "_step", interrupted)
+    for _ in range(2):
+        done = train(*more)
+        assert done == (
+            130,
+            "",
+            f"ctx-metrics: stopped; run the same command again to continue from the state in {out}, or add --restart "
+            f"to start over\n",
+        )
+        assert [path.name for path in out.iterdir()] == [STATE]
+    done = train(*more, "--weight-decay", 0.5)
+    assert done.code == 1 and "a stopped training with other recipe; give the settings it was started with" in done.err
+    done = train(*more)
+    assert done.code == 0 and steps == [0, 1, 2, 3, 4, 5]
+    written = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (out, tmp_path / "unstopped")]
+    written[1]["README.md"] = written[1]["README.md"].replace(b"unstopped", b"out")
+    assert written[0] == written[1]
+
+
+def test_begun_anew_where_that_is_asked_for(train, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / STATE).write_text("another training's")
+    assert "is not the state of a training; delete it" in train("--rank", 4).err
+    assert train("--rank", 4, "--restart").code == 0 and not (out / STATE).exists()
+    monkeypatch.setattr(paraphrase, "encode_pairs", interrupt)
+    done = train("--rank", 4, "--overwrite")
+    assert (done.code, done.err) == (130, "ctx-metrics: stopped\n")  # there is nothing to keep yet
+
+
+def interrupt(*given):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "more, said",
+    [
+        (["--ctx-dtype", "fp16"], "--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32"),
+        (["--encoder", "./gone"], "no model folder './gone', and it is not a hub name"),
+        (["--rank", "49"], "rank 49 is more than the encoder's width, 48; choose a lower one"),
+        (["--ctx-device", "tpu"], "unknown device 'tpu'"),
+        (["--dev", "0.001"], "--dev 0.001 of 24 pairs leaves one part empty"),
+        (["--max-length", "4"], "--max-length 4 leaves no token of each sentence beside the 3 special ones; give at"),
+        (["--dev", "gone.tsv"], "cannot read gone.tsv: No such file or directory"),
+    ],
+)
+def test_training_that_cannot_be(train, tmp_path, more, said):
+    done = train(*more)
+    assert done.code == 1 and done.out == "" and done.err.startswith(f"ctx-metrics: error: {said}"), done.err
+    assert len(done.err.splitlines()) == 1 and not (tmp_path / "out").exists()
+
+
+def test_faults_of_the_data_name_file_and_line(train, tmp_path):
+    bad = write_pairs(tmp_path / "bad.tsv", 3, bad="the cat\tthe dog\tmaybe")
+    done = train(data=bad)
+    assert done.code == 1 and f"{bad}, line 5: label 'maybe' is neither 0 nor 1; write 0 or 1\n" in done.err
+    assert len(done.err.splitlines()) == 1
+    short = write_pairs(tmp_path / "short.tsv", 3, bad="the cat\tthe dog")
+    done = train(data=short)
+    assert done.code == 1 and f"{short}, line 5: 2 columns, but the header names 3" in done.err
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    done = train()
+    assert done.code == 1 and done.err.endswith("holds other files; name a new or empty folder with --out\n")
+
+
+@pytest.mark.parametrize(
+    "words", [["--dev", "0"], ["--dev", "1.5"], ["--rank", "-1"], ["--epochs", "0"], ["--seed", "x"]]
+)
+def test_wrong_usage(train, words):
+    done = train(*words)
+    assert done.code == 2 and "ctx-metrics paraphrase train: error: argument" in done.err
+
+
+def test_scores_of_labelled_pairs(command, tmp_path, bert):
+    data = write_pairs(tmp_path / "pairs.tsv", 12)
+    done = command("score", data, "--model", bert)
+    assert done.code == 0
+    pairs = [tuple(line.split("\t")[:2]) for line in data.read_text().splitlines()[1:]]
+    labels = [int(line.split("\t")[2]) for line in data.read_text().splitlines()[1:]]
+    wanted = ParaphraseClassifier(str(bert), QUIET).probabilities(pairs)
+    assert [float(line) for line in done.out.splitlines()] == pytest.approx(wanted, abs=1e-6)
+    right = sum((value > 0.5) == label for value, label in zip(wanted, labels)) / len(labels)
+    figures, signature = done.err.splitlines()
+    assert figures.startswith(f"ctx-metrics: {data}: 12 pairs; accuracy {right:.4f}, f1 ")
+    assert (
+        signature == f"ctx-metrics: paraphrase|model:bert|ckpt:{checkpoint_hash(bert)}|maxlen:70|dtype:fp32"
+    )  # all it reads
+
+
+def test_scores_without_labels_and_of_two_files(command, tmp_path, bert):
+    data = write_pairs(tmp_path / "pairs.tsv", 12, "sentence1\tsentence2")
+    done = command("score", data, "--model", bert, "--quiet", "-w", 3)
+    assert (done.code, done.err) == (0, "") and re.fullmatch(r"(\d\.\d{3}\n){12}", done.out)
+    rows = [line.split("\t") for line in data.read_text().splitlines()[1:]]
+    for name, side in (("one.txt", 0), ("two.txt", 1)):
+        (tmp_path / name).write_text("".join(row[side] + "\n" for row in rows))
+    files = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    same = command("score", *files, "--model", bert, "--quiet", "-w", 3, "-o", tmp_path / "new" / "p.txt")
+    assert (same.code, same.out, same.err) == (0, "", "")
+    assert (tmp_path / "new" / "p.txt").read_text() == done.out
+    turned = command("score", *files[::-1], "--model", bert, "--quiet", "-w", 3)
+    assert turned.out != done.out
+    (tmp_path / "two.txt").write_text("one line\n")
+    short = command("score", *files, "--model", bert)
+    assert (
+        short.code == 1
+        and "one.txt has 12 lines, but " in short.err
+        and "a pair needs one line of each file" in short.err
+    )
+    three = command("score", *files, files[0], "--model", bert)
+    assert three.code == 2 and three.err.endswith("error: name one file of pairs, or two of sentences\n")
+
+
+def test_the_tokens_that_are_kept(command, tmp_path, bert, tiny_roberta):
+    data = write_pairs(tmp_path / "pairs.tsv", 12, "sentence1\tsentence2")
+
+    def signature(*more, model=bert):
+        done = command("score", data, "--model", model, *more)
+        return re.search(r"maxlen:\d+", done.err)[0], done.err.count("\n"), done.out
+
+    whole = signature()
+    assert whole[:2] == ("maxlen:70", 1)
+    assert signature("--max-length", 70) == whole
+    assert signature("--max-length", 71) == ("maxlen:70", 2, whole[2])
+    done = command("score", data, "--model", bert, "--max-length", 1000)
+    assert done.err.startswith(
+        "ctx-metrics: --max-length 1000: the model reads at most 70 tokens; longer pairs are cut there\n"
+    )
+    least = signature("--max-length", 5)
+    assert least[:2] == ("maxlen:5", 2) and least[2] != whole[2]
+    roberta = write_classifier(tmp_path / "roberta", tiny_roberta)  # <s> one </s></s> other </s>
+    assert signature("--max-length", 6, model=roberta)[0] == "maxlen:6"
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    for of_pairs, model, given, special in (
+        ([data], bert, 2, 3),
+        ([data], bert, 4, 3),
+        ([data], roberta, 5, 4),
+        ([empty, empty], bert, 1, 3),
+    ):
+        done = command("score", *of_pairs, "--model", model, "--max-length", given)
+        assert (done.code, done.out) == (1, "") and done.err == (
+            f"ctx-metrics: error: --max-length {given} leaves no token of each sentence beside the {special} special ones; "
+            f"give at least {special + 2}\n"
+        )
+
+
+def test_labels_that_are_all_alike_are_scored(command, tmp_path, bert):
+    """Without paraphrases, and with none called one, there is no F1 either; of ones alone, F1 is 2 c / (c + n)."""
+    rows = write_pairs(tmp_path / "pairs.tsv", 12, "sentence1\tsentence2").read_text().splitlines()
+    done = command("score", tmp_path / "pairs.tsv", "--model", bert, "--quiet")
+    called = sum(float(line) > 0.5 for line in done.out.splitlines())
+    data = tmp_path / "alike.tsv"
+    for label, right, f1 in (("1.0", called, 2 * called / (called + 12)), ("0", 12 - called, 0 if called else "-")):
+        data.write_text("\n".join([rows[0] + "\tlabel", *(f"{row}\t{label}" for row in rows[1:])]) + "\n")
+        found = command("score", data, "--model", bert, "--quiet")
+        said = f1 if f1 == "-" else f"{f1:.4f}"
+        assert (found.code, found.out) == (0, done.out)
+        assert found.err == f"ctx-metrics: {data}: 12 pairs; accuracy {right / 12:.4f}, f1 {said}, auc -\n"
+
+
+def test_empty_sentences_are_said_once(command, tmp_path, bert):
+    one, two, pairs = tmp_path / "one.txt", tmp_path / "two.txt", tmp_path / "pairs.tsv"
+    one.write_text("the cat\n\nthe dog\n")
+    two.write_text("a cat\na dog\n  \n")
+    pairs.write_text("sentence1\tsentence2\nthe cat\ta cat\n\ta dog\nthe dog\t  \n")
+    labelled = tmp_path / "labelled.tsv"
+    labelled.write_text("sentence1\tsentence2\tlabel\nthe cat\ta cat\t1\n\ta dog\t0\nthe dog\t  \t0\n")
+    for files, name in (([one, two], f"{one} and {two}"), ([pairs], pairs), ([labelled], labelled)):
+        done = command("score", *files, "--model", bert, "--quiet")
+        said = f"ctx-metrics: {name}: 2 pairs have an empty sentence (segment 2, 3); kept as they are"
+        assert done.code == 0 and len(done.out.splitlines()) == 3 and done.err.splitlines()[0] == said
+        assert len(done.err.splitlines()) == 1 + (files == [labelled])
+
+
+def test_faults_of_scoring(command, tmp_path, bert, tiny_bert):
+    other = tmp_path / "other.tsv"
+    other.write_text("mt\tref\na\tb\n")
+    done = command("score", other, "--model", bert)
+    assert done.code == 1 and done.err.startswith(f"ctx-metrics: error: {other}: its first line (mt, ref) has no known")
+    assert done.err.endswith("; or name two files with one sentence per line\n") and len(done.err.splitlines()) == 1
+    other.write_text("sentence1,sentence2\na,b\n")
+    done = command("score", other, "--model", bert)
+    assert done.err == f"ctx-metrics: error: {other}: its columns are separated by commas; separate them by tabs\n"
+    done = command("score", write_pairs(tmp_path / "p.tsv", 12), "--model", tiny_bert)
+    assert done.code == 1 and "is not a sequence classifier: classifier.bias is not among its weights" in done.err
+
+
+def test_the_embedded_one_minds_its_language(command, tmp_path):
+    german = tmp_path / "german.tsv"
+    rows = ["Die Katze saß auf der Matte und wartete nicht auf die Maus\tDie Katze wartet nicht auf eine Maus"] * 4
+    german.write_text("\n".join(["sentence1\tsentence2", *rows]) + "\n")
+    done = command("score", german)
+    mend = "the text does not look English; name a model of its language with --model\n"
+    assert done.code == 0 and mend in done.err
+    assert "paraphrase|model:embedded-paraphrase|ckpt:" in done.err
+
+
+def test_help_shows_both(command):
+    assert all(f"    {name} " in command("--help").out for name in ("train", "score"))
+    for name in ("train", "score"):
+        assert "--ctx-device" in command(name, "--help").out
+    assert command().code == 2

@@ -1,0 +1,471 @@
+import inspect
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from disk_faults import refused
+from plugin_conftest import environment, lines_of, python, run
+from safetensors.torch import load_file
+from toy_judgements import write_judgements
+
+from ctx_metrics.learned.networks import NETWORKS
+from ctx_metrics.training.cli import recipe_of
+from ctx_metrics.training.cli.quality import some_rows
+from ctx_metrics.training.cli.trainings import known_languages, target_languages
+from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.loop import Loop
+from ctx_metrics.training.options import DataOptions
+from ctx_metrics.training.quality import learn
+from ctx_metrics.training.quality.examples import read_training_set
+from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER
+
+COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
+FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("judged")
+    write_judgements(folder / "train.tsv", 20, 1)
+    write_judgements(folder / "more.tsv", 10, 3, raters=False)
+    write_judgements(folder / "dev.cs-en.tsv", 12, 2)
+    write_judgements(folder / "train.en-de.tsv", 12, 4)
+    return folder
+
+
+@pytest.fixture
+def train(ctx, folder, tiny_bert, tmp_path):
+    """Trains on the toy data over the tiny encoder; --out is `out`."""
+
+    def call(
+        kind, *more, data=("train.tsv",), dev=("dev.cs-en.tsv",), encoder=tiny_bert, out=tmp_path / "out", plot=False
+    ):
+        small = ["--hidden", 4, "--feedforward", 6, "--epochs", 2, "--batch", 8]
+        return ctx(
+            "train",
+            kind,
+            "--train",
+            *(folder / name for name in data),
+            "--dev",
+            *(folder / name for name in dev),
+            "--out",
+            out,
+            *(["--encoder", encoder] if encoder else []),
+            *small,
+            *([] if plot else ["--no-plot"]),
+            *more,
+        )
+
+    return call
+
+
+def names(path: Path) -> list[str]:
+    return sorted(each.name for each in path.iterdir())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_network_trains(train, tmp_path, folder, kind):
+    done = train(kind, data=("train.tsv:0.5", "more.tsv"), plot=True)
+    said = [line for line in done.err.splitlines() if "no better than chance" not in line]  # so few rows
+    assert done.code == 0 and said == [], done.err
+    out = tmp_path / "out"
+    assert names(out) == FILES
+    config = json.loads((out / "config.json").read_text())
+    checks = [json.loads(line) for line in (out / "checks.jsonl").read_text().splitlines()]
+    assert len(checks) == 2 and set(checks[0]) == {"step", "epoch", "rows", "loss", "score", "learning_rate"}
+    assert config["development"]["score"] == max(check["score"] for check in checks)
+    assert config["data"]["train"] == [
+        {"name": "train.tsv", "sha256": data_sha256(folder / "train.tsv"), "weight": 0.5, "rows": 40, "kept": 40},
+        {"name": "more.tsv", "sha256": data_sha256(folder / "more.tsv"), "weight": 1.0, "rows": 20, "kept": 20},
+    ]
+    assert config["data"]["development"][0]["name"] == "dev.cs-en.tsv" and config["languages"] == ["en"]
+    assert config["training"]["rows"] == 60 and config["training"]["epochs"] == 2
+    card = (out / "README.md").read_text()
+    assert f"{config['development']['score']:.4f}" in card and str(folder) not in card and str(tmp_path) not in card
+    assert f"{config['development']['score']:.4f}" in done.out and "Best check: " in done.out
+    used = re.findall(r"^Use: (.*)$", done.out, re.M)
+    assert used[0] == f"sacrebleu REF -i HYP -m {kind} --{kind}-model {out}" and len(used) == 1 + (kind == "comet")
+
+
+@pytest.mark.full
+def test_all_score_in_one_run_of_sacrebleu(train, tmp_path, forked_sacrebleu):
+    for kind in KINDS:
+        assert train(kind, out=tmp_path / kind).code == 0
+    metrics = {**{kind: kind for kind in KINDS}, "slide": "comet"}
+    models = [word for name, kind in metrics.items() for word in (f"--{name}-model", str(tmp_path / kind))]
+    done = forked_sacrebleu(
+        "ref.en.txt", "-i", "system_a.en.txt", "--docids", "docids.txt", "-m", *metrics, *models, "-w", "6"
+    )
+    assert done.returncode == 0, done.stderr
+    scores = {each["name"].lower(): each["score"] for each in json.loads(done.stdout)}
+    assert scores.keys() == metrics.keys() and len(set(scores.values())) == 5
+
+
+@pytest.mark.full
+def test_a_training_killed_by_the_system_goes_on_to_the_same_weights(train, folder, tiny_bert, tmp_path):
+    more = ["--layers", "1,3", "--epochs", "30", "--patience", "none", "--batch", "4", "--quiet"]
+    assert train("esim", *more, out=tmp_path / "whole").code == 0
+    out = tmp_path / "out"
+    argv = [COMMAND, "train", "esim", "--train", folder / "train.tsv", "--dev", folder / "dev.cs-en.tsv"]
+    argv += ["--out", out, "--encoder", tiny_bert, "--hidden", "4", "--feedforward", "6", *more]
+    process = subprocess.Popen([str(word) for word in argv], env=environment(), stderr=subprocess.PIPE)
+    state, written = out / learn.STATE, set()
+    while len(written) < 3:  # a state is written at each epoch's end
+        assert process.poll() is None, process.stderr.read().decode()
+        if state.exists():
+            written.add(state.stat().st_ino)
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+    assert not (out / "config.json").exists() and state.exists()
+    steps = []
+    step = Loop._step
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Loop, "_step", lambda self, batch: (steps.append(self.progress.step), step(self, batch)))
+        assert train("esim", *more).code == 0
+    assert 20 <= steps[0] < 300 and steps[-1] == 299
+    assert (out / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
+    assert (out / "checks.jsonl").read_bytes() == (tmp_path / "whole" / "checks.jsonl").read_bytes()
+    assert names(out) == [name for name in FILES if name != "learning-curve.png"]
+
+
+def stop(monkeypatch, at: int):
+    """Ctrl-C in the middle of a step."""
+    step = Loop._step
+
+    def stopping(self, batch):
+        if self.progress.step == at:
+            os.kill(os.getpid(), signal.SIGINT)
+        step(self, batch)
+
+    monkeypatch.setattr(Loop, "_step", stopping)
+
+
+def test_ctrl_c_and_what_may_follow(train, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        stop(patched, 7)
+        done = train("bilstm")
+    assert done.code == 130 and done.out == ""
+    assert done.err.splitlines()[-1] == (
+        f"ctx-metrics: stopped; run the same command again to continue from the state in {out}, or add --restart to "
+        f"start over"
+    )
+    assert names(out) == ["training-embeddings", learn.STATE]
+    done = train("bilstm", "--seed", "2")
+    assert done.code == 1 and done.err.count("\n") == 1 and "with other recipe; " in done.err
+    assert names(out) == ["training-embeddings", learn.STATE]
+    done = train("bilstm", "--layers", "2")
+    assert done.code == 1 and "with other network, encoder or languages; " in done.err
+    assert train("bilstm", "--layers", "2", "--restart", plot=True).code == 0
+    assert names(out) == FILES and json.loads((out / "config.json").read_text())["layers"] == [2]
+
+
+def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    monkeypatch.setattr("ctx_metrics.training.cli.quality.read_training_set", interrupted)
+    (out / "training-embeddings").mkdir(parents=True)
+    (out / "training-embeddings" / "cache.json").write_text("{}")
+    assert (train("bilstm").code, train("bilstm").err) == (130, "ctx-metrics: stopped\n")
+    for kept in ("chunk-0000-000000.f16", "0.npy"):
+        (out / "training-embeddings" / kept).write_text("")
+        assert "run the same command again to continue" in train("bilstm").err
+        (out / "training-embeddings" / kept).unlink()
+    assert train("bilstm").err == "ctx-metrics: stopped\n"
+
+
+def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    assert train("bilstm", plot=True).code == 0
+    before = {name: (out / name).read_bytes() for name in FILES}
+    done = train("bilstm", "--seed", "2")
+    assert done.code == 1 and done.err == (
+        f"ctx-metrics: error: {out} holds a model already; name another folder with --out, or replace it with --overwrite\n"
+    )
+    with monkeypatch.context() as patched:
+        stop(patched, 7)
+        assert train("bilstm", "--seed", "2", "--overwrite").code == 130
+    assert before == {name: (out / name).read_bytes() for name in FILES}
+    assert train("bilstm", "--seed", "2", "--overwrite").code == 0
+    assert names(out) == [name for name in FILES if name != "learning-curve.png"]
+    assert (out / "model.safetensors").read_bytes() != before["model.safetensors"]
+
+
+def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("ctx_metrics.training.cli.quality.learn", lambda *_: pytest.fail("it trains"))
+    (tmp_path / "file").write_text("x")
+    for out in (tmp_path / "file", tmp_path / "file" / "model"):
+        done = train("bilstm", out=out)
+        assert done.code == 1 and done.err.count("\n") == 1 and f"cannot write into {out}: " in done.err
+    with monkeypatch.context() as patched:
+        patched.setattr("tempfile.TemporaryFile", refused)
+        assert "Permission denied" in train("bilstm").err
+    for more in ([], ["--inputs", "mt+src"]):
+        done = train("bilstm", *more, data=("train.en-de.tsv",), dev=("train.tsv",), encoder=None)
+        assert done.code == 1 and done.err.count("\n") == 1
+        assert "reads only English" in done.err and "name another with --encoder" in done.err
+    done = train("bilstm", "--inputs", "mt+src", encoder=None)
+    assert "the language is 'cs'; name another with --encoder" in done.err
+    done = train("bilstm", data=("no.tsv",))
+    assert done.code == 1 and "no.tsv" in done.err
+    assert names(tmp_path) == ["file"] and (tmp_path / "file").read_text() == "x"
+
+
+def test_a_link_to_nothing_is_no_folder(train, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    done = train("bilstm", out=tmp_path / "link")
+    assert done.code == 1 and "is not a folder" in done.err
+
+
+def test_the_embedded_encoder(train, tmp_path, caplog):
+    done = train("bilstm", "--layers", "1", encoder=None)
+    assert done.code == 0, done.err
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["encoder"] == "embedded" and config["languages"] == ["en"]
+    done = train("bilstm", "--layers", "1", "--overwrite", data=("train.en-de.tsv",), encoder="embedded")
+    assert done.code == 0 and "reads only English" in done.err  # it was asked for
+
+
+def test_sources_in_place_of_references(train, tmp_path):
+    done = train("esim", "--inputs", "mt+src")
+    assert done.code == 0, done.err
+    out = tmp_path / "out"
+    assert json.loads((out / "config.json").read_text())["inputs"] == "mt+src"
+    assert f"Use: ctx-metrics score -s SOURCE -t HYP -m esim --esim-model {out}\n" in done.out
+
+
+@pytest.mark.full
+def test_scores_of_a_model_that_reads_sources(train, tmp_path):
+    assert train("esim", "--inputs", "mt+src").code == 0
+    argv = ["-s", "source.de.txt", "-t", "system_a.en.txt", "-m", "esim", "--esim-model", tmp_path / "out"]
+    done = run(COMMAND, "score", *argv, "--format", "jsonl", "--level", "segment")
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == len(lines_of("system_a.en.txt")), done.stderr
+
+
+def test_a_teacher(train, tmp_path):
+    done = train("bilstm", "--teacher", "chrf", "--chrf-word-order", "2", data=("train.tsv", "more.tsv"))
+    assert done.code == 0, done.err
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert "nw:2" in config["targets"]["teacher"]
+    assert "scores of the metric `" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_a_teacher_that_cannot_teach(train, tmp_path):
+    done = train("bilstm", "--teacher", "slide")
+    assert done.code == 1 and "teacher slide: cannot score training rows, which have no document ids" in done.err
+    done = train("bilstm", "--inputs", "mt+src", "--teacher", "chrf")
+    assert done.code == 1 and "no references" in done.err
+    done = train("bilstm", "--comet-model", "x")
+    assert done.code == 2 and "unrecognized arguments: --comet-model x" in done.err
+    assert names(tmp_path) == []
+
+
+def test_some_of_the_rows(train, tmp_path, folder):
+    assert train("bilstm", "--rows", "12").code == 0
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["training"]["rows"] == 12
+    whole = read_training_set([str(folder / "train.tsv")])
+    few, more, other = some_rows(whole, 5, 1), some_rows(whole, 9, 1), some_rows(whole, 5, 2)
+    assert len(few) == 5 and len(more) == 9 and set(few.hypotheses) < set(more.hypotheses)
+    assert few.hypotheses != other.hypotheses
+    for k in range(5):
+        row = whole.hypotheses.index(few.hypotheses[k])
+        assert few.partners[k] == whole.partners[row] and few.groups[k] == whole.groups[row]
+        assert few.targets[k] == whole.targets[row] and few.weights[k] == whole.weights[row]
+
+
+def test_more_rows_than_there_are(train):
+    done = train("bilstm", "--rows", "4000")
+    assert done.code == 0 and "--rows 4000: there are 40 rows to learn from, and all are used" in done.err
+
+
+def test_development_outputs_that_were_trained_on_are_counted(train):
+    """Of its 40 rows, two are the same texts."""
+    done = train("bilstm", dev=("train.tsv",))
+    assert "39 of 39 development outputs are in the training data too" in done.err
+
+
+def test_a_cache_of_ones_own_is_kept(train, tmp_path):
+    assert train("bilstm", "--cache", tmp_path / "cache", plot=True).code == 0
+    kept = [path.stat().st_size for path in (tmp_path / "cache").glob("*.f16")]
+    assert names(tmp_path / "out") == FILES and sum(kept) > 1000
+    done = train("esim", "--cache", tmp_path / "cache", "--cache-mb", "1", out=tmp_path / "second")
+    assert done.code == 0, done.err
+
+
+def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
+    from ctx_metrics.training.cli import quality
+
+    said = {}
+
+    def reader(name, function):
+        signature = inspect.signature(function)
+
+        def read(*given, **named):
+            said[name] = signature.bind(*given, **named).arguments
+            return function(*given, **named)
+
+        return read
+
+    for name in ("read_training_set", "read_development"):
+        monkeypatch.setattr(quality, name, reader(name, getattr(quality, name)))
+    more = ["--normalise", "file", "--average", "--no-mqm-root", "-l", "cs-en", "--human", "x", "--reference", "refB"]
+    assert train("bilstm", *more, "--score-column", "score", "--dev-metric", "darr", "--dev-threshold", "7").code == 0
+    options = DataOptions(["cs-en"], "x", "refB", "score", text_checks=True)
+    shared = {"inputs": "mt+ref", "options": options}
+    paths = [str(folder / "train.tsv")]
+    assert said["read_training_set"] == dict(
+        shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True, seed=1, humans=False
+    )
+    paths = [str(folder / "dev.cs-en.tsv")]
+    assert said["read_development"] == dict(shared, paths=paths, metric="darr", threshold=7)
+
+
+def test_first_weights(train, tmp_path):
+    assert train("bilstm").code == 0
+    assert train("bilstm", "--init", tmp_path / "out", out=tmp_path / "second").code == 0
+    commands = json.loads((tmp_path / "second" / "config.json").read_text())["commands"]
+    assert ["--init out" in each for each in commands] == [False, True]  # from nothing to these weights
+    assert all(f"    {each}\n" in (tmp_path / "second" / "README.md").read_text() for each in commands)
+    done = train("bilstm", "--init", tmp_path / "out", "--init-share", ".5", out=tmp_path / "third")
+    assert done.code == 2 and "--init-share is not for bilstm, which writes the learned weights" in done.err
+    done = train("esim", "--init", tmp_path / "out", out=tmp_path / "third")
+    assert (
+        done.code == 1
+        and "has model_type ctx-bilstm, and this training ctx-esim" in done.err
+        and not (tmp_path / "third").exists()
+    )
+
+
+def test_darr(train, tmp_path):
+    done = train("bilstm", "--dev-metric", "darr", "--dev-threshold", "10", "--loss", "hinge", "--margin", "0.2")
+    assert done.code == 0 and "tau (DARR)" in done.out, done.err
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["development"]["metric"] == "darr" and config["training"]["margin"] == 0.2
+
+
+def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = train("bilstm", plot=True)
+    assert done.code == 0 and "no learning curve is drawn: figures need matplotlib" in done.err
+    assert names(tmp_path / "out") == [name for name in FILES if name != "learning-curve.png"]
+    assert "learning-curve" not in done.out
+
+
+@pytest.mark.parametrize(
+    "argv, said",
+    [
+        (["comet", "--projection", "3"], "--projection is not for comet, which has no projection"),
+        (["comet", "--max-length", "3"], "--max-length is not for comet"),
+        (
+            ["comet", "--inputs", "mt+src", "--layers", "3"],
+            "--layers is not for comet, which mixes all of them with --inputs",
+        ),
+        (["comet", "--rank", "3"], "--rank is not for comet, which changes its encoder only with --inputs"),
+        (["esim", "--rank", "3"], "--rank is not for esim, which does not change its encoder"),
+        (["esim", "--inputs", "mt+src+ref"], "esim reads mt+ref or mt+src; for mt+src+ref train comet"),
+        (["comet", "--inputs", "mt+src", "--window", "1"], "--window 1: a window has at least 2 sentences"),
+        (["esim", "--dev-threshold", "3"], "--dev-threshold works only with --dev-metric darr"),
+        (["esim", "--margin", "3"], "--margin works only with --loss hinge and mse+hinge"),
+        (["esim", "--layers", "1,,2"], "'1,,2' is not a list of layers"),
+        (["esim", "--layers", "2,2"], "names a layer twice"),
+        (["esim", "--learning-rate", "0"], "0 is not above 0"),
+        (["esim", "--learning-rate", "nan"], "nan is not above 0"),
+        (["esim", "--dropout", "1"], "1 is not from 0 to below 1"),
+        (["esim", "--seed", "-1"], "-1 is not a whole number"),
+        (["esim", "--patience", "-1"], "-1 is not at least 1"),
+        (["esim", "--languages", "English"], "is not a list of language codes"),
+        (["lstm"], "invalid choice: 'lstm'"),
+    ],
+)
+def test_wrong_usage(ctx, folder, argv, said):
+    done = ctx("train", *argv, "--train", folder / "train.tsv", "--dev", folder / "dev.cs-en.tsv", "--out", "no")
+    assert done.code == 2 and said in done.err
+
+
+def test_recipes(ctx, monkeypatch):
+    found = []
+    monkeypatch.setattr("ctx_metrics.training.cli.run", lambda args: found.append(recipe_of(args)) or 0)
+    needed = ["--train", "x", "--dev", "x", "--out", "x"]
+    for argv in (["esim"], ["comet"], ["esim", "--patience", "none", "--learning-rate", "1e-3", "--check-rows", "5"]):
+        assert ctx("train", *argv, *needed).code == 0
+    assert found[:2] == [PAPER, COMET]
+    assert (found[2].patience, found[2].learning_rate, found[2].check_rows, found[2].batch) == (None, 1e-3, 5, 32)
+
+
+def test_help(ctx):
+    text = ctx("train", "--help").out
+    for flag in ("--train", "--teacher", "--check-rows", "--cache-mb", "--ctx-device"):
+        assert flag in text
+    assert re.search(
+        r"--epochs N\s+Maximum\s+number\s+of\s+epochs\.\s+\(Default: 75; comet: 6;\s+comet\s+--inputs:\s+1\)", text
+    )
+    assert re.search(
+        r"--patience N\s[^-]*none: never. \(Default: 4;\s+comet:\s+none;\s+comet\s+--inputs:\s+none\)", text
+    )
+    assert (
+        "--comet-model MODEL" not in text and "--comet-model MODEL" in ctx("train", "--teacher", "comet", "--help").out
+    )
+
+
+def test_help_needs_no_torch():
+    code = "import sys, contextlib; from ctx_metrics.cli import main\n"
+    code += "with contextlib.suppress(SystemExit): main(['train', '--help'])\nassert 'torch' not in sys.modules"
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_kinds_are_those_of_the_training():
+    assert (*NETWORKS, "comet") == KINDS
+
+
+def test_languages_of_the_data():
+    known = known_languages(["wmt.en-de", "mine", "wmt.cs-en (other/wmt.cs-en.tsv)"], None)
+    assert list(known.values()) == [("en", "de"), (None, None), ("cs", "en")]
+    assert target_languages("x", known) == ["de", "en"] and target_languages(None, known) == ["en"]
+    assert target_languages("x", {"mine": (None, None)}) is None
+    assert known_languages(["mine"], ["cs-en"]) == {"mine": ("cs", "en")}
+    assert known_languages(["mine"], ["cs-en", "de-en"]) == {"mine": (None, None)}
+
+
+def test_weights_load_as_plain_tensors(train, tmp_path):
+    assert train("bilstm").code == 0
+    tensors = load_file(tmp_path / "out" / "model.safetensors")
+    assert "encoder.weight_ih_l0" in tensors and all(tensor.isfinite().all() for tensor in tensors.values())
+
+
+def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "README.md").write_text("my notes")
+    done = train("bilstm")
+    assert done.code == 1 and "holds other files (README.md); name a new or empty folder" in done.err
+    (tmp_path / "out" / "thesis.tex").write_text("x")
+    assert "(README.md, thesis.tex)" not in train("bilstm").err and "(thesis.tex)" in train("bilstm", "--overwrite").err
+    assert (tmp_path / "out" / "README.md").read_text() == "my notes"
+
+
+@pytest.mark.parametrize(
+    "flags, says",
+    [
+        (["--teacher-scores", "t.npz"], "--teacher-scores works only with --teacher METRIC"),
+        (["-l", "deen"], "-l deen is not a language pair such as de-en or zh-Hans-en"),
+    ],
+)
+def test_flags_that_cannot_be(train, flags, says):
+    done = train("bilstm", *flags)
+    assert done.code == 2 and says in done.err
+
+
+def test_a_weight_of_development_data(train, folder):
+    done = train("bilstm", "--dev", f"{folder / 'dev.cs-en.tsv'}:0.5")
+    assert done.code == 2 and "only --train takes weights" in done.err
