@@ -15,7 +15,7 @@ from ..progress import Progress
 from ..scale import faults
 from ..scale.kept import key_of
 from ..scale.places import HERE, Place
-from ..scale.scorer import ROLES, OfMetric, Scored, Scorer, Texts, located
+from ..scale.scorer import OfMetric, Scored, Scorer, Texts, located, roles
 from . import summary
 from .blocks import ROWS, blocks, one_block
 from .parts import Parts, Record, known_again
@@ -70,7 +70,7 @@ class Annotation:
             "context": repr(
                 [self.scorer.context.source_lang, self.scorer.context.target_lang, self.scorer.context.engine.dtype]
             ),
-            "pseudo-filter": repr(self.scorer.context.pseudo_filter),
+            "inputs": repr(sorted(self.scorer.context.inputs.items())),
             "names": list(self.names),
             "keep": [list(each) for each in self.limits],
             "drop": None if self.drop is None else list(self.drop),
@@ -168,11 +168,11 @@ def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list
     for role, name in given:
         columns.setdefault(role, []).append(name)
     names = [] if any(is_number(name) for own in columns.values() for name in own) else reader_of(table, [], []).names()
-    columns |= {role: [role] for role in ROLES if role not in columns and role in names}
+    columns |= {role: [role] for role in roles() if role not in columns and role in names}
     if "mt" not in columns:
         there = f"; it has {', '.join(names)}" if names else ""
         raise InputError(f"{table.path} has no column mt{there}; name the column of the outputs (--columns mt=NAME)")
-    return {role: columns[role] for role in ROLES if role in columns}
+    return {role: columns[role] for role in roles() if role in columns}
 
 
 def planned(run: Annotation) -> Iterator[Planned]:

@@ -16,8 +16,9 @@ from ..cli.common.work import Work, check_work
 from ..cli.score import DEFAULT_METRIC, add_metric_flags, take_model
 from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
+from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
-from ..settings import add_all, from_flags, setting
+from ..settings import add_all, setting
 from ..standard_streams import check_output
 
 SUMMARY = "score tables of any size, and keep the best of their rows"
@@ -55,11 +56,11 @@ def _read(function: Callable[[str], Any]) -> Callable[[str], Any]:
 
 def column(text: str) -> tuple[str, str]:
     """A role and the column that has it, from ROLE=NAME, for argparse."""
-    from ..scale.scorer import ROLES
+    from ..scale.scorer import roles
 
     role, _, name = text.partition("=")
-    if role not in ROLES or not name:
-        raise ArgumentTypeError(f"{text!r} is not ROLE=NAME with a role of {', '.join(ROLES)}")
+    if role not in roles() or not name:
+        raise ArgumentTypeError(f"{text!r} is not ROLE=NAME with a role of {', '.join(roles())}")
     return role, name
 
 
@@ -99,8 +100,10 @@ class Tables:
         "Output folder for the parts: a local path or an address.", flag="-o --output", required=True
     )
     columns: Sequence[tuple[str, str]] = setting(
-        "The column of each role: src, mt, ref, doc (consecutive equal ids form a document), rtt, pseudo; ref and "
-        "pseudo can be given several times. For tables without a header, give column numbers from 1. (Default: "
+        "The column of each role: src, mt, ref, doc (consecutive equal ids form a document), "
+        f"{', '.join(each.column for each in installed_inputs())}; "
+        f"{' and '.join(['ref', *(each.column for each in installed_inputs() if not each.per_system)])} "
+        "can be given several times. For tables without a header, give column numbers from 1. (Default: "
         "columns of these names)",
         (),
         type=column,
@@ -171,7 +174,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def check(args: Namespace) -> None:
     """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
-    from ..scale.scorer import SEVERAL
+    from ..scale.scorer import of_several_columns
     from .rows import is_number
 
     error = args.parser.error
@@ -180,7 +183,7 @@ def check(args: Namespace) -> None:
     args.metrics = args.metrics or [DEFAULT_METRIC]
     check_metrics(args)
     take_model(args)
-    for role in {role for role, _ in args.columns} - {*SEVERAL}:
+    for role in {role for role, _ in args.columns} - {*of_several_columns()}:
         if [each for each, _ in args.columns].count(role) > 1:
             error(f"--columns gives {role} twice; give one column")
     if args.names and len(args.names) - len(args.metrics) not in (0, args.drop is not None):
@@ -209,18 +212,15 @@ def check(args: Namespace) -> None:
     if "wrong-language" in (args.drop or ()) and args.language_pair is None:
         error("--drop wrong-language needs the language: give the language pair with -l")
     check_work(args)
-    for flag, given, role in (("--roundtrip", args.roundtrip, "rtt"), ("--pseudo-refs", args.pseudo_refs, "pseudo")):
-        if given:
-            error(f"{flag}: annotate reads tables; name the column of these texts (--columns {role}=NAME)")
-    if args.rtt_bt:
-        error("--rtt-bt: annotate makes no round trips; name their column (--columns rtt=NAME)")
+    for each in installed_inputs():
+        if fault := each.column_error(args):
+            error(fault)
 
 
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     check(args)
     check_output()  # which takes the summary
-    from ..pseudo_references.options import PseudoFilter
     from ..run.context import Context, capabilities
     from ..run.flags import engine_options
     from ..scale import faults, places
@@ -233,9 +233,13 @@ def run(args: Namespace) -> int:
     context = Context(
         source_lang=source,
         target_lang=target,
-        backtranslator=args.rtt_bt_name,
-        pseudo_filter=from_flags(PseudoFilter, args),
         engine=engine_options(args),
+        inputs={
+            name: value
+            for each in installed_inputs()
+            for name, value in each.values(None, each.settings(args), None).items()
+            if name != each.name
+        },
     )
     chosen = [(name, own_settings(name, args)) for name in args.metrics]
     by = args.by or args.metrics[0]

@@ -28,7 +28,7 @@ WORDS = {
     "columns": "--columns",
     "metrics": "metrics, or with other settings of them",
     "context": "languages or --ctx-dtype",
-    "pseudo-filter": "settings of pseudo-references",
+    "inputs": "settings of round trips or pseudo-references",
     "names": "--names",
     "keep": "--keep",
     "drop": "--drop",

@@ -19,12 +19,10 @@ from .utilities import CountedPairs, Distinct, HeadPairs, ScoredPairs, Utility
 if TYPE_CHECKING:
     from ..models.comet.pairs import PairHead
 
-OF_OTHERS = {"doc_ids", "roundtrips", "pseudo_references", "info_references"}  # what candidates do not have
-
 
 def compares_two_texts(can: Capabilities) -> bool:
     """Whether a metric scores one output beside one reference, and reads nothing that candidates do not have."""
-    return can.references and not can.compares_systems and not can.reads & OF_OTHERS
+    return can.references and not can.compares_systems and "doc_ids" not in can.reads and not can.streams
 
 
 def utility(name: str, settings: Mapping[str, Any], context: Context, first: Sequence[Distinct]) -> Utility:

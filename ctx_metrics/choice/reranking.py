@@ -14,7 +14,6 @@ from ..scale.scorer import Scorer, noted
 from ..scoring.base import ContextMetric
 from .blocks import Chosen, Metrics, identity_of
 from .candidates import Item
-from .of_metric import OF_OTHERS
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Reranking:
                 raise InputError(
                     f"{name}: the metric reads documents, but candidates are single segments; give --docids FILE"
                 )
-            if can.reads & OF_OTHERS or can.compares_systems:
+            if can.streams or can.compares_systems:
                 raise InputError(
                     f"{name}: the metric cannot score a candidate by itself; choose another metric, such as comet"
                 )

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..notices import counted, notice, progress
 from ..progress import Progress
 from ..run.context import Context, build, capabilities
+from ..run.inputs import FileInput
 from ..run.streams import Segments, named
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts, scores
@@ -102,7 +103,7 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
         "no whole documents: outputs are missing": reads_documents and not judged.complete,
         "not every system's output of each segment": compares and not judged.complete,
         "only one system": compares and len(judged.systems) < 2,
-        "no round trips": "roundtrips" in can.reads,
+        **{f"no {each.words}": True for each in can.inputs if isinstance(each, FileInput) and each.required},
         "no references": no_references and (compares or "sources" not in can.reads),
     }
     return next((what for what, lacking in lacks.items() if lacking), "")

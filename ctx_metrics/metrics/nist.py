@@ -12,6 +12,7 @@ from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
 from ..notices import notice
 from ..run.context import Capabilities
+from ..run.inputs import Input, Keyword, Streams
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
 from ..scoring.segment_counts import counted_result
 from ..scoring.tokenization import Words, WordSettings, tokenizer_for
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .keywords import NISTKeywords, References, Systems
+
+# streams whose n-grams are counted, of any length; None: the references
+INFO_REFERENCES = Input(info_references=Keyword(Streams, streams=True))
 
 MAX_ORDER = 5
 BETA = math.log(0.5) / math.log(1.5) ** 2
@@ -71,7 +75,8 @@ class NIST(ContextMetric):
     NAME = "NIST"
     Settings = WordSettings
     capabilities = Capabilities(
-        reads=frozenset({"systems", "target_lang", "info_references"}),
+        reads=frozenset({"systems", "target_lang"}),
+        inputs=(INFO_REFERENCES,),
         whole_corpus="n-grams are counted over all references",
     )
 
@@ -82,7 +87,7 @@ class NIST(ContextMetric):
         ) -> None: ...
 
     def _prepare(self) -> None:
-        lowercase, info_references = self.options.lowercase, self._context.info_references
+        lowercase, info_references = self.options.lowercase, self._context.inputs["info_references"]
         self._words = Words("nist", tokenizer_for(self.options.tokenize, self._context.target_lang), lowercase)
         self._information = None if info_references is None else self._information_of(info_references)
         if info_references is not None:

@@ -16,6 +16,7 @@ from torch import nn
 
 from ..engine.options import EngineOptions
 from ..errors import InputError, ModelError
+from ..models.embedded import FOLDER
 from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
 from ..models.hub import EMBEDDED, LEARNED, ResolvedModel, file_sha256, hub_folder
 from .network import PairwiseNetwork, Shape, mean_probability
@@ -23,7 +24,7 @@ from .scaling import project, scale
 from .sentence_vectors import SentenceVectors, VectorSource, parse_source
 
 MODEL_TYPE = "ctx-pairwise"
-EMBEDDED_FOLDER = Path(__file__).parent.parent / "embedded" / "pairwise"
+EMBEDDED_FOLDER = FOLDER / "pairwise"
 OWN_FIELDS: dict[str, Any] = {
     "encoder": (str, type(None)),
     "encoder_ckpt": (str, type(None)),

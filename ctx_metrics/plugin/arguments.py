@@ -6,8 +6,8 @@ from dataclasses import fields
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
-from ..roundtrip.options import add_roundtrip_arguments
-from ..run.flags import ContextFiles, add_metric_arguments, add_pseudo_arguments, model_hint, wanted_metrics
+from ..run.flags import ContextFiles, add_metric_arguments, model_hint, wanted_metrics
+from ..run.inputs import installed_inputs
 from ..run.spelling import SuggestingParser
 from ..settings import add_flags
 from ..standard_streams import check_output, open_closed
@@ -81,8 +81,8 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
     if "--source" not in parser._option_string_actions:  # else sacrebleu has the two itself
         add_flags(group, ContextFiles, only=["source", "docids"])
-    add_roundtrip_arguments(parser.add_argument_group("Round trips of the rtt metrics (ctx-metrics)"))
-    add_pseudo_arguments(parser.add_argument_group("Pseudo-references of the pr metrics (ctx-metrics)"))
+    for each in installed_inputs():
+        each.add_arguments(parser.add_argument_group(f"{each.title[:1].upper()}{each.title[1:]} (ctx-metrics)"))
     add_flags(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"), EngineOptions)
 
 

@@ -13,14 +13,13 @@ from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
 from ..language_tags import language_pair
 from ..notices import OncePerRun, counted, logger, notice
-from ..pseudo_references.options import PseudoFilter
-from ..roundtrip.options import BackTranslation, check_roundtrips
 from ..run.context import Context, build_all, capabilities
 from ..run.flags import engine_options
+from ..run.inputs import FileInput, installed_inputs
 from ..run.registry import MetricTable
 from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
-from ..settings import from_flags, setting
+from ..settings import setting
 from .native import is_native
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class Run:
         self._own: dict[str, list[str]] = {}
         self._files: dict[str, list[str]] = {}
         self._streams: dict[str, list[str] | None] = {}
-        self._translated: dict[str, tuple[list[list[str]], str]] = {}
+        self._computed: dict[tuple[str, str], dict[str, Any]] = {}  # inputs' values, by input and systems
         self.languages: tuple[str | None, str | None] = (None, None)
         self.systems: list[Segments] = []
         self.references: Sequence[Sequence[str]] = ()
@@ -96,7 +95,7 @@ class Run:
         there is nothing to score against.
         """
         self.begun, self.args, self._own, self.unwritten = True, args, own, None
-        self.systems, self._files, self._streams, self._translated, self.metrics = [], {}, {}, {}, {}
+        self.systems, self._files, self._streams, self._computed, self.metrics = [], {}, {}, {}, {}
         self.received = {}
         # the context that the user gave by a flag and nothing has used so far
         self._unused = {key: flag for key, (flag, given) in self._context_flags().items() if given}
@@ -186,11 +185,11 @@ class Run:
         chosen = []
         for name in names:
             cls, settings = self.table[name.upper()], self._settings(name, systems[0])
-            reads |= capabilities(cls).reads - settings.keys()
+            reads |= capabilities(cls).keywords - settings.keys()
             chosen.append((cls, settings))
         metrics = build_all(chosen, self.context(references, systems, reads))
         for metric in metrics:
-            for key in self._unused.keys() & capabilities(metric).reads:
+            for key in self._unused.keys() & capabilities(metric).keywords:
                 del self._unused[key]
         return dict(zip(names, metrics, strict=True))
 
@@ -230,8 +229,7 @@ class Run:
         return {
             "sources": ("--source", args.source),
             "doc_ids": ("--docids", args.docids),
-            "roundtrips": ("--roundtrip", args.roundtrip) if args.roundtrip else ("--rtt-bt", args.rtt_bt),
-            "pseudo_references": ("--pseudo-refs", args.pseudo_refs),
+            **{each.name: (each.given_by(args), each.given_by(args)) for each in installed_inputs()},
         }
 
     def context(
@@ -249,24 +247,21 @@ class Run:
             lines = self._stream(key, flags[key][1], field) if key in reads else None
             return None if lines is None else self._picked(*flags[key], lines, len(systems[0]), indices)
 
-        paths = (args.pseudo_refs or ()) if "pseudo_references" in reads else ()
         context = Context(
             sources=stream("sources", "src"),
             doc_ids=stream("doc_ids", "docid"),
-            pseudo_references=[self._lines_of("--pseudo-refs", path, systems[0]) for path in paths] or None,
             references=references,
             systems=systems,
             source_lang=self.languages[0],
             target_lang=self.languages[1],
-            pseudo_filter=from_flags(PseudoFilter, args) if "pseudo_filter" in reads else PseudoFilter(),
             engine=engine_options(args),
-            explain=args.ctx_report is not None,
+            inputs={"explain": args.ctx_report is not None},
             in_blocks=self._in_blocks(),
         )
-        if not {"roundtrips", "backtranslator"} & set(reads):
-            return context
-        roundtrips, backtranslator = self._round_trips(context)
-        return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
+        for each in installed_inputs():
+            if each.keywords.keys() & set(reads):
+                context = replace(context, inputs={**context.inputs, **self._values(each, context)})
+        return context
 
     def _in_blocks(self) -> "InBlocks | None":
         """What keeps results from run to run, where the run asks for it."""
@@ -277,25 +272,19 @@ class Run:
 
         return InBlocks(kept=ResultCache(self.args.ctx_cache))
 
-    def _round_trips(self, context: Context) -> tuple[Sequence[Sequence[str]] | None, str | None]:
-        """The systems' round trips, from the files of --roundtrip or made by --rtt-bt, and what made them; None without."""
+    def _values(self, of: FileInput, context: Context) -> dict[str, Any]:
+        """What an input gives to the metrics for these systems; computed once."""
         from ..scoring.base import digest
 
-        args, systems = self.args, context.systems
-        options = from_flags(BackTranslation, args)
-        check_roundtrips(args.roundtrip, options, len(self.systems))
-        if args.roundtrip:
-            files = zip(args.roundtrip, systems, strict=False)  # --detail asks for rows of the first system
-            return [self._lines_of("--roundtrip", *each) for each in files], args.rtt_bt_name
-        if not args.rtt_bt:
-            return None, None
-        key = digest([text for system in systems for text in system])
-        if key not in self._translated:
-            from ..roundtrip.translate import round_trips
-
-            languages = context.source_lang, context.target_lang
-            self._translated[key] = round_trips(systems, *languages, options, context.engine)
-        return self._translated[key]
+        key = of.name, digest([text for system in context.systems for text in system])
+        if key not in self._computed:
+            paths, settings = of.paths(self.args), of.settings(self.args)
+            of.check(paths, settings, len(self.systems))
+            systems = context.systems if of.per_system else [context.systems[0]] * len(paths)
+            # --detail asks for rows of the first system, beside which there are more files
+            streams = [self._lines_of(of.flag, *each) for each in zip(paths, systems, strict=False)]
+            self._computed[key] = of.values(streams or None, settings, context)
+        return self._computed[key]
 
     def _lines_of(self, flag: str, path: str, system: Sequence[str]) -> Segments:
         """The lines of a file that belong to the scored segments of a system; they know the file's name."""

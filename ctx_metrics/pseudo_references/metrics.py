@@ -16,6 +16,7 @@ from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for
 from ..wording import worded
+from .inputs import PSEUDO_REFERENCES
 from .options import PseudoFilter
 
 if TYPE_CHECKING:
@@ -32,13 +33,12 @@ class PseudoReferenceMetric(DerivedMetric):
     Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
     """
 
-    capabilities = Capabilities(
-        reads=frozenset({"systems", "target_lang", "pseudo_references", "pseudo_filter", "engine"})
-    )
+    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
 
     def _prepare(self) -> None:
         super()._prepare()
-        pseudo_references, pseudo_filter = self._context.pseudo_references, self._context.pseudo_filter
+        inputs = self._context.inputs
+        pseudo_references, pseudo_filter = inputs["pseudo_references"], inputs["pseudo_filter"]
         target_lang, engine = self._context.target_lang, self._context.engine
         if isinstance(pseudo_filter, str):
             pseudo_filter = PseudoFilter(pseudo_filter)

@@ -115,7 +115,7 @@ def run(args: Namespace) -> int:
     with _heard() as notices:
         read = read_inputs(args)
         check_size(read.context.systems)
-        read = read._replace(context=replace(read.context, explain=True))
+        read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
         names, context = read
         design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
         columns = read_columns(args.scores or (), names, context, design)

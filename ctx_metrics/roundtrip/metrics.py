@@ -22,6 +22,7 @@ from ..scoring.sentence_cosine import SentenceCosine
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting
 from ..settings import setting
 from ..wording import worded
+from .inputs import ROUND_TRIPS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,13 +45,13 @@ class RoundTripMetric(DerivedMetric):
     """
 
     capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "source_lang", "roundtrips", "backtranslator"}), references=False
+        reads=frozenset({"systems", "sources", "source_lang"}), inputs=(ROUND_TRIPS,), references=False
     )
 
     def _prepare(self) -> None:
         super()._prepare()
         name = self.NAME.lower()
-        roundtrips, backtranslator = self._context.roundtrips, self._context.backtranslator
+        roundtrips, backtranslator = self._context.inputs["roundtrips"], self._context.inputs["backtranslator"]
         if self._context.sources is None:
             raise InputError(
                 f"{name}: needs the source: give {worded('--source FILE, or a test set with -t', 'sources')}"
@@ -77,7 +78,7 @@ class RoundTripMetric(DerivedMetric):
         from .guards import other_languages, same_engine
 
         super().announce(systems)
-        roundtrips, backtranslator = self._context.roundtrips, self._context.backtranslator
+        roundtrips, backtranslator = self._context.inputs["roundtrips"], self._context.inputs["backtranslator"]
         assert roundtrips is not None  # the constructor refuses to be without
         self._roundtrips = self._by_system(systems, roundtrips)
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):

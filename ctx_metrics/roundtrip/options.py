@@ -3,16 +3,13 @@
 import os
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
 from ..errors import InputError
 from ..flag_types import Positive
-from ..notices import counted
-from ..run.flags import ContextFiles
-from ..settings import Group, add_flags, setting
+from ..settings import setting
 
 BATCH_LINES = 100
 START_SECONDS, LINE_SECONDS = 600, 60  # what a command may take unless --rtt-timeout says it: the first at least
@@ -141,20 +138,3 @@ def user_cache() -> Path:
     """The folder ctx-metrics in $XDG_CACHE_HOME, or in ~/.cache where that is not set to an absolute path."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "ctx-metrics"
-
-
-def add_roundtrip_arguments(group: Group) -> None:
-    """The flags --roundtrip and --rtt-*: where the round trips of a run's systems come from."""
-    add_flags(group, ContextFiles, only=["roundtrip"])
-    add_flags(group, BackTranslation)
-
-
-def check_roundtrips(files: Sequence[str] | None, options: BackTranslation, systems: int) -> None:
-    """Raise InputError where round trips come from files and from a back-translator, or the files are not one a system."""
-    if files and options.spec:
-        raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
-    if files and len(files) != systems:
-        raise InputError(
-            f"--roundtrip has {counted(len(files), 'file', 'files')} for {counted(systems, 'system', 'systems')}; "
-            "give one per system, in the order of the systems"
-        )

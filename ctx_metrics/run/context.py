@@ -3,11 +3,11 @@
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Union
 
 from ..engine.options import EngineOptions
-from ..pseudo_references.options import PseudoFilter
+from .inputs import Input, Keyword
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -24,14 +24,9 @@ class Context:
     sources            source segments, or None
     doc_ids            document id of each segment, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None where unknown
-    roundtrips         each system's output translated back into the source language, in the order of `systems`, or None
-    backtranslator     what made the round trips, for signatures, or None
-    pseudo_references  streams of other systems' outputs, or None
-    pseudo_filter      how pseudo-references are filtered, or the name of a filter with its defaults
-    info_references    streams whose n-grams NIST counts, of any length; None: the references
     engine             device, number format, batch size
+    inputs             what else metrics read, by keyword (see run.inputs)
     in_blocks          what scores corpora block by block (scale.corpora.InBlocks), or None
-    explain            whether metrics that match tokens keep how well each one matched
     """
 
     references: Sequence[Stream] | None = None
@@ -40,13 +35,8 @@ class Context:
     doc_ids: Sequence[str] | None = None
     source_lang: str | None = None
     target_lang: str | None = None
-    roundtrips: Sequence[Sequence[str]] | None = None
-    backtranslator: str | None = None
-    pseudo_references: Sequence[Stream] | None = None
-    pseudo_filter: PseudoFilter | str = PseudoFilter()
-    info_references: Sequence[Stream] | None = None
     engine: EngineOptions = EngineOptions()
-    explain: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
     in_blocks: Any = None
 
     @property
@@ -55,7 +45,7 @@ class Context:
         return self.target_lang or ""
 
 
-CONTEXT = frozenset(field.name for field in fields(Context)) - {"references", "in_blocks"} | {"trg_lang"}
+CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inputs", "in_blocks"} | {"trg_lang"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +53,7 @@ class Capabilities:
     """What a metric can do and what it needs: one value a class, and one a metric whose settings or model narrow it.
 
     reads               the fields of Context that it reads beside the references
+    inputs              what else it reads
     references          whether it reads references
     estimator           whether a learned model of quality gives its values, which --model of `ctx-metrics score` names
     compares_systems    whether a system's score depends on the other systems' outputs
@@ -74,6 +65,7 @@ class Capabilities:
     """
 
     reads: frozenset[str] = frozenset()
+    inputs: tuple[Input, ...] = ()
     references: bool = True
     estimator: bool = False
     compares_systems: bool = False
@@ -82,6 +74,21 @@ class Capabilities:
     higher_is_better: bool = True
     line_files: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+
+    @property
+    def input_keywords(self) -> dict[str, Keyword]:
+        """The keywords of its inputs."""
+        return {name: keyword for each in self.inputs for name, keyword in each.keywords.items()}
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        """All that its constructor takes beside its settings and the references."""
+        return self.reads | self.input_keywords.keys()
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """Those of its inputs' keywords that hold streams of segments."""
+        return frozenset[str]().union(*(each.streams for each in self.inputs))
 
 
 def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
@@ -129,8 +136,10 @@ def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], contex
     """
     metrics = []
     for cls, settings in chosen:
-        reads = capabilities(cls).reads - ({"systems"} if hasattr(cls, "announce") else set())
+        can = capabilities(cls)
+        reads = can.reads - ({"systems"} if hasattr(cls, "announce") else set())
         given = {key: getattr(context, key) for key in reads}
+        given |= {key: context.inputs[key] for key in can.input_keywords if key in context.inputs}
         with _building(cls):
             metrics.append(cls(**{"references": context.references, **given, **settings}))
     for metric in metrics:

@@ -8,8 +8,7 @@ from functools import partial
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
-from ..flag_types import File, Files
-from ..pseudo_references.options import PseudoFilter
+from ..flag_types import File
 from ..settings import add_flags, from_flags, setting
 from .context import capabilities
 from .registry import MetricTable
@@ -54,19 +53,6 @@ class ContextFiles:
         "Document id of each line; consecutive equal ids form a document. (Default with -t: the ids of the test "
         "set, if it has them)"
     )
-    roundtrip: Files | None = setting(
-        "Each system's output translated back into the source language, one file per system, in the order of the systems.",
-        action="store",
-    )
-    pseudo_refs: Files | None = setting(
-        "Pseudo-references: other systems' translations of the same source, one file per system.", action="store"
-    )
-
-
-def add_pseudo_arguments(group: argparse._ArgumentGroup) -> None:
-    """The flags --pseudo-*: a run's pseudo-references, and how they are filtered."""
-    add_flags(group, ContextFiles, only=["pseudo_refs"])
-    add_flags(group, PseudoFilter)
 
 
 # the flags --ctx-* of a group, and what they and --quiet say

@@ -24,7 +24,6 @@ from .scorer import located, noted
 SEGMENTS = (
     512  # most segments of a block; not of how many systems, so that with one more the others' blocks stay as they are
 )
-BY_SYSTEM = frozenset({"roundtrips", "pseudo_references", "info_references"})  # streams that blocks do not have
 
 
 class KeptWindow(NamedTuple):
@@ -102,8 +101,8 @@ class InBlocks:
 
     def can(self, metric: ContextMetric) -> bool:
         """Whether a metric's rows of blocks are those of the corpus; any other scores it whole, and here."""
-        reads = metric.capabilities
-        return not (reads.whole_corpus or reads.compares_systems or reads.reads & BY_SYSTEM)
+        can = metric.capabilities
+        return not (can.whole_corpus or can.compares_systems or can.streams)  # streams, which blocks do not have
 
     def __call__(self, metric: ContextMetric, corpora: Sequence[Corpus]) -> list[SystemResult]:
         """The results of corpora, one a system, with the same references, sources and document ids in each.

@@ -16,13 +16,12 @@ from ..errors import InputError
 from ..notices import Odd, logger, notice
 from ..run.context import Context, build_all, capabilities
 from ..run.finite import check_finite
+from ..run.inputs import installed_inputs
 from ..run.registry import metric_table
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts
 from .faults import Texts, faults_of_rows, say_faults
 
-ROLES = ("src", "mt", "ref", "doc", "rtt", "pseudo")
-SEVERAL = ("ref", "pseudo")  # roles that several columns may have
 Row = list[float]
 
 
@@ -125,8 +124,7 @@ class Scorer:
             references=texts.get("ref", []),
             sources=[text or "" for text in texts["src"][0]] if "src" in texts else None,
             doc_ids=[text or "" for text in texts["doc"][0]] if "doc" in texts else None,
-            roundtrips=[[text or "" for text in each] for each in texts["rtt"]] if "rtt" in texts else None,
-            pseudo_references=texts.get("pseudo"),
+            inputs={**self.context.inputs, **_inputs(texts)},
         )
         table = metric_table()
         names = [name for name, _ in self.metrics]
@@ -168,6 +166,27 @@ class Scorer:
         scored = [row for row in rows if row]
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
         return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, odd)
+
+
+def roles() -> tuple[str, ...]:
+    """What a column of a table may hold."""
+    return ("src", "mt", "ref", "doc", *(each.column for each in installed_inputs() if each.column))
+
+
+def of_several_columns() -> tuple[str, ...]:
+    """The roles that several columns may have."""
+    return ("ref", *(each.column for each in installed_inputs() if each.column and not each.per_system))
+
+
+def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
+    """The streams of inputs, by keyword, that a block's texts hold."""
+    return {
+        each.name: [[text or "" for text in stream] for stream in texts[each.column]]
+        if each.per_system
+        else texts[each.column]
+        for each in installed_inputs()
+        if each.column in texts
+    }
 
 
 def _of_penalties(signature: Any) -> bool:

@@ -137,7 +137,7 @@ class ContextMetric(Metric):
         if "flag" not in vars(cls):
             cls.flag = next(iter(cls.capabilities.flags), f"--{getattr(cls, 'NAME', '').lower()}-").rstrip("-")
         own = cls.__init__ is not ContextMetric.__init__  # shows itself
-        cls.__signature__ = None if own else signature_of(cls.__init__, cls.Settings, cls.capabilities.reads)
+        cls.__signature__ = None if own else signature_of(cls.__init__, cls.Settings, cls.capabilities)
         if "Settings" in vars(cls):  # so that help() shows them
             told = [f"    {each.name:<13} {each.metadata['help']}\n" for each in fields(cls.Settings) if each.metadata]
             cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{''.join(told)}    "
@@ -145,14 +145,14 @@ class ContextMetric(Metric):
     def __init__(self, references: Sequence[Stream] | None = None, systems: Sequence[Sequence[str]] = (), **given: Any):
         super().__init__()
         name, own = self.NAME.lower(), {each.name for each in fields(self.Settings)}
-        if unread := sorted(given.keys() - own - self.capabilities.reads):
-            raise unexpected(type(self), unread[0], own | self.capabilities.reads | {"references"})
+        if unread := sorted(given.keys() - own - self.capabilities.keywords):
+            raise unexpected(type(self), unread[0], own | self.capabilities.keywords | {"references"})
         self.given = given
         self.options = self.Settings(**{name: value for name, value in given.items() if name in own})
         check_choices(self.options, name)
         self.settings: dict[str, Any] = {}
         beside = {key: value for key, value in given.items() if key not in own}
-        self._context = context_of(name, {"systems": systems, **beside}, self.capabilities.reads)
+        self._context = context_of(name, {"systems": systems, **beside}, self.capabilities)
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
@@ -172,7 +172,7 @@ class ContextMetric(Metric):
         return setting_named(f"{self.flag}-{name.replace('_', '-')}", name, value)
 
     def __repr__(self) -> str:
-        return shown(self, self._ref_cache, self.options, self._context)
+        return shown(self, self._ref_cache, self.options, self._context, self.capabilities)
 
     @property
     def asked(self) -> bool:
@@ -347,7 +347,10 @@ class ContextMetric(Metric):
         return [self._results[digest(system)] for system in self._context.systems]
 
     def __getstate__(self) -> dict:
-        travelling = replace(self._context, systems=(), roundtrips=None, pseudo_references=None, info_references=None)
+        inputs = {
+            name: None if name in self.capabilities.streams else value for name, value in self._context.inputs.items()
+        }
+        travelling = replace(self._context, systems=(), inputs=inputs)
         return {**self.__dict__, "_context": travelling, "given": {}, "in_blocks": None}
 
     def _aggregate_and_compute(self, stats: Sequence[Row]) -> Score:

@@ -2,33 +2,37 @@
 
 import difflib
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any, get_type_hints
 
 from ..language_tags import LANGUAGES, check_language
-from ..run.context import Context
+from ..run.context import Capabilities, Context
 from .texts import as_list, counted_texts, streams
 
 STREAMS = ("sources", "doc_ids")
-LISTS_OF_STREAMS = ("systems", "roundtrips", "pseudo_references", "info_references")
 
 
-def keywords(settings: type, reads: Collection[str]) -> list[inspect.Parameter]:
-    """The keyword parameters of a metric: its settings, and the fields of a context that it reads."""
-    return [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name])
+def keywords(settings: type, can: Capabilities) -> list[inspect.Parameter]:
+    """The keyword parameters of a metric: its settings, the fields of a context that it reads, and its inputs."""
+    taken = [
+        (each.name, each.default, types[each.name])
         for cls, own in ((settings, fields(settings)), (Context, fields(Context)))
         for types in [get_type_hints(cls)]
         for each in own
-        if cls is settings or (each.name in reads and each.name != "systems")
+        if cls is settings or (each.name in can.reads and each.name != "systems")
+    ]
+    taken += [(name, keyword.default, keyword.annotation) for name, keyword in can.input_keywords.items()]
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, default, annotation in taken
     ]
 
 
-def signature_of(constructor: Callable, settings: type, reads: Collection[str]) -> inspect.Signature:
+def signature_of(constructor: Callable, settings: type, can: Capabilities) -> inspect.Signature:
     """The signature of a constructor whose last parameter takes these keywords."""
     *shared, _ = list(inspect.signature(constructor).parameters.values())[1:]
-    return inspect.Signature([*shared, *keywords(settings, reads)])
+    return inspect.Signature([*shared, *keywords(settings, can)])
 
 
 def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
@@ -39,29 +43,34 @@ def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
     return TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}; {hint}")
 
 
-def context_of(metric: str, given: dict[str, Any], reads: Collection[str]) -> Context:
+def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context:
     """The context that keywords give: lists of strings from whatever holds them, such as arrays and columns of tables.
 
     Raises InputError, naming the parameter, for what holds no strings, and for the tag of a language that is none.
     """
+    inputs = {name: keyword.default for name, keyword in can.input_keywords.items()}
     clean = dict(given)
     for name, value in given.items():
         if value is None:
             continue
         if name in STREAMS:
             clean[name] = as_list(f"{metric}: {name}", value)
-        elif name in LISTS_OF_STREAMS:
+        elif name == "systems" or name in can.streams:
             clean[name] = streams(f"{metric}: {name}", value)
         elif name in LANGUAGES and value != "":
-            check_language(name, value, reads)
-    return Context(**clean)
+            check_language(name, value, can.reads)
+    inputs = {name: clean.pop(name, default) for name, default in inputs.items()}
+    return Context(**clean, inputs=inputs)
 
 
-def shown(metric: object, references: list | None, settings: Any, context: Context) -> str:
+def shown(metric: object, references: list | None, settings: Any, context: Context, can: Capabilities) -> str:
     """A metric as a call of its constructor, without what has its default; texts are counted."""
-    given = {each: getattr(of, each.name) for of in (settings, context) for each in fields(of)}
-    changed = {each.name: value for each, value in given.items() if value != each.default}
-    texts = {name: counted_texts(changed.pop(name)) for name in (*STREAMS, *LISTS_OF_STREAMS) if changed.get(name)}
+    given = {each.name: (getattr(of, each.name), each.default) for of in (settings, context) for each in fields(of)}
+    del given["inputs"]
+    given |= {name: (context.inputs[name], keyword.default) for name, keyword in can.input_keywords.items()}
+    changed = {name: value for name, (value, default) in given.items() if value != default}
+    streams = [name for name in given if name in STREAMS or name in can.streams]
+    texts = {name: counted_texts(changed.pop(name)) for name in streams if changed.get(name)}
     texts = {"references": counted_texts(references)} | texts if references else texts
     changed.pop("systems", None)
     words = [

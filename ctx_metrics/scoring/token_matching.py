@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..language import primary
 from ..notices import notice
 from ..run.context import Capabilities, Stream
+from ..run.inputs import Input, Keyword
 from ..settings import setting
 from ..wording import name_the_language
 from .base import SystemResult, multiref_setting
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     import torch
 
     from ..engine.pairs import EncodedText
+
+# whether it keeps how well each token matched
+EXPLAIN = Input(explain=Keyword(bool, False))
 
 # The layers with the best segment Pearson on WMT15/16 DA: docs/bertr.md and docs/bertscore.md show the choice.
 EMBEDDED_LAYER, MULTILINGUAL_LAYER = "4", "7"
@@ -71,7 +75,7 @@ class TokenMatchingMetric(EncoderMetric):
     A segment whose hypothesis or reference has no tokens scores 0 and is counted.
     """
 
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine", "explain"}))
+    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(EXPLAIN,))
     # of target languages, "" for any other: hub name and layer
     PAPER_MODELS: ClassVar[dict[str, tuple[str, str | None]]]
 
@@ -140,7 +144,7 @@ class TokenMatchingMetric(EncoderMetric):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         from ..engine.pairs import PairResult, map_pairs, one_by_one
 
-        matching, explain = self._matching(corpora[0].references), self._context.explain
+        matching, explain = self._matching(corpora[0].references), self._context.inputs["explain"]
         kept = one_by_one(
             matching if explain else lambda *pair: matching(*pair)._replace(hypothesis=None, reference=None)
         )

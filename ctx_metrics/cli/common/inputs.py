@@ -4,22 +4,20 @@ import argparse
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 from ...corpus import BOM, decode, document_ranges, read_lines
 from ...errors import InputError
 from ...notices import counted, notice
-from ...pseudo_references.options import PseudoFilter
-from ...roundtrip.options import BackTranslation, check_roundtrips
 from ...run.context import Context
 from ...run.flags import engine_options
+from ...run.inputs import installed_inputs
 from ...run.streams import Segments, check_lengths, file_segments, named, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape
-from ...settings import from_flags
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
-FILES = ("rtt", "pseudo")
 Streams = dict[str, list[Segments]]  # by role
 
 
@@ -44,18 +42,25 @@ def read_inputs(args: Namespace) -> Inputs:
     if args.dataset:
         _add_test_set(streams, *args.dataset)
     read_files(streams, args)
-    read_files(streams, args, rtt=args.roundtrip, pseudo=args.pseudo_refs)
+    read_files(streams, args, **{each.name: each.paths(args) for each in installed_inputs()})
     if args.translations in (None, ["-"]):
         names = _add_columns(streams, args.columns, args.encoding)
     else:
         names = system_names(args.translations)
         read_files(streams, args, mt=args.translations)
-    check_roundtrips(args.roundtrip, from_flags(BackTranslation, args), len(streams["mt"]))
+    for each in installed_inputs():
+        each.check(each.paths(args), each.settings(args), len(streams["mt"]))
     if "doc" not in streams and "document" in args.levels:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
-    more = {"backtranslator": args.rtt_bt_name, "pseudo_filter": from_flags(PseudoFilter, args)}
-    check_lengths([stream for role in ("mt", "ref", "src", "doc", *FILES) for stream in streams.get(role, ())])
-    return inputs_of(args, streams, args.names or names, **more)
+    roles = ("mt", "ref", "src", "doc", *(each.name for each in installed_inputs()))
+    check_lengths([stream for role in roles for stream in streams.get(role, ())])
+    read = inputs_of(args, streams, args.names or names)
+    inputs = {
+        name: value
+        for each in installed_inputs()
+        for name, value in each.values(streams.get(each.name), each.settings(args), None).items()
+    }
+    return read._replace(context=replace(read.context, inputs=inputs))
 
 
 def read_files(streams: Streams, args: Namespace, **paths: Sequence[str] | None) -> None:
@@ -66,9 +71,8 @@ def read_files(streams: Streams, args: Namespace, **paths: Sequence[str] | None)
             streams[role] = [file_segments(path, args.encoding) for path in files]
 
 
-def inputs_of(args: Namespace, streams: Streams, names: list[str], **more: Any) -> Inputs:
-    """The inputs of streams (by role: mt, ref, src, doc and others), of flags, and of what `more` a Context holds; says what
-    looks odd in the texts.
+def inputs_of(args: Namespace, streams: Streams, names: list[str]) -> Inputs:
+    """The inputs of streams (by role: mt, ref, src, doc and others) and of flags; says what looks odd in the texts.
 
     Raises InputError for a document id that returns, and for another number of names than of systems.
     """
@@ -85,12 +89,7 @@ def inputs_of(args: Namespace, streams: Streams, names: list[str], **more: Any) 
     references, systems = streams.get("ref", []), streams["mt"]
     if not args.no_text_checks:
         check_texts(systems, references, sources, (source_lang, target_lang))
-    more |= {
-        "engine": engine_options(args),
-        "roundtrips": streams.get("rtt"),
-        "pseudo_references": streams.get("pseudo"),
-    }
-    context = Context(references, systems, sources, doc_ids, source_lang, target_lang, **more)
+    context = Context(references, systems, sources, doc_ids, source_lang, target_lang, engine_options(args))
     return Inputs(names, context)
 
 

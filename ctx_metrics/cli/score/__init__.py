@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from ...flag_types import File, Files, Model, Positive
 from ...notices import notice
-from ...roundtrip.options import add_roundtrip_arguments
 from ...run.context import capabilities
-from ...run.flags import add_engine_arguments, add_pseudo_arguments
+from ...run.flags import add_engine_arguments
+from ...run.inputs import installed_inputs
 from ...separated import SEPARATED
 from ...settings import Part, add_all, setting
 from ...writing import check_writable
@@ -135,8 +135,7 @@ def add_metric_flags(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add the flags of the metrics, of what several of them share, and of the engine."""
     add_own_flags(parser, argv, [DEFAULT_METRIC])
     parts: Sequence[Part] = [
-        ("round trips of the rtt metrics", add_roundtrip_arguments),
-        ("pseudo-references of the pr metrics", add_pseudo_arguments),
+        *((each.title, each.add_arguments) for each in installed_inputs()),
         ("engine of the neural metrics", add_engine_arguments),
     ]
     add_all(parser, parts)

@@ -11,13 +11,12 @@ from sacrebleu.metrics.base import Metric
 from ...corpus import document_ranges
 from ...errors import InputError
 from ...notices import notice
-from ...roundtrip.options import BackTranslation
 from ...run.context import Context, build_all, capabilities
+from ...run.inputs import installed_inputs
 from ...run.streams import file_segments, named
 from ...run.text_checks import unescaped
 from ...scoring.base import ContextMetric, SystemResult
 from ...scoring.scores import Scores
-from ...settings import from_flags
 from ..common.inputs import Inputs
 from ..common.metrics import own_settings
 
@@ -72,7 +71,7 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
 
     Raises InputError if one needs a reference and none is given.
     """
-    context = _with_round_trips(inputs.context, args)
+    context = _with_computed_inputs(inputs.context, args)
     chosen = [(args.table[name.upper()], _settings(name, args)) for name in args.metrics]
     for name, (cls, _) in zip(args.metrics, chosen, strict=True):
         if not context.references and not issubclass(cls, ContextMetric):
@@ -94,14 +93,12 @@ def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, args: Namespace) -
     for key, given, words in (
         ("sources", None if args.dataset else context.sources, "the source is given, but none of the metrics reads it"),
         ("doc_ids", doc_ids, "document ids are given, but none of the metrics reads them"),
-        ("roundtrips", inputs.context.roundtrips, "round trips are given, but none of the metrics reads them"),
-        (
-            "pseudo_references",
-            context.pseudo_references,
-            "pseudo-references are given, but none of the metrics reads them",
+        *(
+            (each.name, context.inputs.get(each.name), f"{each.words} are given, but none of the metrics reads them")
+            for each in installed_inputs()
         ),
     ):
-        if given is not None and not any(key in can.reads for can in read):
+        if given is not None and not any(key in can.keywords for can in read):
             notice(f"{words} ({', '.join(metrics)})")
 
 
@@ -122,17 +119,13 @@ def report(metric: Metric, scores: Sequence[Scores], args: Namespace) -> MetricR
     return MetricReport(scores[0].title, signature, values, details)
 
 
-def _with_round_trips(context: Context, args: Namespace) -> Context:
-    """The context with the round trips that --rtt-bt makes, once for all metrics, if one of them reads them."""
-    if not args.rtt_bt or not any(
-        "roundtrips" in capabilities(args.table[name.upper()]).reads for name in args.metrics
-    ):
-        return context
-    from ...roundtrip.translate import round_trips
-
-    languages, options = (context.source_lang, context.target_lang), from_flags(BackTranslation, args)
-    roundtrips, backtranslator = round_trips(context.systems, *languages, options, context.engine)
-    return replace(context, roundtrips=roundtrips, backtranslator=backtranslator)
+def _with_computed_inputs(context: Context, args: Namespace) -> Context:
+    """The context with the inputs that one of the metrics reads and that are computed, such as round trips; once for all."""
+    read = frozenset[str]().union(*(capabilities(args.table[name.upper()]).keywords for name in args.metrics))
+    for each in installed_inputs():
+        if each.name in read and context.inputs.get(each.name) is None:
+            context = replace(context, inputs={**context.inputs, **each.values(None, each.settings(args), context)})
+    return context
 
 
 def _settings(name: str, args: Namespace) -> dict[str, Any]:

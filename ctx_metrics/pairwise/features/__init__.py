@@ -79,7 +79,7 @@ def feature_scores(
     outputs = Segments(output for output, _, _ in rows)
     context = Context(
         references=[list(stream) for stream in zip(*(of_row for _, of_row, _ in rows), strict=True)],
-        info_references=[list(stream) for stream in references],
+        inputs={"info_references": [list(stream) for stream in references]},
         sources=None if sources is None else [source for _, _, source in rows],
         systems=[outputs],
         source_lang=source_lang,

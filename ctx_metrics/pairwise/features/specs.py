@@ -10,6 +10,7 @@ from sacrebleu.metrics.base import Metric
 
 from ...errors import InputError
 from ...run.context import capabilities, parameters
+from ...run.inputs import FileInput
 from .bleu_components import COMPONENTS, BLEUComponents
 
 FOUR_METRICS = ("bleu", "nist", "ter", "meteor")
@@ -20,12 +21,6 @@ NO_OPTIONS = frozenset(
     # a sentence's BLEU is of the effective order always; idf would make a score depend on how many systems there are
     "effective_order idf".split()
 )
-# What a metric reads beyond an output, its references and its source.
-READS_MORE = {
-    "doc_ids": "it reads documents",
-    "roundtrips": "it reads round trips",
-    "pseudo_references": "it reads pseudo-references",
-}
 WORDS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -111,8 +106,10 @@ def _why_not(name: str, cls: type[Metric]) -> str | None:
     """Why a metric cannot score one output by itself; None if it can."""
     if name == "pairwise":
         return "it compares with other systems"
-    reads = capabilities(cls).reads
-    return next((why for key, why in READS_MORE.items() if key in reads), None)
+    can = capabilities(cls)
+    more = ["documents"] if "doc_ids" in can.reads else []
+    more += [each.words for each in can.inputs if isinstance(each, FileInput)]
+    return f"it reads {more[0]}" if more else None
 
 
 def metric_class(name: str) -> type[Metric]:

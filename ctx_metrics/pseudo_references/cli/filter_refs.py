@@ -17,9 +17,10 @@ from ...cli.common import flags
 from ...errors import InputError
 from ...flag_types import Files, Folder
 from ...notices import notice
-from ...run.flags import add_engine_arguments, add_pseudo_arguments, engine_options
+from ...run.flags import add_engine_arguments, engine_options
 from ...settings import from_flags, setting
 from ...writing import check_writable, write_whole
+from ..inputs import PSEUDO_REFERENCES
 from ..options import PseudoFilter
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Output:
 
 
 def _add_filter(group: _ArgumentGroup) -> None:
-    add_pseudo_arguments(group)
+    PSEUDO_REFERENCES.add_arguments(group)
     next(action for action in group._group_actions if action.dest == "pseudo_refs").required = True
 
 
