@@ -290,14 +290,21 @@ class ToyLen(Metric):
 
 
 def add_package(
-    folder: Path, entry_points: dict[str, str], modules: dict[str, str], name: str = "toy_metrics"
+    folder: Path, metrics: dict[str, str], modules: dict[str, str], name: str = "toy_metrics", **others: dict[str, str]
 ) -> dict[str, str]:
-    """Put an importable, "installed" package into a folder; returns the environment that makes it seen."""
+    """Put an importable, "installed" package into a folder; returns the environment that makes it seen.
+
+    metrics, others    its entry points: NAME to VALUE; `others` by their groups of ctx_metrics, such as commands
+    """
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    groups = {"sacrebleu.metrics": metrics, **{f"ctx_metrics.{group}": own for group, own in others.items()}}
     (info / "entry_points.txt").write_text(
-        "[sacrebleu.metrics]\n" + "".join(f"{key} = {value}\n" for key, value in entry_points.items())
+        "".join(
+            f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in own.items())
+            for group, own in groups.items()
+        )
     )
     for file, code in modules.items():
         (folder / file).write_text(code)

@@ -5,10 +5,13 @@ import doctest
 import gzip
 import json
 import re
+import textwrap
+from configparser import ConfigParser
 from pathlib import Path
 
+import numpy as np
 import pytest
-from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, C, add_package, lines_of
+from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, C, add_package, fresh_ctx_metrics, lines_of
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 from ctx_metrics.report.page import script
@@ -16,30 +19,33 @@ from ctx_metrics.report.page import script
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-def test_the_metric_of_adding_a_metric(tmp_path):
+def test_the_package_of_adding_a_metric(tmp_path):
     page = (DOCS / "adding-a-metric.md").read_text(encoding="utf-8")
-    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
-    env = add_package(tmp_path, {"toylen": "toylen:TOYLEN"}, {"toylen.py": code})
-    done = sacrebleu(REF, "-i", A, "-m", "toylen", "--toylen-scale", "100", "--source", SOURCE, "--confidence", **env)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert result["name"] == "TOYLEN" and 80 < result["score"] < 120 and result["scale"] == "100.0"
-    done = sacrebleu(REF, "-i", A, B, "-m", "toylen", "--paired-ar", "-j", "2", "-f", "text", **env)
-    assert done.returncode == 0 and "TOYLEN" in done.stdout, done.stderr
-    done = sacrebleu(REF, "-i", A, "-m", "toylen", "-sl", "--short", **env)
-    assert done.stdout.count("sc:1.0") == 59, done.stderr
-
-
-def test_the_metric_with_settings_of_adding_a_metric(tmp_path):
-    page = (DOCS / "adding-a-metric.md").read_text(encoding="utf-8")
-    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1]
-    env = add_package(tmp_path, {"overlap": "overlap:Overlap"}, {"overlap.py": code})
-    done = sacrebleu(REF, "-i", A, "-m", "overlap", "--overlap-shortest", "4", "--overlap-lowercase", **env)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert result["name"] == "Overlap" and 30 < result["score"] < 90 and result["case"] == "lc"
-    done = sacrebleu("--help", **env)
-    assert "Letters of the shortest word that counts. (Default: 1)" in " ".join(done.stdout.split())
+    metric, command = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    groups = ConfigParser()
+    groups.read_string(textwrap.dedent(re.search(r"\n\n(    \[.*?)\n\n", page, re.DOTALL)[1]))
+    own = {
+        group.partition(".")[2]: dict(line.split(" = ") for line in lines.split("\n") if line)
+        for group, lines in groups["options.entry_points"].items()
+    }
+    env = add_package(tmp_path / "package", modules={"terms.py": metric, "longest.py": command}, **own)
+    terms = tmp_path / "terms.txt"
+    terms.write_text("the, a\n" * len(lines_of(A)))
+    own_flags = ["--terms", terms, "--terms-lowercase"]
+    done = sacrebleu(REF, "-i", A, B, "-m", "terms", "bleu", *own_flags, "--paired-ar", "-j", "2", "-f", "text", **env)
+    assert done.returncode == 0 and "Terms" in done.stdout, done.stderr
+    done = sacrebleu(REF, "-i", A, "-m", "terms", *own_flags, **env)
+    result, held = json.loads(done.stdout), [("the" in text.lower()) + ("a" in text.lower()) for text in lines_of(A)]
+    assert (result["name"], result["case"]) == ("Terms", "lc") and result["score"] == pytest.approx(
+        50 * np.mean(held), abs=0.05
+    )
+    done = sacrebleu(REF, "-i", A, "-m", "terms", **env)
+    assert done.returncode == 1 and "terms: needs terms: give --terms FILE" in done.stderr
+    done = sacrebleu(REF, "-i", A, "-m", "chrf", "bertr", *own_flags[:2], **env)
+    assert done.returncode == 0 and "--terms is given, but none of the chosen metrics reads it" in done.stderr
+    done = fresh_ctx_metrics("longest", terms, **env)
+    assert (done.returncode, done.stdout) == (0, "the, a\n")
+    assert "print the longest line of a file" in fresh_ctx_metrics("--help", **env).stdout
 
 
 PAGES = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..run.inputs import FileInput, Keyword
 from ..settings import Group, add_flags, from_flags
+from ..wording import worded
 from .options import BackTranslation
 
 if TYPE_CHECKING:
@@ -60,6 +61,13 @@ class RoundTrips(FileInput):
 
             made = round_trips(context.systems, context.source_lang, context.target_lang, settings, context.engine)
         return dict(zip(("roundtrips", "backtranslator"), made, strict=True))
+
+    def missing(self) -> str:
+        """How to give round trips, or to make them."""
+        return "needs each system's round trip: give " + worded(
+            "--roundtrip FILE ..., one file per system in the order of the systems, or make it with --rtt-bt",
+            "roundtrips, one list of strings per system in the order of the systems",
+        )
 
     def column_error(self, args: Namespace) -> str:
         """Also of the back-translator, which reads no tables."""

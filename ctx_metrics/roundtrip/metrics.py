@@ -56,14 +56,6 @@ class RoundTripMetric(DerivedMetric):
             raise InputError(
                 f"{name}: needs the source: give {worded('--source FILE, or a test set with -t', 'sources')}"
             )
-        if not roundtrips:
-            raise InputError(
-                f"{name}: needs each system's round trip: give "
-                + worded(
-                    "--roundtrip FILE ..., one file per system in the order of the systems, or make it with --rtt-bt",
-                    "roundtrips, one list of strings per system in the order of the systems",
-                )
-            )
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
         for stream in roundtrips:
             list_of_strings(f"{name}: roundtrips", stream)

@@ -94,8 +94,7 @@ class Capabilities:
 def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
     """The capabilities of a metric or of its class.
 
-    A class that declares none is read as it stands: it reads what its constructor names. Its attributes LINE_FILES,
-    compares_systems and higher_is_better, and a metric's unused_context, say the rest.
+    A class that declares none, such as sacrebleu's own, reads what its constructor names, and references.
 
     >>> from sacrebleu.metrics import BLEU, TER
     >>> sorted(capabilities(BLEU).reads), capabilities(TER).higher_is_better
@@ -107,17 +106,7 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
     from sacrebleu.metrics.ter import TER
 
     cls = metric if isinstance(metric, type) else type(metric)
-    return Capabilities(
-        reads=(CONTEXT & parameters(cls).keys()) - set(getattr(metric, "unused_context", ())),
-        references=getattr(metric, "reads_references", True),
-        estimator=hasattr(metric, "estimator"),
-        compares_systems=getattr(metric, "compares_systems", False),
-        whole_corpus=getattr(metric, "whole_corpus", ""),
-        dependent_rows=getattr(metric, "dependent_rows", False),
-        higher_is_better=getattr(metric, "higher_is_better", not issubclass(cls, TER)),
-        line_files=tuple(getattr(metric, "LINE_FILES", ())),
-        flags=tuple(getattr(metric, "OTHER_FLAGS", ())),
-    )
+    return Capabilities(reads=CONTEXT & parameters(cls).keys(), higher_is_better=not issubclass(cls, TER))
 
 
 def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import InputError
 from ..notices import counted
 from ..settings import Group
+from ..wording import worded
 from .registry import installed
 
 if TYPE_CHECKING:
@@ -108,6 +109,10 @@ class FileInput(Input):
         context    what the run knows otherwise, for inputs that can be computed
         """
         return {self.name: streams}
+
+    def missing(self) -> str:
+        """How to give what is required and is not there."""
+        return f"needs {self.words}: give {worded(f'{self.flag} FILE ...', self.name)}"
 
     def column_error(self, args: Namespace) -> str:
         """Why a command that reads tables cannot use what the command line gives; "" where it gives nothing."""

@@ -22,6 +22,7 @@ from ..language import guard_english
 from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..run.finite import check_finite
+from ..run.inputs import FileInput
 from ..settings import add_flags, check_choices, setting
 from ..wording import setting_named
 from .constructor import context_of, shown, signature_of, unexpected
@@ -156,6 +157,9 @@ class ContextMetric(Metric):
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
+        for each in self.capabilities.inputs:
+            if isinstance(each, FileInput) and each.required and not self._context.inputs[each.name]:
+                raise InputError(f"{name}: {each.missing()}")
         with memory_for(self.NAME.lower(), self._context.engine.device):
             self._prepare()
 

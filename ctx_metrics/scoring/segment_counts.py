@@ -1,6 +1,6 @@
 """Rows of segments, with what is said of those that could not be scored as they are: cut, empty, without a reference."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -57,6 +57,13 @@ def results_of_segments(
             empty += [i] if scored is None else []
         results.append(counted_result(rows, empty, unreferenced))
     return results
+
+
+def result_of_values(values: Iterable[float | None]) -> SystemResult:
+    """Rows and counts of one system by a value of each segment, in [0, 1]; None of an empty one, which scores 0."""
+    found = list(values)
+    rows = [[value or 0.0, 1.0] for value in found]
+    return counted_result(rows, empty=[i for i, value in enumerate(found) if value is None], unreferenced=[])
 
 
 def places_of_pairs(references: Sequence[Sequence[Sequence[str | None]]]) -> list[tuple[int, int, int]]:

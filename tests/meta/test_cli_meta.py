@@ -501,8 +501,9 @@ def test_less_is_better_in_ter(ctx, tmp_path):
 def test_a_metric_of_another_package(tmp_path):
     code = """
 from sacrebleu.metrics import CHRF
+from ctx_metrics.run.context import Capabilities
 class Distance(CHRF):
-    higher_is_better = False
+    capabilities = Capabilities(higher_is_better=False)
     def _compute_score_from_stats(self, stats):
         score = super()._compute_score_from_stats(stats)
         score.score = 100 - score.score

@@ -18,6 +18,7 @@ from ctx_metrics.meta.evaluation import Significance
 from ctx_metrics.meta.judgements.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
 from ctx_metrics.meta.paraphrase import auc, paraphrase_check
 from ctx_metrics.meta.scoring import MetricSettings
+from ctx_metrics.run.context import Capabilities
 
 PAWS = 'id\tsentence1\tsentence2\tlabel\n1\tDogs bite men .\tMen bite dogs .\t0\n2\tHe ran .\t"He" ran .\t1\n'
 MRPC = (
@@ -284,7 +285,7 @@ def test_grades_of_0_and_1_are_grades():
 
 def test_less_is_better():
     class Errors(Written):
-        higher_is_better = False
+        capabilities = Capabilities(higher_is_better=False)
 
     pairs = written([1, 0, 0, 1, 0], [3, 2, 1, 1, 0])
     assert values(check(pairs, cls=Errors)) == {"auc": [pytest.approx(0.25)]}

@@ -19,6 +19,7 @@ from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.meta.judgements.readers import read_judged
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, lacking, score_set
+from ctx_metrics.run.context import Capabilities
 
 QUIET = EngineOptions(quiet=True)
 NEURAL = [MetricSettings("bertr", BERTR), MetricSettings("comet", COMET)]
@@ -203,7 +204,7 @@ def test_where_outputs_are_missing_the_others_are_scored_one_by_one(gaps):
 
 def test_a_metric_of_which_less_is_better_is_negated(judged):
     class Errors(CHRF):
-        higher_is_better = False
+        capabilities = Capabilities(higher_is_better=False)
 
     plain, negated = score_set(judged, [MetricSettings("chrf", CHRF), MetricSettings("errors", Errors)])
     assert (negated.segment_scores == -plain.segment_scores).all()
