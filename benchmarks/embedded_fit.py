@@ -36,7 +36,7 @@ class Recipe:
 def encode_pairs(
     encoder: TextEncoder, pairs: Sequence[tuple[str, str]], layers: Sequence[int], label: str
 ) -> list[tuple | None]:
-    """The network's inputs for (hypothesis, reference) pairs, as models.learned.regressor.PairFeatures gives them; None
+    """The network's inputs for (hypothesis, reference) pairs, as learned.regressor.PairFeatures gives them; None
     where a side has no tokens."""
     features = one_by_one(PairFeatures(layers))
     results = map_pairs(encoder, pairs, [(layer,) for layer in layers], features, label=label)

@@ -7,6 +7,7 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet
+from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.meta.judgements.readers import read_judged
 from ctx_metrics.meta.measures.taus import preferences_from_scores
 from ctx_metrics.pairwise.training.data import (
@@ -16,7 +17,6 @@ from ctx_metrics.pairwise.training.data import (
     split_by_segment,
     usual_threshold,
 )
-from ctx_metrics.training.options import DataOptions
 
 
 def read_pairs(*args, **options):

@@ -16,12 +16,12 @@ from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
 from ctx_metrics.learned.networks import NETWORKS
+from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.cli import recipe_of
 from ctx_metrics.training.cli.quality import some_rows
 from ctx_metrics.training.cli.trainings import known_languages, target_languages
 from ctx_metrics.training.digest import data_sha256
 from ctx_metrics.training.loop import Loop
-from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality import learn
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER

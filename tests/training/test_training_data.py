@@ -7,8 +7,8 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet
+from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.digest import data_sha256
-from ctx_metrics.training.options import DataOptions
 from ctx_metrics.training.quality.data import (
     Judgement,
     averaged,

@@ -7,7 +7,7 @@ from embedded_regressor import DA15_PAIRS
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.training.options import DataOptions
+from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.quality.development import read_development
 
 

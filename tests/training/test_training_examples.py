@@ -7,7 +7,7 @@ import pytest
 from embedded_regressor import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.training.options import DataOptions
+from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import FLAT, read_training_set, standardised
 

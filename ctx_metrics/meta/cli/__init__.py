@@ -27,8 +27,8 @@ from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Pr
 from ...notices import notice
 from ...run.flags import add_engine_arguments
 from ...settings import add_all, from_flags, setting
-from ...training.options import DataOptions
 from ...writing import check_writable
+from ..judgements.options import DataOptions
 
 SUMMARY = "meta-evaluation: measure how well metrics agree with people"
 

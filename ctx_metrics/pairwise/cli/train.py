@@ -12,10 +12,10 @@ from typing import Annotated, Literal
 
 from ...cli.common import flags
 from ...flag_types import AtLeast0, File, Files, Folder, Name, file_or_share
+from ...meta.judgements.options import DataOptions
 from ...run.flags import add_engine_arguments
 from ...settings import from_flags, setting
 from ...training.cli.trainings import Running, cache, check_pairs, run_resumable
-from ...training.options import DataOptions
 from ..training.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
 
 USAGE = "%(prog)s pairwise --train PATH [...] --dev PATH [...] | SHARE --out FOLDER [flags]"

@@ -13,11 +13,11 @@ from scipy.sparse.csgraph import connected_components
 from ...corpus import is_blank
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet, is_human
+from ...meta.judgements.options import ALL, DataOptions
 from ...meta.judgements.readers import layout_of, read_judged
 from ...meta.judgements.readers.table import read_judged_rows
 from ...meta.measures.taus import preferences_from_scores
 from ...notices import counted, notice
-from ...training.options import ALL, DataOptions
 
 RAW_DA = 25.0  # points of 100 that WMT17 to WMT20 took for a difference
 

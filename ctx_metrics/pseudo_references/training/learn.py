@@ -108,7 +108,7 @@ def learn(
 def write_model(
     trained: TrainedClassifier, recipe: ParaphraseRecipe, out: Path, encoder: str, notes: Mapping[str, Any]
 ) -> None:
-    """Write the model's folder but for its card: models.paraphrase.adapted's layout; for rank 0 that of transformers.
+    """Write the model's folder but for its card: paraphrase.adapted's layout; for rank 0 that of transformers.
 
     encoder    as it was named
     notes      what config.json of the former says beside, such as the data

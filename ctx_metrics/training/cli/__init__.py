@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 from ...cli.common import flags
 from ...cli.common.metrics import SACREBLEU, add_sacrebleu_arguments, metric_names
 from ...flag_types import AtLeast0, File, Files, Folder, Languages, Positive, Share
+from ...meta.judgements.options import DataOptions
 from ...run.flags import add_engine_arguments, add_metric_arguments
 from ...run.registry import metric_table
 from ...settings import Part, add_all, from_flags, setting
-from ..options import DataOptions
 from ..quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture, Recipe
 from .trainings import Running, cache, check_pairs, run_resumable
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CtxMetricsError, InputError
 from ...flag_types import Folder
 from ...language_tags import language_pair
+from ...meta.judgements.options import DataOptions
 from ...notices import notice
 from ...settings import from_flags, setting
 from ...writing import check_writable, leftovers, write_whole
-from ..options import DataOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,13 +13,13 @@ import numpy as np
 from ...corpus import is_blank
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet, is_human
+from ...meta.judgements.options import ALL, DataOptions
 from ...meta.judgements.readers import layout_of, read_judged
 from ...meta.judgements.readers.rows import language_pair, stem
 from ...meta.judgements.readers.table import read_judged_rows
 from ...notices import counted
 from ...run.streams import named
 from ...run.text_checks import check_texts
-from ..options import ALL, DataOptions
 
 K = TypeVar("K", bound=Hashable)
 # what a model reads beside the output: of a row, whatever it has of these
@@ -86,8 +86,7 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
 def read_judgements(
     paths: Sequence[str], options: DataOptions = ALL, scored: bool = True, by_system: bool = False
 ) -> list[JudgementSet]:
-    """The judgements of files and folders, in every layout that judgements.readers.read_judged knows, but for rankings; a
-    row for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
+    """The judgements of files and folders, in every layout that meta.judgements.readers knows, but for rankings; a row for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
     reference or a text are still there.
 
     options  of the language pairs a file whose name tells none is taken

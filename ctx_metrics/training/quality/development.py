@@ -9,10 +9,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ...errors import InputError
+from ...meta.judgements.options import ALL, DataOptions
 from ...meta.measures.correlation import pearson
 from ...meta.measures.taus import preferences_from_scores, tau
 from ...notices import notice
-from ..options import ALL, DataOptions
 from .data import (
     PARTNERS,
     Judgement,

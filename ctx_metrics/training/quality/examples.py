@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError
+from ...meta.judgements.options import ALL, DataOptions
 from ...notices import counted, notice
-from ..options import ALL, DataOptions
 from .data import (
     PARTNERS,
     averaged,

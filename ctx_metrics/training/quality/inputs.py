@@ -11,7 +11,7 @@ from ..kept.token_states import EmbeddingCache
 
 
 class TokenInputs:
-    """What a network of models.learned.networks reads of n rows of hypothesis and partner: hidden layers of all tokens, out
+    """What a network of learned.networks reads of n rows of hypothesis and partner: hidden layers of all tokens, out
     of the embedding cache.
 
     lengths    tokens of the partner and of the hypothesis of each row: rows of a batch are of about the same
@@ -31,7 +31,7 @@ class TokenInputs:
 
 
 class FeatureInputs:
-    """Alignment features and pooled vectors of whole pairs, computed once: what models.learned.regressor reads."""
+    """Alignment features and pooled vectors of whole pairs, computed once: what learned.regressor reads."""
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ class Architecture:
 
     kind       the last is the regressor that `comet` and `slide` use by default; with `inputs` it is a model of UniTE's
                shape, which changes its encoder
-    hidden, projection, feedforward    widths, as models.learned.networks.Shape has them
+    hidden, projection, feedforward    widths, as learned.networks.Shape has them
     dropout    its rate
     """
 

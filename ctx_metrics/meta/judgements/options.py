@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..flag_types import Name
-from ..settings import setting
+from ...flag_types import Name
+from ...settings import setting
 
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Which judgements are read, as judgements.readers.read_judged has it, whose `outputs` are of rankings."""
+    """Which judgements are read, as meta.judgements.readers.read_judged has it, whose `outputs` are of rankings."""
 
     pairs: Sequence[str] | None = setting(
         "Language pairs to read, such as zh-en. A single one is also the pair of files whose names contain none. "
