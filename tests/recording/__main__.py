@@ -28,6 +28,7 @@ import threading
 import time
 from collections import defaultdict
 from pathlib import Path
+from typing import TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -36,7 +37,7 @@ from files import Words, described
 
 HERE = Path(__file__).resolve().parent
 LIMIT = 300  # seconds of a command
-ALONE = ("--on", "-m")  # of python; these start other processes, or Python reads their settings when it starts
+EXAMPLES = {path.name for path in (HERE.parents[1] / "examples").iterdir()}
 
 
 class Programs:
@@ -51,7 +52,6 @@ class Programs:
             "HOME": str(scratch / "home"),
             "XDG_CACHE_HOME": str(self.folder / ".cache"),
             "MPLCONFIGDIR": str(scratch / "home"),
-            "PYTHONPYCACHEPREFIX": str(scratch / "bytecode"),
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
             "SOURCE_DATE_EPOCH": "0",
@@ -77,6 +77,7 @@ class Programs:
             "err": str(self.scratch / "stderr"),
             "limit": LIMIT,
         }
+        # Python reads its settings when it starts, and Ray starts processes
         alone = command.env or "--on" in command.argv or command.argv[:2] == ["python", "-m"]
         code = self.alone(job) if alone else self.forked(job)
         after = self.stamps()
@@ -115,21 +116,27 @@ class Programs:
         return found
 
     def run_chain(self, chain: Chain, inputs: Path) -> list[dict]:
+        """What the commands did in a folder with the examples and the other files that they name."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.copytree(inputs / chain.inputs, self.folder)
+        self.folder.mkdir()
+        named = " ".join(" ".join([*command.argv, command.stdin or ""]) for command in chain.commands)
+        for path in (inputs / chain.inputs).iterdir():
+            if path.name in named or path.name in EXAMPLES:
+                (shutil.copytree if path.is_dir() else shutil.copy2)(path, self.folder / path.name)
         return [self.run(command) for command in chain.commands]
 
 
-def record(tree: Path, programs: Path, inputs: Path, only: str, jobs: int) -> list[dict]:
+def record(tree: Path, programs: Path, inputs: Path, out: TextIO, only: str, jobs: int) -> bool:
+    """Write what the commands did, in the order in which they end; gives whether all are there."""
     wanted = []
     for chain in chains():
         matching = [k for k, command in enumerate(chain.commands) if re.search(only, command.name)]
         if matching:
             wanted.append(chain._replace(commands=chain.commands[: matching[-1] + 1]))
-    left: queue.SimpleQueue[tuple[int, Chain]] = queue.SimpleQueue()
-    for item in sorted(enumerate(wanted), key=lambda item: -len(item[1].commands)):  # long ones first
-        left.put(item)
-    results: dict[int, list[dict]] = {}
+    left: queue.SimpleQueue[Chain] = queue.SimpleQueue()
+    for chain in sorted(wanted, key=lambda chain: -len(chain.commands)):  # long ones first
+        left.put(chain)
+    done: list[Chain] = []
 
     def work(scratch: Path) -> None:
         scratch.mkdir()
@@ -137,9 +144,12 @@ def record(tree: Path, programs: Path, inputs: Path, only: str, jobs: int) -> li
         running = Programs(tree, programs, scratch)
         try:
             while True:
-                number, chain = left.get_nowait()
+                chain = left.get_nowait()
                 start = time.monotonic()
-                results[number] = running.run_chain(chain, inputs)
+                results = running.run_chain(chain, inputs)
+                out.write("".join(f"{json.dumps(result, ensure_ascii=False)}\n" for result in results))
+                out.flush()
+                done.append(chain)
                 print(f"{time.monotonic() - start:6.1f} s  {chain.commands[0].name[:110]}", file=sys.stderr)
         except queue.Empty:
             pass
@@ -152,9 +162,7 @@ def record(tree: Path, programs: Path, inputs: Path, only: str, jobs: int) -> li
             thread.start()
         for thread in threads:
             thread.join()
-    if len(results) < len(wanted):
-        sys.exit("a thread has failed; what was recorded is not whole")
-    return [result for number in range(len(wanted)) for result in results[number]]
+    return len(done) == len(wanted)
 
 
 def read(path: Path) -> dict[str, dict]:
@@ -224,9 +232,8 @@ def main() -> int:
         shutil.rmtree(building, ignore_errors=True)
         subprocess.run([sys.executable, HERE / "inputs.py", building], check=True)
         building.rename(inputs)
-    results = record(tree, programs, inputs, args.only, args.jobs)
-    out.write_text("".join(f"{json.dumps(result, ensure_ascii=False)}\n" for result in results), encoding="utf-8")
-    return 0
+    with open(out, "w", encoding="utf-8") as file:
+        return int(not record(tree, programs, inputs, file, args.only, args.jobs))
 
 
 if __name__ == "__main__":

@@ -57,12 +57,9 @@ METRICS = {
 
 def metrics_alone() -> Iterator[str]:
     for one, several in METRICS.values():
-        yield f"sacrebleu {one} -w 8"
-        yield f"sacrebleu {one} -f text --short -w 2"
-        yield f"sacrebleu {one} -sl -b -w 8"
-        yield f"sacrebleu {one} --confidence --confidence-n 40"
-        yield f"sacrebleu {several} -f text"
-        yield f"sacrebleu {several} --paired-bs --paired-bs-n 40"
+        yield f"sacrebleu {one} -w 8 --confidence --confidence-n 40"
+        yield f"sacrebleu {one} -sl -b -w 8 --short"
+        yield f"sacrebleu {several} -f text --paired-bs --paired-bs-n 40"
         yield f"sacrebleu {several} -f latex --paired-ar --paired-ar-n 40 -j 2"
         yield f"sacrebleu {several} --ctx-seg-scores out -q"
     for name in ("bleu", "chrf", "ter"):
@@ -181,7 +178,7 @@ sacrebleu ref.en.txt -i system_a.en.txt -m bertscore --bertscore-model paper -l 
 
 def paper_models() -> Iterator[str]:
     """What the papers used for each target language: offline, the message names it."""
-    for pair in ("de-en", "en-de", "en-zh", "en-fi", "en-tr", "en-cs"):
+    for pair in ("de-en", "en-de", "en-zh"):
         yield from PAPER.format(pair, pair).split("\n")
 
 
@@ -342,12 +339,8 @@ ctx-metrics cite
 ctx-metrics cite slide bertr comet --comet-model Unbabel/wmt22-comet-da
 ctx-metrics cite doccomet slide --doccomet-model Unbabel/wmt22-comet-da --slide-model Unbabel/XCOMET-XL
 ctx-metrics cite rouge
+ctx-metrics cite {" ".join(METRICS)}
 """
-
-
-def citations() -> Iterator[str]:
-    for name in METRICS:
-        yield f"ctx-metrics cite {name}"
 
 
 SMALL = "--hidden 8 --projection 8 --feedforward 8 --epochs 1"
@@ -424,7 +417,7 @@ values RTTSBERT([s],systems,sources=s,roundtrips=systems,source_lang='en',target
 values RTTBERTScore([s],systems,sources=s,roundtrips=systems,source_lang='en',target_lang='de') "systems=[{X},{Y}]" "s={S}"
 python -c "from sacrebleu.metrics import METRICS; print(list(METRICS))"
 python -c "import ctx_metrics; print(sorted(ctx_metrics.__all__), ctx_metrics.__version__)"
-python -c "import ctx_metrics, inspect; [print(n, inspect.signature(getattr(ctx_metrics, n))) for n in sorted(ctx_metrics.__all__) if callable(getattr(ctx_metrics, n))]"
+python -c "import ctx_metrics, inspect; [print(n, inspect.signature(getattr(ctx_metrics, n))) for n in sorted(ctx_metrics.__all__) if 'Error' not in n and callable(getattr(ctx_metrics, n))]"
 python -c "from ctx_metrics import BERTR; BERTR(layer=3)"
 python -c "from ctx_metrics import BERTR; BERTR(layers='last')"
 python -c "from ctx_metrics import SLIDE; SLIDE(window=2, stride=3)"
@@ -435,8 +428,11 @@ python -c "import pickle; from ctx_metrics import BERTR, read_lines; m = pickle.
 
 
 def of_the_pages() -> Iterator[str]:
-    """The commands of README.md and of each page in docs/, one folder a page; what needs a network or other data fails alike."""
-    for page in [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    """The commands of README.md and of each page in docs/, one folder a page; what needs a network fails alike.
+
+    Those of reproduce.md need data of WMT.
+    """
+    for page in [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs" / "reproduce.md"})]:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ").replace("examples/", "")
         found = re.findall(r"^(?:    )?(?:\$ )?((?:sacrebleu|ctx-metrics) +\S.*)$", text, re.M)
         commands = [re.split(r"\s[|]\s|\s#|&&", command)[0] for command in found if " -" in command and "..." not in command]
@@ -445,8 +441,9 @@ def of_the_pages() -> Iterator[str]:
 
 
 def of_bad_input() -> Iterator[str]:
+    """Every third: tests/test_bad_input.py runs all."""
     text = (ROOT / "tests" / "bad_input.md").read_text(encoding="utf-8")
-    yield from dict.fromkeys(re.findall(r"^    \$ (.+)$", text, re.M))
+    yield from re.findall(r"^    \$ (.+)$", text, re.M)[::3]
 
 
 GROUPS = {
@@ -456,7 +453,6 @@ GROUPS = {
     "paper models": paper_models(),
     "trainings": TRAININGS.split("\n"),
     "subcommands": SUB.split("\n"),
-    "citations": citations(),
     "helps": helps(),
     "python": PYTHON.split("\n"),
     "pages": of_the_pages(),

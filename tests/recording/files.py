@@ -14,6 +14,7 @@ VARYING = [
     (re.compile(r"\b(in|after|took) [\d.,]+ (s|min|seconds)\b"), r"\1 TIME"),
     (re.compile(r"/\S+/site-packages"), "SITE"),
     (re.compile(r"/tmp/tmp\w+"), "TEMPORARY"),
+    (re.compile(r"(Traceback \(most recent call last\):\n)(?: .*\n)+"), r"\1"),  # modules may move
 ]
 
 
