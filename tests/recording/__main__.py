@@ -30,8 +30,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TextIO
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from commands import Chain, Command, chains
 from files import Words, described
 
@@ -59,7 +57,11 @@ class Programs:
             "LC_ALL": "C.UTF-8",
         }
         self.runner = subprocess.Popen(
-            [programs / "python", HERE / "runner.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env, cwd=scratch
+            [programs / "python", HERE / "runner.py"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=self.env,
+            cwd=scratch,
         )
 
     def close(self) -> None:
@@ -82,7 +84,10 @@ class Programs:
         code = self.alone(job) if alone else self.forked(job)
         after = self.stamps()
         written = sorted(name for name in after if before.get(name) != after[name])
-        out, err = (self.words((self.scratch / name).read_bytes().decode(errors="backslashreplace")) for name in ("stdout", "stderr"))
+        out, err = (
+            self.words((self.scratch / name).read_bytes().decode(errors="backslashreplace"))
+            for name in ("stdout", "stderr")
+        )
         return {
             "name": command.name,
             "argv": [self.words(word) for word in command.argv],
@@ -91,7 +96,7 @@ class Programs:
             "stderr": err,
             "files": {
                 **{self.words(name): described(self.folder / name, self.words) for name in written},
-                **{name: "removed" for name in sorted(set(before) - set(after))},
+                **dict.fromkeys(sorted(set(before) - set(after)), "removed"),
             },
         }
 
@@ -101,10 +106,16 @@ class Programs:
         return int(self.runner.stdout.readline())
 
     def alone(self, job: dict) -> int:
-        with open(job["out"], "wb") as out, open(job["err"], "wb") as err, open(self.folder / job["stdin"], "rb") as stdin:
+        with (
+            open(job["out"], "wb") as out,
+            open(job["err"], "wb") as err,
+            open(self.folder / job["stdin"], "rb") as stdin,
+        ):
             program = self.programs / job["argv"][0]
             streams = {"stdin": stdin, "stdout": out, "stderr": err}
-            return subprocess.run([program, *job["argv"][1:]], **streams, env=job["env"], cwd=job["cwd"], timeout=LIMIT).returncode
+            return subprocess.run(
+                [program, *job["argv"][1:]], **streams, env=job["env"], cwd=job["cwd"], timeout=LIMIT
+            ).returncode
 
     def stamps(self) -> dict[str, tuple[int, int]]:
         """The folder's files, with what changes when they are written."""
@@ -196,7 +207,9 @@ def compare(old: dict[str, dict], new: dict[str, dict], strict: bool) -> int:
         if found := differences(old[name], new[name]):
             bad.append("\n    ".join([name, *found[:40]]))
         if old[name]["stderr"] != new[name]["stderr"]:
-            messages["\n    ".join(changed(old[name]["stderr"], new[name]["stderr"]) or ["line ends differ"])].append(name)
+            messages["\n    ".join(changed(old[name]["stderr"], new[name]["stderr"]) or ["line ends differ"])].append(
+                name
+            )
     print(f"{len(old)} commands, {len(new)} now: {len(bad)} differ in exit code, output or files")
     for text in bad:
         print(f"\n{text}")
@@ -207,7 +220,9 @@ def compare(old: dict[str, dict], new: dict[str, dict], strict: bool) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="recording", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="recording", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("paths", nargs="*", type=Path, metavar="TREE OUT")
     parser.add_argument("--bin", type=Path)
     parser.add_argument("--inputs", type=Path)
@@ -230,7 +245,8 @@ def main() -> int:
     if not inputs.exists():
         building = inputs.with_name(f"{inputs.name}.part")
         shutil.rmtree(building, ignore_errors=True)
-        subprocess.run([sys.executable, HERE / "inputs.py", building], check=True)
+        env = {**os.environ, "PYTHONPATH": str(HERE.parent), "HF_HUB_OFFLINE": "1"}
+        subprocess.run([sys.executable, HERE / "inputs.py", building], env=env, check=True)
         building.rename(inputs)
     with open(out, "w", encoding="utf-8") as file:
         return int(not record(tree, programs, inputs, file, args.only, args.jobs))

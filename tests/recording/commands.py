@@ -40,14 +40,21 @@ ROUNDS = (
 )
 DOCUMENTS = "--docids docids.txt"
 METRICS = {
-    **{name: (f"{ONE} -m {name}", f"{SEVERAL} -m {name}") for name in ("bertr", "bertscore", "bilstm", "bilstmatt", "comet", "esim")},
+    **{
+        name: (f"{ONE} -m {name}", f"{SEVERAL} -m {name}")
+        for name in ("bertr", "bertscore", "bilstm", "bilstmatt", "comet", "esim")
+    },
     **{name: (f"{ONE} -m {name}", f"{SEVERAL} -m {name}") for name in ("meteor", "nist")},
     "slide": (f"{ONE} -m slide {DOCUMENTS}", f"{SEVERAL} -m slide {DOCUMENTS}"),
     "doccomet": tuple(
-        f"{files} -m doccomet {DOCUMENTS} --source source.de.txt --doccomet-model tiny-regression" for files in (ONE, SEVERAL)
+        f"{files} -m doccomet {DOCUMENTS} --source source.de.txt --doccomet-model tiny-regression"
+        for files in (ONE, SEVERAL)
     ),
     "pairwise": (f"{ONE} -m pairwise --pairwise-against system_b.en.txt", f"{SEVERAL} -m pairwise"),
-    **{name: (f"{ONE} -m {name} {PSEUDO}", f"{SEVERAL} -m {name} {PSEUDO}") for name in ("prsentbleu", "prbleu", "prchrf")},
+    **{
+        name: (f"{ONE} -m {name} {PSEUDO}", f"{SEVERAL} -m {name} {PSEUDO}")
+        for name in ("prsentbleu", "prbleu", "prchrf")
+    },
     **{
         f"rtt{name}": (f"{ROUND} -m rtt{name}", f"{ROUNDS} -m rtt{name}")
         for name in ("bleu", "sentbleu", "chrf", "sbert", "bertscore")
@@ -215,8 +222,8 @@ ctx-metrics score {FILES} --slide-grid 3 --format tsv
 ctx-metrics score {FILES} -m slide --slide-window 2 --slide-stride 1 --slide-output slide.tsv --ctx-seg-scores out
 ctx-metrics score {FILES} -m comet --scale 1 -w 6
 ctx-metrics score {FILES} -m comet --model tiny-regression --format jsonl -q
-ctx-metrics score {FILES} -m bertr chrf --resume kept --block 10 --format tsv
-  ctx-metrics score {FILES} -m bertr chrf comet --resume kept --block 10 --format tsv
+ctx-metrics score {FILES} -m bertr chrf --resume kept --format tsv
+  ctx-metrics score {FILES} -m bertr chrf comet --resume kept --format tsv
 ctx-metrics score {FILES} -m bertr chrf --names A B C --unescape --no-text-checks --ctx-report page.html -q
 ctx-metrics score -s source.de.txt -t system_a.en.txt -l de-en -m comet
 ctx-metrics score -s roundtrip/source.en.txt -t roundtrip/system_x.de.txt roundtrip/system_y.de.txt -l en-de -m comet --format jsonl
@@ -252,8 +259,8 @@ ctx-metrics mbr candidates.jsonl -m bleu --method prune --confidence 0.8 --forma
 ctx-metrics mbr candidates.jsonl -m chrf --method low-rank --share 0.5 --rank 2 --seed 4 --format jsonl
 ctx-metrics mbr candidates.jsonl -m comet --model tiny-regression --method centroids --centroids 2 --format jsonl
 ctx-metrics mbr candidates.jsonl -m comet --model tiny-regression --method aggregate --format jsonl
-ctx-metrics mbr candidates.jsonl -m chrf --resume kept --block 10 --format jsonl
-  ctx-metrics mbr candidates.jsonl -m chrf --resume kept --block 10 --format jsonl
+ctx-metrics mbr candidates.jsonl -m chrf --resume kept --format jsonl
+  ctx-metrics mbr candidates.jsonl -m chrf --resume kept --format jsonl
 ctx-metrics rerank system_a.en.txt system_b.en.txt system_c.en.txt -s source.de.txt -l de-en --format jsonl
 ctx-metrics rerank list.nbest -s source.de.txt -m comet --model tiny-kiwi --top 2 --mix 0.5
 ctx-metrics rerank list.nbest -s source.de.txt -m comet --model tiny-kiwi --tune ref.en.txt --tune-by bleu
@@ -345,24 +352,25 @@ ctx-metrics cite {" ".join(METRICS)}
 
 SMALL = "--hidden 8 --projection 8 --feedforward 8 --epochs 1"
 TRAININGS = f"""
-ctx-metrics train comet --train toy.tsv --dev toy-dev.tsv --out model --epochs 2
+ctx-metrics train comet --train toy.tsv --dev toydev.tsv --out model --epochs 2
   sacrebleu ref.en.txt -i system_a.en.txt -m comet slide --comet-model model --slide-model model --docids docids.txt -w 6
-  ctx-metrics train comet --train toy.tsv --dev toy-dev.tsv --out model --epochs 2
-  ctx-metrics train comet --train toy.tsv --dev toy-dev.tsv --out model --epochs 1 --overwrite --no-plot --rows 30 --seed 3
-  ctx-metrics train comet --init model --init-share 0.5 --train toy.tsv:0.5:40 ratings.tsv --dev toy-dev.tsv -l de-en --out next --epochs 1
+  ctx-metrics train comet --train toy.tsv --dev toydev.tsv --out model --epochs 2
+  ctx-metrics train comet --train toy.tsv --dev toydev.tsv --out model --epochs 1 --overwrite --no-plot --rows 30 --seed 3
+  ctx-metrics train comet --init model --train toy.tsv:0.5:40 ratings.tsv --dev toydev.tsv -l de-en --out next --epochs 1
 ctx-metrics train comet --train ratings.tsv --dev ratings-dev.tsv -l de-en --window 2 --normalise file --average --dev-metric darr --dev-threshold 5 --loss mse+hinge --margin 0.3 --hidden 8 --feedforward 8 --epochs 1 --out model
-ctx-metrics train comet --inputs mt+src+ref --encoder encoder-xlmr --train toy.tsv --dev toy-dev.tsv --rank 2 --hidden 8 --epochs 1 --out model
+ctx-metrics train comet --inputs mt+src+ref --encoder encoder-xlmr --train toy.tsv --dev toydev.tsv --rank 2 --feedforward 8 --epochs 1 --out model
   sacrebleu ref.en.txt -i system_a.en.txt --source source.de.txt -m comet --comet-model model -w 6
   sacrebleu ref.en.txt -i system_a.en.txt --source source.de.txt -m comet --comet-model model --comet-inputs mt+src -w 6
+  ctx-metrics train comet --inputs mt+src+ref --encoder encoder-xlmr --init model --init-share 0.5 --train toy.tsv --dev toydev.tsv --rank 2 --feedforward 8 --epochs 1 --out next
 ctx-metrics train comet --encoder encoder-bert --layers 1,2 --train wmt99 --dev wmt99 --no-mqm-root --clip 1 --weight-decay 0.1 --batch 16 --epochs 1 --out model
-ctx-metrics train bilstm --train toy.tsv --dev toy-dev.tsv {SMALL} --pooling avg --layers 3,6 --max-length 20 --out model
+ctx-metrics train bilstm --train toy.tsv --dev toydev.tsv {SMALL} --pooling avg --layers 3,6 --max-length 20 --out model
   sacrebleu ref.en.txt -i system_a.en.txt -m bilstm slide --bilstm-model model --slide-model model -w 6
-ctx-metrics train bilstmatt --train toy.tsv --dev toy-dev.tsv {SMALL} --pooling max --schedule linear --learning-rate 0.002 --dropout 0.2 --check-rows 40 --patience 1 --normalise none --languages en --out model
-ctx-metrics train esim --train toy.tsv --dev toy-dev.tsv {SMALL} --inputs mt+src --loss hinge --cache cache --cache-mb 1 --out model
-ctx-metrics train esim --teacher chrf --train toy.tsv --dev toy-dev.tsv {SMALL} --teacher-scores scores.npz --out model
-  ctx-metrics train esim --init model --train toy.tsv --dev toy-dev.tsv {SMALL} --out next
+ctx-metrics train bilstmatt --train toy.tsv --dev toydev.tsv {SMALL} --pooling max --schedule linear --learning-rate 0.002 --dropout 0.2 --check-rows 40 --patience 1 --normalise none --languages en --out model
+ctx-metrics train esim --train toy.tsv --dev toydev.tsv {SMALL} --inputs mt+src --loss hinge --cache cache --cache-mb 1 --out model
+ctx-metrics train esim --teacher chrf --train toy.tsv --dev toydev.tsv {SMALL} --teacher-scores scores.npz --out model
+  ctx-metrics train esim --init model --train toy.tsv --dev toydev.tsv {SMALL} --out next
   sacrebleu ref.en.txt -i system_a.en.txt -m esim --esim-model next -w 6
-ctx-metrics train esim --train preferences.tsv mqm_newstest99_deen.tsv --dev toy-dev.tsv {SMALL} --keep-humans --no-text-checks --restart -l de-en --out model
+ctx-metrics train esim --train preferences.tsv mqm_newstest99_deen.tsv --dev toydev.tsv {SMALL} --keep-humans --no-text-checks --restart -l de-en --out model
 ctx-metrics train pairwise --train preferences.tsv --dev 0.25 -l de-en --vectors none --hidden 0 --antisymmetric --recipe modern --epochs 4 --out model
   sacrebleu ref.en.txt -i system_a.en.txt system_b.en.txt -m pairwise --pairwise-model model -w 6
   ctx-metrics pairwise rank ref.en.txt -i system_a.en.txt system_b.en.txt --model model --format json
@@ -435,9 +443,11 @@ def of_the_pages() -> Iterator[str]:
     for page in [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs" / "reproduce.md"})]:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ").replace("examples/", "")
         found = re.findall(r"^(?:    )?(?:\$ )?((?:sacrebleu|ctx-metrics) +\S.*)$", text, re.M)
-        commands = [re.split(r"\s[|]\s|\s#|&&", command)[0] for command in found if " -" in command and "..." not in command]
+        commands = [
+            re.split(r"\s[|]\s|\s#|&&", command)[0] for command in found if " -" in command and "..." not in command
+        ]
         for number, command in enumerate(dict.fromkeys(commands)):
-            yield " " * bool(number) + command
+            yield " " * bool(number) + re.sub(" +", " ", command)
 
 
 def of_bad_input() -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 import lzma
 import re
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -69,15 +70,17 @@ def read_sqlite(path: Path) -> str:
     """All rows of all tables, without columns of times."""
     with closing(sqlite3.connect(path)) as connection:
         found = {}
-        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall():
+        for (table,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        ).fetchall():
             rows = connection.execute(f'SELECT * FROM "{table}"')
             kept = [k for k, column in enumerate(rows.description) if not re.search("time|date|_at$", column[0])]
             found[table] = sorted(repr([row[k] for k in kept]) for row in rows)
     return json.dumps(found)
 
 
-READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".parquet": read_parquet, ".sqlite": read_sqlite, ".db": read_sqlite}
-PACKED = {".gz": gzip.decompress, ".xz": lzma.decompress}
+READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".parquet": read_parquet, ".sqlite3": read_sqlite}
+PACKED = {".gz": gzip.decompress, ".xz": lzma.decompress, ".z": zlib.decompress}
 
 
 def described(path: Path, words: Words) -> str:

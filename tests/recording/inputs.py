@@ -8,15 +8,12 @@ FOLDER/bad         the good and the bad files of tests/bad_input.md
 import gzip
 import json
 import lzma
-import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TESTS))
-
 import torch
 from classifiers import write_classifier
 from comet_checkpoints import RECIPES, TINY, WORDS, build, encoder_config, save_tokenizer, state_dict, tokenizer_family
@@ -56,7 +53,10 @@ def write_encoder(folder: Path, recipe_name: str) -> Path:
     (folder / "config.json").write_text(json.dumps(config))
     tensors = state_dict(recipe, config)
     prefix = "encoder.model."
-    save_file({name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}, folder / "model.safetensors")
+    save_file(
+        {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)},
+        folder / "model.safetensors",
+    )
     return folder
 
 
@@ -94,13 +94,15 @@ def write_translators(folder: Path) -> None:
     shutil.copytree(toy_translation.random_m2m(), folder / "m2m")
     shutil.copytree(toy_translation.random_nllb(), folder / "nllb")
     shutil.copytree(toy_translation.random_mbart(), folder / "mbart")
-    write(folder, {"reverse.sh": "rev\n", "split.sh": "tr ' ' '\\n'\n", "fail.sh": "echo no such service >&2\nexit 3\n"})
+    write(
+        folder, {"reverse.sh": "rev\n", "split.sh": "tr ' ' '\\n'\n", "fail.sh": "echo no such service >&2\nexit 3\n"}
+    )
 
 
 def write_data(folder: Path) -> None:
     """Judgements in the layouts that `ctx-metrics meta` and `train` read, candidates and tables."""
     write_judgements(folder / "toy.tsv", 40, seed=1)
-    write_judgements(folder / "toy-dev.tsv", 12, seed=2)
+    write_judgements(folder / "toydev.tsv", 12, seed=2)
     read = {name: (folder / file).read_text(encoding="utf-8").splitlines() for name, file in SHORT_NAMES.items()}
     ref, src, ids, *outputs = (read[name] for name in ("ref.txt", "src.txt", "ids.txt", "a.txt", "b.txt", "c.txt"))
     files = {name: lines(*text) for name, text in read.items()}
@@ -113,7 +115,11 @@ def write_data(folder: Path) -> None:
     for system, text in zip("ABC", outputs):
         files[f"wmt99/system-outputs/de-en/{system}.txt"] = lines(*text)
     files["wmt99/system-outputs/de-en/refA.txt"] = lines(*ref)
-    scores = [f"{name}\t{'None' if k % 7 == 3 else -((k * weight) % 9)}" for name, weight in zip("ABC", (1, 2, 5)) for k in range(59)]
+    scores = [
+        f"{name}\t{'None' if k % 7 == 3 else -((k * weight) % 9)}"
+        for name, weight in zip("ABC", (1, 2, 5))
+        for k in range(59)
+    ]
     files[tree.format("human-scores", ".mqm.seg.score")] = lines(*scores)
     # system scores of WMT18/19
     pairs = [f"de-en {score} online-{name}.{k}" for k, (name, score) in enumerate(zip("ABC", (0.4, 0.1, -0.9)))]
@@ -129,28 +135,46 @@ def write_data(folder: Path) -> None:
         for system, text, weight in zip("ABC", outputs, (1, 2, 4))
         for k in range(13)
     ]
-    files["mqm_newstest99_deen.tsv"] = lines("system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity", *rows)
+    files["mqm_newstest99_deen.tsv"] = lines(
+        "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity", *rows
+    )
     columns = ",".join(["srclang,trglang,segmentId", *(f"system{k}Id,system{k}rank" for k in range(1, 6))])
-    ranks = [f"de,en,{k},{a},1,{b},2,{c},{2 + k % 2},D,-1,E,-1" for k in range(1, 14) for a, b, c in ("ABC", "BAC")[k % 2 :][:1]]
+    ranks = [
+        f"de,en,{k},{a},1,{b},2,{c},{2 + k % 2},D,-1,E,-1"
+        for k in range(1, 14)
+        for a, b, c in ("ABC", "BAC")[k % 2 :][:1]
+    ]
     files["rankings.csv"] = lines(columns, *ranks)
     files |= {f"ranked/{name}": lines(*text) for name, text in zip("ABC", outputs)}
     rows = [f"{k}\t{src[k]}\t{outputs[1][k]}\t{ref[k]}\t{(k * 7) % 11 - 5}" for k in range(30)]
     files["mlqe.de-en.tsv"] = lines("index\toriginal\ttranslation\tpe\tz_mean", *rows)
     judged = [row.split("\t") for row in (folder / "judged.tsv").read_text(encoding="utf-8").splitlines()]
     objects = [dict(zip(judged[0], row)) for row in judged[1:]]
-    files["judged.jsonl"] = lines(*(json.dumps({**row, "score": float(row["score"]), "ref": [row["ref"], row["mt"]]}) for row in objects))
+    files["judged.jsonl"] = lines(
+        *(json.dumps({**row, "score": float(row["score"]), "ref": [row["ref"], row["mt"]]}) for row in objects)
+    )
     # sentence pairs
     pairs = [f"{ref[k]}\t{outputs[k % 3][k if k % 2 else (k * 5) % 59]}\t{k % 2}" for k in range(40)]
     files["pairs.tsv"] = lines("sentence1\tsentence2\tlabel", *pairs)
-    files["mrpc.txt"] = lines("Quality\t#1 ID\t#2 ID\t#1 String\t#2 String", *(f"{row[-1]}\t1\t2\t{row[:-2]}" for row in pairs))
+    files["mrpc.txt"] = lines(
+        "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String", *(f"{row[-1]}\t1\t2\t{row[:-2]}" for row in pairs)
+    )
     # candidates
     candidates = list(zip(src, *outputs))
-    files["list.nbest"] = lines(*(f"{k} ||| {text} ||| F=1 ||| {-j - k % 2}.5" for k in range(59) for j, text in enumerate(candidates[k][1:])))
+    files["list.nbest"] = lines(
+        *(f"{k} ||| {text} ||| F=1 ||| {-j - k % 2}.5" for k in range(59) for j, text in enumerate(candidates[k][1:]))
+    )
     files["samples.txt"] = lines(*(text for row in candidates for text in row[1:]))
     files["candidates.tsv"] = lines(*("\t".join(row[1:]) for row in candidates))
-    files["candidates.jsonl"] = lines(*(json.dumps({"src": s, "candidates": texts, "scores": [-1, -2, -3]}) for s, *texts in candidates))
+    files["candidates.jsonl"] = lines(
+        *(json.dumps({"src": s, "candidates": texts, "scores": [-1, -2, -3]}) for s, *texts in candidates)
+    )
     files["generate.txt"] = lines(
-        *(line for k, (s, *texts) in enumerate(candidates[:9]) for line in (f"S-{k}\t{s}", *(f"D-{k}\t-0.{j}\t{t}" for j, t in enumerate(texts))))
+        *(
+            line
+            for k, (s, *texts) in enumerate(candidates[:9])
+            for line in (f"S-{k}\t{s}", *(f"D-{k}\t-0.{j}\t{t}" for j, t in enumerate(texts)))
+        )
     )
     # tables, packed and not
     rows = ["\t".join(row) for row in zip(src, outputs[1], ref, ids, outputs[2])]
@@ -169,7 +193,12 @@ def write_data(folder: Path) -> None:
     files["entities.txt"] = lines(*(text.replace("'", "&apos;") + " &amp; more" for text in outputs[0]))
     files["shifted.txt"] = lines(*outputs[0][1:], outputs[0][0])
     files["backwards.txt"] = lines(*(" ".join(reversed(text.split())) for text in outputs[0]))
-    files["vectors.txt"] = lines(*(f"{word} {k % 5 / 10} {k % 7 / 10} {k % 3 / 10}" for k, word in enumerate(dict.fromkeys(" ".join(ref).lower().split()))))
+    files["vectors.txt"] = lines(
+        *(
+            f"{word} {k % 5 / 10} {k % 7 / 10} {k % 3 / 10}"
+            for k, word in enumerate(dict.fromkeys(" ".join(ref).lower().split()))
+        )
+    )
     files["latin.txt"] = lines(*outputs[0])
     write(folder, files)
     (folder / "latin1.txt").write_bytes("".join(f"{text} é\n" for text in outputs[0]).encode("latin-1", "replace"))
@@ -182,14 +211,21 @@ def write_parquet(path: Path, rows: list[str]) -> None:
     import pyarrow.parquet
 
     columns = zip(*(row.split("\t") for row in rows))
-    pyarrow.parquet.write_table(pyarrow.table(dict(zip(("src", "mt", "ref", "doc", "other"), map(list, columns)))), path)
+    pyarrow.parquet.write_table(
+        pyarrow.table(dict(zip(("src", "mt", "ref", "doc", "other"), map(list, columns)))), path
+    )
 
 
 def write_bad(folder: Path) -> None:
     import test_bad_input
 
     folder.mkdir()
-    for make in (test_bad_input.write_files, test_bad_input.write_checkpoints, test_bad_input.write_learned_models, test_bad_input.write_pairwise_models):
+    for make in (
+        test_bad_input.write_files,
+        test_bad_input.write_checkpoints,
+        test_bad_input.write_learned_models,
+        test_bad_input.write_pairwise_models,
+    ):
         make(folder)
 
 
@@ -204,5 +240,4 @@ def build_inputs(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    os.environ["HF_HUB_OFFLINE"] = "1"
     build_inputs(Path(sys.argv[1]))

@@ -8,8 +8,9 @@ import sys
 
 
 def main(expression: str, *assignments: str) -> None:
-    import ctx_metrics
     import sacrebleu.metrics
+
+    import ctx_metrics
 
     known = {**vars(sacrebleu.metrics), **vars(ctx_metrics)}
     read = ctx_metrics.read_lines
@@ -26,7 +27,9 @@ def main(expression: str, *assignments: str) -> None:
         print(repr(float(score.score)), score, score.format(width=12), {k: v for k, v in vars(score).items() if v})
         print(attempt(lambda system=system: [repr(float(value)) for value in metric.segment_scores(system, None)]))
     print(attempt(lambda: metric.corpus_score(a, None, n_bootstrap=50)))
-    print(attempt(lambda: [repr(float(metric.sentence_score(a[k], [known["references"][0][k]]).score)) for k in (0, 7)]))
+    print(
+        attempt(lambda: [repr(float(metric.sentence_score(a[k], [known["references"][0][k]]).score)) for k in (0, 7)])
+    )
     print(metric.get_signature())
     print(metric.get_signature().format(short=True))
 
