@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent.parent
 import torch
 from classifiers import write_classifier
 from comet_checkpoints import RECIPES, TINY, WORDS, build, encoder_config, save_tokenizer, state_dict, tokenizer_family
@@ -23,6 +22,7 @@ from safetensors.torch import save_file
 from sentence_folders import dense, pooling, write_model
 from toy_judgements import write_judgements
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SHORT_NAMES = {
     "ref.txt": "ref.en.txt",
     "hyp.txt": "system_a.en.txt",
@@ -232,7 +232,7 @@ def write_bad(folder: Path) -> None:
 def build_inputs(folder: Path) -> None:
     torch.set_num_threads(1)
     examples = folder / "examples"
-    shutil.copytree(TESTS.parent / "examples", examples)
+    shutil.copytree(EXAMPLES, examples)
     write_data(examples)
     write_models(examples)
     write_translators(examples)
