@@ -216,15 +216,15 @@ ctx-metrics score {FILES} -m bertr comet slide --format json --only-system
 ctx-metrics score {FILES} -m chrf slide --format csv -o scores.csv --level document
 ctx-metrics score {FILES} -m chrf comet --format latex
 ctx-metrics score {FILES} -m chrf comet --format markdown -w 3
-ctx-metrics score {FILES} -m chrf comet --compare --samples 50
-ctx-metrics score {FILES} -m chrf bertr --compare --samples 50 --test randomization --alpha 0.1 --resample segment --format json
+ctx-metrics score {FILES} -m chrf comet --compare
+ctx-metrics score {FILES} -m chrf bertr --compare --format json
 ctx-metrics score {FILES} --slide-grid 3 --format tsv
-ctx-metrics score {FILES} -m slide --slide-window 2 --slide-stride 1 --slide-output slide.tsv --ctx-seg-scores out
+ctx-metrics score {FILES} -m slide --slide-window 2 --slide-stride 1 --slide-partial include --format jsonl
 ctx-metrics score {FILES} -m comet --scale 1 -w 6
 ctx-metrics score {FILES} -m comet --model tiny-regression --format jsonl -q
 ctx-metrics score {FILES} -m bertr chrf --resume kept --format tsv
   ctx-metrics score {FILES} -m bertr chrf comet --resume kept --format tsv
-ctx-metrics score {FILES} -m bertr chrf --names A B C --unescape --no-text-checks --ctx-report page.html -q
+ctx-metrics score {FILES} -m bertr chrf --names A B C --unescape --no-text-checks -q
 ctx-metrics score -s source.de.txt -t system_a.en.txt -l de-en -m comet
 ctx-metrics score -s roundtrip/source.en.txt -t roundtrip/system_x.de.txt roundtrip/system_y.de.txt -l en-de -m comet --format jsonl
 ctx-metrics score -m chrf bertr --columns src mt ref -l de-en --format tsv < columns.tsv
@@ -234,7 +234,7 @@ ctx-metrics score -t system_a.en.txt -r ref.en.txt -m bleu chrf ter --tokenize i
 ctx-metrics score -s roundtrip/source.en.txt -t roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttbleu rttsentbleu rttchrf rttsbert rttbertscore --format jsonl
 ctx-metrics score -t system_a.en.txt -r ref.en.txt --pseudo-refs system_b.en.txt -m prsentbleu prbleu prchrf --format jsonl
 ctx-metrics score -t system_a.en.txt -r ref.en.txt -l de-en -m comet --gpus 0 --quiet --to_json out.json
-ctx-metrics score -t system_a.en.txt -r ref.en.txt -m comet --on ray --workers 1 --block 20 --format tsv -q
+ctx-metrics score -t system_a.en.txt -r ref.en.txt -m comet --on ray --workers 1 --format tsv -q
 ctx-metrics compare {FILES} -m comet chrf --samples 100
 ctx-metrics compare {FILES} -m comet chrf bertr --samples 100 --format jsonl --no-holm --test randomization --seed 5
 ctx-metrics compare {FILES} -m chrf slide --samples 50 --format json --resample segment --alpha 0.01
