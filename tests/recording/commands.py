@@ -33,9 +33,9 @@ class Chain(NamedTuple):
 ONE = "ref.en.txt -i system_a.en.txt -l de-en"
 SEVERAL = "ref.en.txt -i system_a.en.txt system_b.en.txt system_c.en.txt -l de-en"
 PSEUDO = "--pseudo-refs system_b.en.txt system_c.en.txt"
-ROUND = "roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt"
+ROUND = "roundtrip/source.en.txt --source roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt"
 ROUNDS = (
-    "roundtrip/source.en.txt -i roundtrip/system_x.de.txt roundtrip/system_y.de.txt -l en-de"
+    "roundtrip/source.en.txt --source roundtrip/source.en.txt -i roundtrip/system_x.de.txt roundtrip/system_y.de.txt -l en-de"
     " --roundtrip roundtrip/system_x.rtt.en.txt roundtrip/system_y.rtt.en.txt"
 )
 DOCUMENTS = "--docids docids.txt"
@@ -96,7 +96,7 @@ sacrebleu ref.en.txt -i system_a.en.txt -l de-en -m bertr comet --bertr-model mu
 sacrebleu ref.en.txt -i system_a.en.txt -l de-en -m comet --comet-model multilingual --comet-inputs mt+ref -w 6
 sacrebleu source.de.txt -i system_a.en.txt -l de-en -m comet slide --comet-model multilingual --slide-model multilingual --source source.de.txt --comet-inputs mt+src --slide-inputs mt+src --comet-average penalty --slide-average penalty --docids docids.txt -w 6
 sacrebleu source.de.txt -i system_a.en.txt -l de-en -m comet slide --comet-model multilingual --slide-model multilingual --source source.de.txt --comet-inputs mt+src --slide-inputs mt+src --comet-average mean --slide-average mean --docids docids.txt -w 6
-sacrebleu source.de.txt -i system_a.en.txt system_b.en.txt -l de-en -m comet --comet-model multilingual --source source.de.txt --comet-inputs mt+src --comet-spans --ctx-seg-scores out
+sacrebleu source.de.txt -i system_a.en.txt system_b.en.txt -l de-en -m comet --comet-model multilingual --source source.de.txt --comet-inputs mt+src --ctx-seg-scores out
 sacrebleu ref.en.txt -i system_a.en.txt -l de-en -m bilstm bilstmatt esim --bilstm-model random-bilstm --bilstmatt-model random-bilstmatt --esim-model random-esim --bilstm-on-long truncate --bilstmatt-on-long truncate --esim-on-long truncate -w 6
 sacrebleu ref.en.txt -i system_a.en.txt -l de-en -m bilstm bilstmatt esim --bilstm-model random-bilstm --bilstmatt-model random-bilstmatt --esim-model random-esim --bilstm-on-long error
 sacrebleu ref.en.txt -i system_a.en.txt -l de-en -m bilstmatt --bilstmatt-model random-bilstmatt --bilstmatt-on-long error
@@ -111,10 +111,10 @@ sacrebleu ref.en.txt -i system_a.en.txt -m prsentbleu prbleu --pseudo-refs syste
 sacrebleu ref.en.txt -i system_a.en.txt -m prsentbleu --pseudo-refs system_b.en.txt --pseudo-model classifier --pseudo-threshold 0.4 -w 6
 sacrebleu ref.en.txt -i system_a.en.txt -m prsentbleu --pseudo-refs system_b.en.txt --pseudo-model classifier-one -w 6
 sacrebleu ref.en.txt -i system_a.en.txt -m prsentbleu --pseudo-refs system_a.en.txt
-sacrebleu roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttbleu rttsentbleu rttchrf --rttbleu-tokenize intl --rttbleu-lowercase --rttsentbleu-tokenize char --rttsentbleu-lowercase --rttchrf-average --rttchrf-char-order 5 --rttchrf-word-order 2 --rttchrf-beta 1 -w 6
-sacrebleu roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttsbert rttbertscore --rtt-sbert-model sentence-mean --rtt-bertscore-model encoder-bert --rtt-bertscore-layers 2 --rtt-bertscore-idf none -w 6
-sacrebleu roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttsbert rttbertscore --rtt-sbert-model sentence-dense --rtt-bertscore-idf paper --rtt-bt-name by-hand -w 6
-sacrebleu roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttsbert rttbertscore --rtt-sbert-model multilingual --rtt-bertscore-model multilingual -w 6
+sacrebleu roundtrip/source.en.txt --source roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttbleu rttsentbleu rttchrf --rttbleu-tokenize intl --rttbleu-lowercase --rttsentbleu-tokenize char --rttsentbleu-lowercase --rttchrf-average --rttchrf-char-order 5 --rttchrf-word-order 2 --rttchrf-beta 1 -w 6
+sacrebleu roundtrip/source.en.txt --source roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttsbert rttbertscore --rtt-sbert-model sentence-mean --rtt-bertscore-model encoder-bert --rtt-bertscore-layers 2 --rtt-bertscore-idf none -w 6
+sacrebleu roundtrip/source.en.txt --source roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttsbert rttbertscore --rtt-sbert-model sentence-dense --rtt-bertscore-idf paper --rtt-bt-name by-hand -w 6
+sacrebleu roundtrip/source.en.txt --source roundtrip/source.en.txt -i roundtrip/system_x.de.txt -l en-de --roundtrip roundtrip/system_x.rtt.en.txt -m rttsbert rttbertscore --rtt-sbert-model multilingual --rtt-bertscore-model multilingual -w 6
 sacrebleu words-2.txt -i words.txt -l en-de --source words-2.txt -m rttbleu rttchrf --rtt-bt hf:marian --rtt-beams 2 --rtt-max-length 9 --rtt-cache cache
 sacrebleu words-2.txt -i words.txt -l en-de --source words-2.txt -m rttbleu rttchrf --rtt-bt 'cmd:sh reverse.sh' --rtt-bt-name backwards --rtt-batch-lines 5 --rtt-timeout 60 --rtt-cache none
 sacrebleu ref.en.txt -i system_a.en.txt -m slide --slide-window 3 --slide-stride 2 --slide-partial include --docids docids.txt --slide-output slide.tsv -w 6
