@@ -21,6 +21,7 @@ import os
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,15 +42,17 @@ EXAMPLES = {path.name for path in (HERE.parents[1] / "examples").iterdir()}
 class Programs:
     """The commands of one environment, each run in a process of its own: most in a fork of one that runner.py is."""
 
-    def __init__(self, tree: Path, programs: Path, scratch: Path):
-        self.tree, self.programs, self.scratch = tree, programs, scratch
+    def __init__(self, tree: Path, programs: Path, inputs: Path, scratch: Path):
+        self.programs, self.inputs, self.scratch = programs, inputs, scratch
         self.folder = scratch / "run"
-        self.words = Words({"FOLDER": self.folder, "TREE": tree, "BIN": programs, "RECORDING": HERE})
+        self.words = Words(
+            {"FOLDER": self.folder, "SCRATCH": scratch, "TREE": tree, "BIN": programs, "RECORDING": HERE}
+        )
         self.env = {
             "PATH": os.pathsep.join((str(programs), "/usr/local/bin", "/usr/bin", "/bin")),
             "HOME": str(scratch / "home"),
             "XDG_CACHE_HOME": str(self.folder / ".cache"),
-            "MPLCONFIGDIR": str(scratch / "home"),
+            "MPLCONFIGDIR": str(inputs / "matplotlib"),  # its list of fonts takes a while to make
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
             "SOURCE_DATE_EPOCH": "0",
@@ -113,9 +116,13 @@ class Programs:
         ):
             program = self.programs / job["argv"][0]
             streams = {"stdin": stdin, "stdout": out, "stderr": err}
-            return subprocess.run(
-                [program, *job["argv"][1:]], **streams, env=job["env"], cwd=job["cwd"], timeout=LIMIT
-            ).returncode
+            try:
+                done = subprocess.run(
+                    [program, *job["argv"][1:]], **streams, env=job["env"], cwd=job["cwd"], timeout=LIMIT
+                )
+            except subprocess.TimeoutExpired:
+                return -signal.SIGALRM  # as in runner.py
+            return done.returncode
 
     def stamps(self) -> dict[str, tuple[int, int]]:
         """The folder's files, with what changes when they are written."""
@@ -126,12 +133,12 @@ class Programs:
                 found[os.path.relpath(os.path.join(folder, name), self.folder)] = (stat.st_mtime_ns, stat.st_size)
         return found
 
-    def run_chain(self, chain: Chain, inputs: Path) -> list[dict]:
+    def run_chain(self, chain: Chain) -> list[dict]:
         """What the commands did in a folder with the examples and the other files that they name."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         named = " ".join(" ".join([*command.argv, command.stdin or ""]) for command in chain.commands)
-        for path in (inputs / chain.inputs).iterdir():
+        for path in (self.inputs / chain.inputs).iterdir():
             if path.name in named or path.name in EXAMPLES:
                 (shutil.copytree if path.is_dir() else shutil.copy2)(path, self.folder / path.name)
         return [self.run(command) for command in chain.commands]
@@ -152,12 +159,12 @@ def record(tree: Path, programs: Path, inputs: Path, out: TextIO, only: str, job
     def work(scratch: Path) -> None:
         scratch.mkdir()
         (scratch / "home").mkdir()
-        running = Programs(tree, programs, scratch)
+        running = Programs(tree, programs, inputs, scratch)
         try:
             while True:
                 chain = left.get_nowait()
                 start = time.monotonic()
-                results = running.run_chain(chain, inputs)
+                results = running.run_chain(chain)
                 out.write("".join(f"{json.dumps(result, ensure_ascii=False)}\n" for result in results))
                 out.flush()
                 done.append(chain)

@@ -85,12 +85,12 @@ PACKED = {".gz": gzip.decompress, ".xz": lzma.decompress, ".z": zlib.decompress}
 
 def described(path: Path, words: Words) -> str:
     """A file's text, or a hash of what it holds."""
-    if path.suffix in READERS:
-        text = words(READERS[path.suffix](path))
-    else:
-        content = PACKED.get(path.suffix, bytes)(path.read_bytes())
-        try:
-            text = words(content.decode())
-        except UnicodeDecodeError:
-            return sha256(content)
+    content = path.read_bytes()
+    try:
+        text = (
+            READERS[path.suffix](path) if path.suffix in READERS else PACKED.get(path.suffix, bytes)(content).decode()
+        )
+    except Exception:  # binary, or broken
+        return sha256(content)
+    text = words(text)
     return text if len(text) <= LONGEST else sha256(text.encode())
