@@ -16,6 +16,8 @@ error may change: they are listed, old beside new, and count with --strict alone
 
 import argparse
 import difflib
+import fcntl
+import hashlib
 import json
 import os
 import queue
@@ -35,6 +37,7 @@ from commands import Chain, Command, chains
 from files import Words, described
 
 HERE = Path(__file__).resolve().parent
+FOLDERS = Path(tempfile.gettempdir()) / "ctx-metrics-recording"
 LIMIT = 300  # seconds of a command
 EXAMPLES = {path.name for path in (HERE.parents[1] / "examples").iterdir()}
 
@@ -51,7 +54,6 @@ class Programs:
         self.env = {
             "PATH": os.pathsep.join((str(programs), "/usr/local/bin", "/usr/bin", "/bin")),
             "HOME": str(scratch / "home"),
-            "XDG_CACHE_HOME": str(self.folder / ".cache"),
             "MPLCONFIGDIR": str(inputs / "matplotlib"),  # its list of fonts takes a while to make
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
@@ -72,10 +74,11 @@ class Programs:
 
     def run(self, command: Command) -> dict:
         """What a command did in the folder as it is."""
+        words = Words({"FOLDER": self.folder, **self.places})
         before = self.stamps()
         job = {
             "argv": command.argv,
-            "env": {**self.env, **command.env},
+            "env": {**self.env, "XDG_CACHE_HOME": str(self.folder / ".cache"), **command.env},
             "cwd": str(self.folder),
             "stdin": command.stdin or os.devnull,
             "out": str(self.scratch / "stdout"),
@@ -88,17 +91,16 @@ class Programs:
         after = self.stamps()
         written = sorted(name for name in after if before.get(name) != after[name])
         out, err = (
-            self.words((self.scratch / name).read_bytes().decode(errors="backslashreplace"))
-            for name in ("stdout", "stderr")
+            words((self.scratch / name).read_bytes().decode(errors="backslashreplace")) for name in ("stdout", "stderr")
         )
         return {
             "name": command.name,
-            "argv": [self.words(word) for word in command.argv],
+            "argv": [words(word) for word in command.argv],
             "code": code,
             "stdout": out,
             "stderr": err,
             "files": {
-                **{self.words(name): described(self.folder / name, self.words) for name in written},
+                **{words(name): described(self.folder / name, words) for name in written},
                 **dict.fromkeys(sorted(set(before) - set(after)), "removed"),
             },
         }
@@ -135,13 +137,20 @@ class Programs:
 
     def run_chain(self, chain: Chain) -> list[dict]:
         """What the commands did in a folder with the examples and the other files that they name."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir()
+        key = hashlib.sha256(chain.commands[0].name.encode()).hexdigest()[:12]
+        self.folder = FOLDERS / key  # the same in each recording: hashes of some models cover their encoder's path
+        FOLDERS.mkdir(exist_ok=True)
         named = " ".join(" ".join([*command.argv, command.stdin or ""]) for command in chain.commands)
-        for path in (self.inputs / chain.inputs).iterdir():
-            if path.name in named or path.name in EXAMPLES:
-                (shutil.copytree if path.is_dir() else shutil.copy2)(path, self.folder / path.name)
-        return [self.run(command) for command in chain.commands]
+        with open(FOLDERS / f"{key}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # another recording may be under way
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
+            for path in (self.inputs / chain.inputs).iterdir():
+                if path.name in named or path.name in EXAMPLES:
+                    (shutil.copytree if path.is_dir() else shutil.copy2)(path, self.folder / path.name)
+            results = [self.run(command) for command in chain.commands]
+            shutil.rmtree(self.folder)
+        return results
 
 
 def record(tree: Path, programs: Path, inputs: Path, out: TextIO, only: str, jobs: int) -> bool:

@@ -6,7 +6,6 @@ import json
 import lzma
 import re
 import sqlite3
-import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -80,7 +79,7 @@ def read_sqlite(path: Path) -> str:
 
 
 READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".parquet": read_parquet, ".sqlite3": read_sqlite}
-PACKED = {".gz": gzip.decompress, ".xz": lzma.decompress, ".z": zlib.decompress}
+PACKED = {".gz": gzip.decompress, ".xz": lzma.decompress}
 
 
 def described(path: Path, words: Words) -> str:
