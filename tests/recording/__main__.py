@@ -47,10 +47,8 @@ class Programs:
 
     def __init__(self, tree: Path, programs: Path, inputs: Path, scratch: Path):
         self.programs, self.inputs, self.scratch = programs, inputs, scratch
-        self.folder = scratch / "run"
-        self.words = Words(
-            {"FOLDER": self.folder, "SCRATCH": scratch, "TREE": tree, "BIN": programs, "RECORDING": HERE}
-        )
+        self.folder = scratch  # of the chain that runs
+        self.places = {"SCRATCH": scratch, "TREE": tree, "BIN": programs, "RECORDING": HERE}
         self.env = {
             "PATH": os.pathsep.join((str(programs), "/usr/local/bin", "/usr/bin", "/bin")),
             "HOME": str(scratch / "home"),
