@@ -4,7 +4,8 @@
     python tests/mutations.py --results mutations.jsonl       # runs what the file has no outcome for, and prints the table
 
 First all mutations meet the tests that are near: files that import the mutated module or bear its name, and its doctests.
-Those that survive then meet the whole default suite. Tests that fail without any mutation are left out.
+Those that survive then meet the whole default suite. A test that fails kills a mutation only if it passes without it; tests
+that also fail without are left out from then on.
 """
 
 import argparse
@@ -35,6 +36,7 @@ FLIPPED: dict[type, type] = {
     ast.And: ast.Or, ast.Or: ast.And,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
 }  # fmt: skip
+TIMEOUT = " (timeout)"
 TOLD = ("notice", "progress", "debug", "warning", "error")  # functions whose arguments are messages
 
 
@@ -62,11 +64,15 @@ class Mutation:
         module = root / self.path
         text = module.read_bytes()
         assert text[self.start : self.end] == self.old.encode()
-        # Python takes a compiled file for current if time in seconds and size agree
-        for compiled in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"):
-            compiled.unlink()
-        module.write_bytes(text[: self.start] + self.new.encode() + text[self.end :])
-        return lambda: module.write_bytes(text)
+
+        def write(content: bytes) -> None:
+            # Python takes a compiled file for current if time in seconds and size agree
+            for compiled in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"):
+                compiled.unlink()
+            module.write_bytes(content)
+
+        write(text[: self.start] + self.new.encode() + text[self.end :])
+        return lambda: write(text)
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST | None]:
@@ -227,7 +233,7 @@ def make_copy(root: Path, python: str, folder: Path) -> Path:
 
 
 def failing(python: Path, root: Path, options: Sequence[str], silence: float) -> tuple[list[str], int, str]:
-    """The tests that pytest says fail, its exit code, and its last lines; a test in which nothing is printed for so many
+    """The tests that pytest says fail, its exit code, and its last line; a test in which nothing is printed for so many
     seconds fails too, and ends the run."""
     command = [str(python), "-m", "pytest", "-v", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-rfE", *options]
     environment = {**os.environ, "TMPDIR": str(root.parent)}
@@ -239,8 +245,8 @@ def failing(python: Path, root: Path, options: Sequence[str], silence: float) ->
     try:
         while True:
             if not select.select([running.stdout], [], [], silence)[0]:
-                test = said.rpartition(b"\n")[2].decode(errors="replace").split(" ")[0]
-                return [f"{test} (timeout)"], -1, "timeout"
+                test = said.rpartition(b"\n")[2].decode(errors="replace").strip()
+                return [test + TIMEOUT], -1, "timeout"
             part = os.read(running.stdout.fileno(), 1 << 16)
             if not part:
                 break
@@ -253,7 +259,7 @@ def failing(python: Path, root: Path, options: Sequence[str], silence: float) ->
             os.killpg(running.pid, signal.SIGKILL)
     text = said.decode(errors="replace")
     failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text, re.MULTILINE)
-    return failed, running.wait(), "\n".join(text.strip().splitlines()[-3:])
+    return failed, running.wait(), text.strip().rpartition("\n")[2]
 
 
 class Results:
@@ -263,12 +269,18 @@ class Results:
         self.path = path
         lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
         self.of: dict[str, dict] = {}
+        self.failing: list[str] = []  # tests that fail without a mutation
         for line in lines:
-            row = json.loads(line)
+            self._take(json.loads(line))
+
+    def _take(self, row: dict) -> None:
+        if "mutation" in row:
             self.of[row["mutation"]] = row
+        else:
+            self.failing.append(row["failing"])
 
     def add(self, row: dict) -> None:
-        self.of[row["mutation"]] = row
+        self._take(row)
         if self.path:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -283,27 +295,37 @@ def run(order: Sequence[Mutation], args: argparse.Namespace, results: Results) -
             folder.parent.mkdir()
             copies.put((folder, make_copy(args.tree, args.python, folder)))
         whole = ["-n", str(args.workers), "--dist", "worksteal"] if args.workers else []
-        if "none" not in results.of:
-            folder, python = copies.get()
-            failed, code, last = failing(python, folder, whole, args.timeout)
-            assert code in (0, 1), last
-            results.add({"mutation": "none", "failing": failed, "last": last})
-            copies.put((folder, python))
-        left_out = [f"--deselect={test}" for test in results.of["none"]["failing"]]
+        left_out = list(results.failing)
+
+        def killer(mutation: Mutation, folder: Path, python: Path, tests: list[str]) -> tuple[str, str]:
+            """The first test that fails with the mutation and passes without it, or "", and pytest's last line."""
+            while True:
+                restore = mutation.apply(folder)
+                try:
+                    options = ["-x", *(f"--deselect={test}" for test in left_out), *tests]
+                    failed, code, last = failing(python, folder, options, args.timeout)
+                finally:
+                    restore()
+                if not failed:  # 5: no test was selected; else pytest could not even start
+                    return ("" if code in (0, 5) else last), last
+                alone = failed[0].removesuffix(TIMEOUT)
+                if "::" not in alone and failed[0].endswith(TIMEOUT):  # no single test hangs
+                    return failed[0].strip(), last
+                if failing(python, folder, [alone], args.timeout)[1] == 0:
+                    return failed[0], last
+                left_out.append(alone)
+                results.add({"failing": alone})
 
         def one(mutation: Mutation, stage: str) -> None:
             known = results.of.get(str(mutation), {})
             if known.get("killed_by") or known.get("stage") in (stage, "whole"):
                 return
             folder, python = copies.get()
-            tests = near_tests(folder, mutation.path) if stage == "near" else whole
-            restore = mutation.apply(folder)
             try:
-                failed, code, last = failing(python, folder, ["-x", *left_out, *tests], args.timeout)
+                tests = near_tests(folder, mutation.path) if stage == "near" else whole
+                killed, last = killer(mutation, folder, python, tests)
             finally:
-                restore()
                 copies.put((folder, python))
-            killed = failed[0] if failed else "" if code in (0, 5) else last  # 5: no test was selected
             results.add({"mutation": str(mutation), "stage": stage, "killed_by": killed, "last": last})
 
         with ThreadPoolExecutor(args.jobs) as pool:
