@@ -86,7 +86,9 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
 def read_judgements(
     paths: Sequence[str], options: DataOptions = ALL, scored: bool = True, by_system: bool = False
 ) -> list[JudgementSet]:
-    """The judgements of files and folders, in every layout that meta.judgements.readers knows, but for rankings; a row for each judgement of a table with raters, for each output elsewhere. Human systems and outputs without a score, a
+    """The judgements of files and folders, in every layout that meta.judgements.readers knows, but for rankings.
+
+    A row is a judgement of a table with raters, and an output elsewhere. Human systems and outputs without a score, a
     reference or a text are still there.
 
     options  of the language pairs a file whose name tells none is taken
