@@ -114,7 +114,7 @@ def cell(args) -> dict[str, float]:
 
 def draw(found: dict, out: str) -> None:
     """Time and memory against the number of outputs, systems and segments in panels of their own."""
-    from ctx_metrics.meta.plots.figure import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure, save, style
+    from ctx_metrics.plots.figure import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure, save, style
 
     colours = dict(zip(TOOLS, (BLUE, VERMILION, GREEN, GREY, ORANGE), strict=True))
     panels = [("systems of 1,000 segments", SYSTEMS, 0), ("segments of one system", SEGMENTS, 1)]

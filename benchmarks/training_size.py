@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from ctx_metrics.meta.plots.figure import BLUE, COLUMN, GREY, VERMILION, new_figure, save, style
+from ctx_metrics.plots.figure import BLUE, COLUMN, GREY, VERMILION, new_figure, save, style
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """How messages name a setting: by its flag in a command, by its keyword in Python."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 _by_flags = False
@@ -41,6 +41,16 @@ def worded(flag: str, keyword: str) -> str:
     '--docids FILE'
     """
     return flag if _by_flags else keyword
+
+
+def any_of(flags: Sequence[str]) -> str:
+    """Flags of which one is enough.
+
+    >>> any_of(["--docids", "--source", "--roundtrip"])
+    '--docids, --source or --roundtrip'
+    """
+    *others, last = flags
+    return f"{', '.join(others)} or {last}"
 
 
 def name_the_language() -> str:

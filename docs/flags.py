@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.plugin.capture import RunSettings
+from ctx_metrics.plugin.arguments import add_run_arguments
+from ctx_metrics.plugin.outputs import installed_outputs
 from ctx_metrics.pseudo_references.options import PseudoFilter
 from ctx_metrics.roundtrip.options import BackTranslation
 from ctx_metrics.run.flags import ContextFiles
@@ -22,11 +23,11 @@ metric's flag is a keyword of its class: `--bertr-max-length 99` is `BERTR(max_l
 ([why](decisions/49-settings-declare-their-flags.md)), and `python docs/flags.py` writes this page from them.
 """
 SHARED = {
-    "The files of a run": ContextFiles,
-    "Tests and files of all metrics": RunSettings,
-    "Round trips of the rtt metrics": BackTranslation,
-    "Pseudo-references of the pr metrics": PseudoFilter,
-    "Engine": EngineOptions,
+    "The files of a run": partial(add_flags, settings=ContextFiles),
+    "Tests and files of all metrics": partial(add_run_arguments, wanted=["slide"], outputs=installed_outputs()),
+    "Round trips of the rtt metrics": partial(add_flags, settings=BackTranslation),
+    "Pseudo-references of the pr metrics": partial(add_flags, settings=PseudoFilter),
+    "Engine": partial(add_flags, settings=EngineOptions),
 }
 
 
@@ -46,8 +47,7 @@ def page() -> str:
     table = metric_table()
     metrics = {name: table[name.upper()] for name in sorted(table.plugins)}
     ours = {name: cls.add_arguments for name, cls in metrics.items() if cls.__module__.startswith("ctx_metrics.")}
-    shared = {title: partial(add_flags, settings=settings) for title, settings in SHARED.items()}
-    return HEAD + "".join(f"\n## {title}\n\n{''.join(rows(add))}" for title, add in (ours | shared).items())
+    return HEAD + "".join(f"\n## {title}\n\n{''.join(rows(add))}" for title, add in (ours | SHARED).items())
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def run(args: Namespace) -> int:
     _check(args)
     check_writable(args.output)
     if args.plot:
-        from ..meta.plots import check_figure
+        from ..plots import check_figure
 
         check_figure(args.plot)
     read, testing = read_inputs(args), from_flags(SystemTests, args)

@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+from collections.abc import Collection, Sequence
 from dataclasses import fields
+from os.path import expanduser
 
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
@@ -12,6 +14,7 @@ from ..run.spelling import SuggestingParser
 from ..settings import add_flags
 from ..standard_streams import check_output, open_closed
 from .capture import Run, RunSettings
+from .outputs import RunOutput, installed_outputs
 
 
 def parser_class(run: Run) -> type[argparse.ArgumentParser]:
@@ -30,9 +33,9 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             argv = sys.argv[1:] if args is None else list(args)
             stock = set(map(id, self._actions))
             add_shared_arguments(self)
-            own, broken = dict(run.flags), {}
+            own, broken, run.outputs = dict(run.flags), {}, installed_outputs()
             wanted = wanted_metrics(run.table.plugins, argv)
-            add_run_arguments(self, wanted)
+            add_run_arguments(self, wanted, run.outputs)
             for name in [each for each in wanted if each not in own]:
                 try:
                     own[name] = add_metric_arguments(self, name, run.table)
@@ -86,11 +89,16 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"), EngineOptions)
 
 
-def add_run_arguments(parser: argparse.ArgumentParser, wanted: list[str]) -> None:
+def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], outputs: Sequence[RunOutput]) -> None:
     """The flags that bear on every metric of a run, sacrebleu's own too: how it resamples, which files it writes.
 
-    `wanted` are the plugin metrics that the command line may use; the file of slide is offered beside slide only.
+    wanted     the plugin metrics that the command line may use; the file of slide is offered beside slide only
+    outputs    further files that it can write
     """
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
     names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]
-    add_flags(group, RunSettings, only=names)
+    others = names.index("ctx_seg_scores") + 1
+    add_flags(group, RunSettings, only=names[:others])
+    for output in outputs:
+        group.add_argument(output.flag, metavar=output.metavar, type=expanduser, help=output.help)
+    add_flags(group, RunSettings, only=names[others:])

@@ -20,11 +20,12 @@ from ..run.registry import MetricTable
 from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
 from ..settings import setting
+from ..wording import any_of
 from .native import is_native
+from .outputs import RunOutput
 
 if TYPE_CHECKING:
     from ..scale.corpora import InBlocks
-    from ..scoring.testing import Design
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,6 @@ class RunSettings:
     ctx_seg_scores: Directory | None = setting(
         "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
         "named and laid out as mt-metrics-eval reads them."
-    )
-    ctx_report: File | None = setting(
-        "Also write a page that shows texts and scores, systems, segments, documents and charts to FILE.html.",
-        metavar="FILE.html",
     )
     ctx_cache: Directory | None = setting(
         "Keep the results of neural metrics in DIR, block by block. The next run continues a killed one, and scores "
@@ -73,6 +70,7 @@ class Run:
         self.received: dict[str, Sequence[str]] = {}  # the sources and document ids that a native sacrebleu gave
         self.begun = False  # between begin and the next command line: there is nothing in args before
         self.args = Namespace()
+        self.outputs: Sequence[RunOutput] = ()  # those that the command line could ask for
         self._own: dict[str, list[str]] = {}
         self._files: dict[str, list[str]] = {}
         self._streams: dict[str, list[str] | None] = {}
@@ -101,8 +99,8 @@ class Run:
         self._unused = {key: flag for key, (flag, given) in self._context_flags().items() if given}
         if self.by_document or self.targets:
             self._unused.pop("doc_ids", None)
-        if args.ctx_report:
-            self._unused.pop("sources", None)
+        for key in frozenset[str]().union(*(output.reads for output in self.wanted_outputs)):
+            self._unused.pop(key, None)
         self.chosen = [name for name in dict.fromkeys(args.metrics) if name in self.table.plugins]
         for name in self.chosen:
             if name in broken:
@@ -148,9 +146,19 @@ class Run:
         wanted = {
             "--ctx-seg-scores": self.args.ctx_seg_scores,
             "--slide-output": getattr(self.args, "slide_output", None),
-            "--ctx-report": self.args.ctx_report,
+            **{output.flag: getattr(self.args, output.dest) for output in self.outputs},
         }
         return {flag: path for flag, path in wanted.items() if path is not None}
+
+    @property
+    def wanted_outputs(self) -> list[RunOutput]:
+        """The installed outputs that the command line asks for."""
+        return [output for output in self.outputs if getattr(self.args, output.dest) is not None]
+
+    @property
+    def compares_systems(self) -> bool:
+        """Whether an output compares the systems."""
+        return any(output.tests for output in self.wanted_outputs)
 
     def document_ids(self) -> list[str] | None:
         """The document id of each segment that is scored; None where there are none.
@@ -164,16 +172,10 @@ class Run:
             system = self.systems[0]
             ids = self._picked("--docids", self.args.docids, ids, len(system), getattr(system, "indices", None))
             document_ranges(ids, self.args.docids or f"document ids of {self.args.test_set}")
-        elif self.by_document or (self.args.ctx_resample == "document" and self.args.ctx_report):
+        elif self.by_document or (self.args.ctx_resample == "document" and self.compares_systems):
             where = f"; {self.args.test_set} has none" if self.args.test_set else ""
             raise InputError(f"--ctx-resample document needs the document id of each line: give --docids FILE{where}")
         return ids
-
-    def design(self) -> "Design":
-        """How the page of --ctx-report tests the systems."""
-        from ..scoring.testing import SystemTests
-
-        return SystemTests(resample=self.args.ctx_resample).design(self.systems, self.document_ids(), "--ctx-resample")
 
     def build(
         self, names: Sequence[str], references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]
@@ -204,15 +206,12 @@ class Run:
 
     def report_unused(self) -> None:
         """Say which context was given and used by none of the chosen metrics; called when all are built."""
-        if self.args.ctx_resample == "document" and not (self.tested or self.args.ctx_report):
-            notice(
-                "--ctx-resample document works only with --confidence, --paired-bs, --paired-ar or "
-                "--ctx-report; give one, or leave it out"
-            )
+        if self.args.ctx_resample == "document" and not (self.tested or self.compares_systems):
+            tests = "--confidence", "--paired-bs", "--paired-ar", *(each.flag for each in self.outputs if each.tests)
+            notice(f"--ctx-resample document works only with {any_of(tests)}; give one, or leave it out")
         if self.args.ctx_names and not self.targets:
-            notice(
-                "--ctx-names works only with --ctx-seg-scores, --ctx-report or --slide-output; give one, or leave it out"
-            )
+            files = "--ctx-seg-scores", *(each.flag for each in self.outputs), "--slide-output"
+            notice(f"--ctx-names works only with {any_of(files)}; give one, or leave it out")
         if "bleu" not in self.args.metrics:
             for flag, given in (("--tokenize", self.args.bleu_tokenize), ("--lowercase", self.args.bleu_lowercase)):
                 if given:
@@ -255,7 +254,7 @@ class Run:
             source_lang=self.languages[0],
             target_lang=self.languages[1],
             engine=engine_options(args),
-            inputs={"explain": args.ctx_report is not None},
+            inputs={"explain": any(output.explain for output in self.wanted_outputs)},
             in_blocks=self._in_blocks(),
         )
         for each in installed_inputs():

@@ -1,10 +1,9 @@
-"""The files that a run writes beside what sacrebleu prints: --ctx-seg-scores DIR, --ctx-report and --slide-output FILE."""
+"""The files that a run writes beside what sacrebleu prints: --ctx-seg-scores DIR, --slide-output FILE, installed outputs."""
 
 import json
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.base import Metric
@@ -13,7 +12,7 @@ from ..corpus import document_ranges
 from ..errors import InputError
 from ..run.context import capabilities
 from ..run.streams import reference_name
-from ..scoring.scores import all_scores, score_lines, scores, shown
+from ..scoring.scores import score_lines, scores, shown
 from ..writing import check_not_input, check_writable, write_whole
 from .capture import Run
 
@@ -28,30 +27,27 @@ def check(run: Run) -> None:
     for flag, path in run.targets.items():
         is_folder = flag == "--ctx-seg-scores"
         if not is_folder:
-            given = {key: value for key, value in vars(run.args).items() if key not in ("slide_output", "ctx_report")}
+            written = {"slide_output", *(output.dest for output in run.outputs)}
+            given = {key: value for key, value in vars(run.args).items() if key not in written}
             check_not_input(path, given, flag)
         if not is_folder and (not path or (os.path.exists(path) and not os.path.isfile(path))):
             raise InputError(f"{flag} {path}: cannot write there: it is not a file name")
         check_writable(path, is_folder, flag)
-    if run.args.ctx_report is not None:
-        from ..report.content import check_size
-        from ..report.page import check_installed
-
-        check_installed()
-        check_size(run.systems)
-        run.design()
+    for output in run.wanted_outputs:
+        output.check(run)
 
 
 def write(run: Run) -> None:
     """Write the files of a run that has its scores, each whole or not at all; raises InputError where that fails."""
     texts: dict[str, str] = {}
     systems, doc_ids = run.names(), run.document_ids() if run.targets else None
+    others = {output.flag: output for output in run.wanted_outputs}
     for flag, path in run.targets.items():
         if flag == "--slide-output":
             texts[path] = slide_table(run.metrics["slide"], systems, doc_ids)
             continue
-        if flag == "--ctx-report":
-            texts[path] = report_page(run, systems, doc_ids)
+        if flag in others:
+            texts[path] = others[flag].text(run)
             continue
         for name, metric in run.metrics.items():
             references = reference_name(run.args.refs) if capabilities(metric).references else "src"
@@ -65,22 +61,6 @@ def write(run: Run) -> None:
                 texts[f"{start}.seg.jsonl"] = details
     for path, text in texts.items():
         write_whole(path, text, "; the scores above are complete")
-
-
-def report_page(run: Run, systems: Sequence[str], doc_ids: Sequence[str] | None) -> str:
-    """The HTML of --ctx-report."""
-    from ..report.content import Content, column
-    from ..report.page import page, title_of
-
-    context = replace(run.context(run.references, run.systems, {"sources"}), doc_ids=doc_ids)
-    of_metrics = all_scores(run.metrics.values(), context.systems, doc_ids)
-    design = run.design()
-    design.say_what_is_rough(run.metrics, "--ctx-resample")
-    columns = [
-        column(*each, of_systems, design) for each, of_systems in zip(run.metrics.items(), of_metrics, strict=True)
-    ]
-    content = Content(systems, context, design, columns, [*run.notices.said])
-    return page(content, title_of(content))
 
 
 def detail_lines(metric: Metric, systems: Sequence[str]) -> str:

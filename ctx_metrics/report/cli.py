@@ -91,11 +91,13 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 def run(args: Namespace) -> int:
     """Run the subcommand; returns its exit code."""
     from ..cli.common import output
+    from ..cli.common.comparisons import Compared, pairs_tables
     from ..cli.common.inputs import read_inputs
     from ..cli.score.scoring import build_metrics
+    from ..scoring.columns import Column
     from ..scoring.scores import all_scores
     from . import exports
-    from .content import Content, check_size, column
+    from .content import Content, check_size
     from .kept import read_columns
     from .page import check_installed, page, title_of
 
@@ -122,13 +124,13 @@ def run(args: Namespace) -> int:
         metrics = build_metrics(read, args)
         design.say_what_is_rough(metrics)
         scores = all_scores(metrics.values(), context.systems, context.doc_ids)
-    columns += [column(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
+    columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
     content = Content(names, context, design, columns, notices)
     title = args.title or title_of(content)
     render = {
         "-o": lambda path: page(content, title),
         "--texts": lambda path: exports.texts_table(content, "csv" if path.lower().endswith(".csv") else "tsv"),
-        "--tables": lambda path: exports.pairs_tables(columns, names, TABLES[os.path.splitext(path)[1]], design),
+        "--tables": lambda path: pairs_tables(Compared(names, columns, design), TABLES[os.path.splitext(path)[1]]),
         "--pearmut": lambda path: exports.pearmut(content, title),
         "--subset2evaluate": lambda path: exports.subset2evaluate(content),
     }

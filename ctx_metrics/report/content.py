@@ -7,54 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import notice
-from ..run.context import Context, capabilities
-from ..scoring.comparison import Comparison, compare, scorer
+from ..run.context import Context
+from ..scoring.columns import Column
 from ..scoring.matches import SegmentMatch
-from ..scoring.scores import Scores
 from ..scoring.testing import Design
 from ..scoring.token_matching import TokenMatchingMetric
 
 LARGEST = 50_000  # outputs, of all systems, that a browser lists without delay
 MATCHED = 1_200_000  # tokens whose matches are shown, some 3 bytes each
-
-
-@dataclass(frozen=True)
-class Column:
-    """One metric: its scores of each system, and how far apart systems are by it.
-
-    signature     "" where it is not known
-    metric        None for scores that were read from files
-    sign          1 where a larger score is the better one, -1 where the smaller is
-    comparison    None for fewer than two segments (or documents, where they are drawn), of which nothing can be drawn
-    """
-
-    name: str
-    signature: str
-    scores: Sequence[Scores]
-    sign: int
-    comparison: Comparison | None
-    metric: Metric | None = None
-
-    @property
-    def title(self) -> str:
-        """What the metric calls itself in tables."""
-        return self.scores[0].title
-
-    @property
-    def best(self) -> int:
-        """The number of the system with the best score."""
-        return self.order[0]
-
-    @property
-    def order(self) -> list[int]:
-        """The systems' numbers from the best; equal ones stay as they were given, and those without a score come last."""
-        scores = [each.system for each in self.scores]
-        return sorted(range(len(scores)), key=lambda s: (math.isnan(scores[s]), -self.sign * scores[s]))
 
 
 @dataclass(frozen=True)
@@ -88,14 +52,6 @@ def check_size(systems: Sequence[Sequence[str]]) -> None:
             "fewer systems, or "
             "the first lines of all files (head -n)"
         )
-
-
-def column(name: str, metric: Metric, scores: Sequence[Scores], design: Design) -> Column:
-    """A metric's column of a run's scores."""
-    sign = 1 if capabilities(metric).higher_is_better else -1
-    rows, of_systems = [each.rows for each in scores], [each.system for each in scores]
-    comparison = compare(scorer(metric), rows, of_systems, design.ranges, sign=sign, testing=design.testing)
-    return Column(name, str(metric.get_signature().format()), scores, sign, comparison, metric)
 
 
 def as_data(content: Content) -> dict[str, Any]:
@@ -137,11 +93,6 @@ def as_data(content: Content) -> dict[str, Any]:
 def known(score: float) -> float | None:
     """A score as JSON has it: None for NaN."""
     return None if math.isnan(score) else score
-
-
-def cell(score: float, decimals: int = 1) -> str:
-    """A score as the commands print it: one decimal, "-" for NaN."""
-    return "-" if math.isnan(score) else f"{score:.{decimals}f}"
 
 
 def _windows(content: Content) -> Sequence[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""What other programs read of a report: texts with scores as TSV, JSON for Pearmut and subset2evaluate, tables of pairs."""
+"""What other programs read of a report: texts with scores as TSV, JSON for Pearmut and subset2evaluate."""
 
 import json
 import math
@@ -6,18 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tabulate import tabulate
-
 from ..notices import notice
-from ..scoring.testing import Design
 from ..separated import separated
-from .content import Column, Content, cell, known
+from .content import Content, known
 
-CELLS = "Each cell is the row's score minus the column's."
-LATEX = str.maketrans(
-    {each: f"\\{each}" for each in "&%$#_{}"}
-    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}"}
-)
 SEVERITIES = {"critical": "major"}  # of Pearmut, which has minor and major
 
 
@@ -74,48 +66,6 @@ def subset2evaluate(content: Content) -> str:
         for i in range(len(context.systems[0]))
     ]
     return _json(items)
-
-
-def pairs_tables(columns: Sequence[Column], names: Sequence[str], kind: str, design: Design, decimals: int = 1) -> str:
-    """Each metric's systems from the best, with rank and differences from all others, and how they were tested: `kind` is
-    latex or markdown."""
-    untested = [each.title for each in columns if each.comparison is None]
-    notes = design.notes(intervals=False) if len(untested) < len(columns) else []
-    note = " ".join([CELLS, *notes, *[f"Not tested: {', '.join(untested)}."] * bool(untested)])
-    formats = {"latex": "latex_raw", "markdown": "github"}
-    tables = []
-    for each in columns:
-        rows, header = _pairs(each, names, kind, decimals)
-        align = ["left", *["right"] * (len(header) - 1)]
-        tables.append(tabulate(rows, header, tablefmt=formats[kind], disable_numparse=True, colalign=align))
-    if kind == "latex":  # a paragraph below the last table
-        note = f"{{\\footnotesize\\noindent {note.translate(LATEX)}\\par}}"
-    return "\n\n".join([*tables, note]) + "\n"
-
-
-def _pairs(column: Column, systems: Sequence[str], kind: str, decimals: int) -> tuple[list[list[str]], list[str]]:
-    scores, comparison, order = [each.system for each in column.scores], column.comparison, column.order
-    names = [_escaped(systems[s], kind) for s in order]
-    rows = []
-    for s, name in zip(order, names, strict=True):
-        score = cell(scores[s], decimals)
-        score = _bold(score, kind) if s == column.best else score
-        row = [name, score, "" if comparison is None else str(comparison.ranks[s] or "-")]
-        for other in order:
-            difference = scores[s] - scores[other]
-            sure = comparison is not None and comparison.differ(s, other)
-            shown = f"{round(difference, decimals) + 0.0:+.{decimals}f}" + "*" * sure
-            row.append("" if s == other else "-" if math.isnan(difference) else shown)
-        rows.append(row)
-    return rows, [_escaped(column.title, kind), "score", "rank", *names]
-
-
-def _escaped(text: str, kind: str) -> str:
-    return text.replace("|", "\\|") if kind == "markdown" else text.translate(LATEX)
-
-
-def _bold(text: str, kind: str) -> str:
-    return f"\\textbf{{{text}}}" if kind == "latex" else f"**{text}**"
 
 
 def _documents_of(content: Content) -> Sequence[str]:

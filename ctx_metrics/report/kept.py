@@ -10,10 +10,11 @@ from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
 from ..meta.judgements.score_files import read_scores
 from ..notices import notice
 from ..run.context import Context
+from ..scoring.columns import Column
 from ..scoring.comparison import compare, weighted_mean
 from ..scoring.scores import Scores
 from ..scoring.testing import USUAL, Design
-from .content import LARGEST, Column, Content
+from .content import LARGEST, Content
 
 PEOPLE = "human"  # what the column of people's scores is called
 CLOSE = 1e-6  # of a system's score and the mean of its segments', to be one

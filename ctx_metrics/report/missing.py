@@ -9,10 +9,10 @@ from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 
 from ..corpus import document_ranges
 from ..run.context import Context
+from ..scoring.columns import Column
 from ..scoring.comparison import compare, weighted_mean
 from ..scoring.scores import Scores
 from ..scoring.testing import Design
-from .content import Column
 
 TITLE = "missing words, %"
 WITHOUT_SPACES = frozenset("zh ja th lo km my".split())  # languages whose characters are counted

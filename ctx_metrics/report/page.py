@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..scoring.columns import Column
 from ..scoring.comparison import Comparison
 from .charts import charts, classes
-from .content import Column, Content, as_data, cell
+from .content import Content, as_data
 from .missing import missing_words
 
 FOLDER = Path(__file__).parent
@@ -75,6 +76,11 @@ def page(content: Content, title: str) -> str:
 def script() -> str:
     """The page's script: those of its parts, one after the other."""
     return "\n".join((FOLDER / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+
+
+def cell(score: float) -> str:
+    """A score as the commands print it: one decimal, "-" for NaN."""
+    return "-" if math.isnan(score) else f"{score:.1f}"
 
 
 def rows(column: Column, names: Sequence[str]) -> list[list[str]]:

@@ -1,5 +1,6 @@
 """Installed metrics, found by entry points of the group `sacrebleu.metrics`, in sacrebleu's METRICS table."""
 
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, KeysView
@@ -96,12 +97,20 @@ def _refuse(entry_point: "metadata.EntryPoint", why: str) -> None:
     sys.stderr.write(f"ctx-metrics: metric {entry_point.name!r} of {entry_point.value} is left out: {why}\n")
 
 
+@functools.cache
+def _of_all_groups() -> "metadata.EntryPoints | metadata.SelectableGroups":
+    """The entry points of all packages, whose files a process reads once; raises where one cannot be read."""
+    from importlib import metadata
+
+    return metadata.entry_points()
+
+
 def installed(group: str = GROUP) -> "Iterable[metadata.EntryPoint]":
     """A group's entry points; a package whose entry points cannot be read has none, and is named on stderr."""
     from importlib import metadata  # not above: a run of sacrebleu's own metrics does without it
 
     try:
-        return metadata.entry_points(group=group)
+        return _of_all_groups().select(group=group)
     except Exception:  # raised for all packages, whichever has the fault; so they are read one by one
         entry_points: dict[str, Iterable[metadata.EntryPoint]] = {}
     for package in metadata.distributions():

@@ -1,5 +1,6 @@
 """The streams of a run: lines of files and of sacrebleu's test sets, and what their systems are called."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,6 +75,24 @@ def system_names(paths: Sequence[str]) -> list[str]:
     if len(set(names)) < len(names):
         return [f"{name}:{number}" for number, name in enumerate(names, 1)]
     return names
+
+
+def short_names(names: Sequence[str], longest: int) -> list[str]:
+    """The names as they are where all have at most `longest` letters; else without the parts, up to a point or slash, that
+    all of them start or end with.
+
+    >>> short_names(["newstest2019.online-A.gu-en", "newstest2019.online-B.gu-en"], 18)
+    ['online-A', 'online-B']
+    >>> short_names(["newstest2019.online-A.gu-en", "newstest2019.online-B.gu-en"], 30)[0]
+    'newstest2019.online-A.gu-en'
+    """
+    if max(map(len, names)) <= longest or len(set(names)) < len(names):
+        return list(names)
+    for _ in range(2):  # what they start with, then, turned round, what they end with
+        common = os.path.commonprefix(list(names))  # noqa: RUF071
+        start = max(common.rfind("."), common.rfind("/")) + 1
+        names = [name[start:][::-1] for name in names]
+    return list(names)
 
 
 def names_fault(names: Sequence[str], systems: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..meta.plots.figure import BLACK, BLUE, COLUMN, VERMILION, label, new_figure, style, title
+from ..plots.figure import BLACK, BLUE, COLUMN, VERMILION, label, new_figure, style, title
 from .card import METRICS
 from .quality.task import Check
 

@@ -28,7 +28,7 @@ def drawn(monkeypatch, tmp_path):
 
     for name in DRAWN:
         monkeypatch.setattr(meta_figures.plots, name, stand_in(name))
-    monkeypatch.setattr(meta_figures.plots, "save", lambda figure, path: made.update({path: figure}))
+    monkeypatch.setattr(meta_figures, "save", lambda figure, path: made.update({path: figure}))
 
     def call(sets, scores, names, largest=None, form="png"):
         made.clear()

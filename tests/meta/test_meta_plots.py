@@ -13,8 +13,9 @@ pytest.importorskip("matplotlib")
 from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.meta import plots
 from ctx_metrics.meta.lengths import LengthCurves
-from ctx_metrics.meta.plots.figure import BLUE, VERMILION
 from ctx_metrics.meta.report import Agreement
+from ctx_metrics.plots import check, save
+from ctx_metrics.plots.figure import BLUE, VERMILION
 
 NAN = float("nan")
 SYSTEMS = ["A", "B", "C_$2$", "D-系统", "refB"]
@@ -203,7 +204,7 @@ def test_heatmap():
 
 @pytest.mark.parametrize("values", [{}, {(1, 1): 0.5}, {(1, 1): NAN, (2, 1): -0.25, (2, 2): -0.25}])
 def test_heatmap_of_little(values, tmp_path):
-    plots.save(plots.window_heatmap(values, 2), str(tmp_path / "heat.png"))
+    save(plots.window_heatmap(values, 2), str(tmp_path / "heat.png"))
 
 
 def curves(values) -> LengthCurves:
@@ -235,7 +236,7 @@ def test_more_metrics_than_colours():
 )
 def test_saved_as_the_name_ends(tmp_path, ending, start, caplog):
     path = tmp_path / "new" / f"figure.{ending}"
-    plots.save(scatter(BLEU=HUMAN), str(path))
+    save(scatter(BLEU=HUMAN), str(path))
     assert path.read_bytes().startswith(start)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
     # the key has 系统
@@ -247,10 +248,10 @@ def test_saved_as_the_name_ends(tmp_path, ending, start, caplog):
 def test_a_figure_that_cannot_be_written(tmp_path):
     figure = plots.window_heatmap({(1, 1): 0.5}, 1)
     with pytest.raises(InputError, match=r"bmp: a figure's name ends in \.png, \.pdf, \.svg"):
-        plots.save(figure, str(tmp_path / "x.bmp"))
+        save(figure, str(tmp_path / "x.bmp"))
     (tmp_path / "x.png").mkdir()
     with pytest.raises(InputError, match=r"cannot write .*x\.png"):
-        plots.save(figure, str(tmp_path / "x.png"))
+        save(figure, str(tmp_path / "x.png"))
     assert [each.name for each in tmp_path.iterdir()] == ["x.png"]
 
 
@@ -260,7 +261,7 @@ def test_an_older_figure_survives_a_failure(tmp_path, monkeypatch):
     figure = plots.window_heatmap({(1, 1): 0.5}, 1)
     monkeypatch.setattr(type(figure), "savefig", lambda *args, **options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        plots.save(figure, str(path))
+        save(figure, str(path))
     assert path.read_text() == "old" and len(list(tmp_path.iterdir())) == 1
 
 
@@ -274,7 +275,7 @@ def test_missing_matplotlib_is_one_line(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     for call in (
-        plots.check,
+        check,
         lambda: scatter(BLEU=HUMAN),
         lambda: plots.agreement_bars(agreement()),
         lambda: plots.window_heatmap({}, 1),
@@ -290,10 +291,11 @@ def test_neither_pyplot_nor_settings_are_touched(tmp_path):
     code = f"""
 import sys
 from ctx_metrics.meta import plots
+from ctx_metrics.plots import save
 assert "matplotlib" not in sys.modules
 import matplotlib
 before = matplotlib.rcParams.copy()
-plots.save(plots.window_heatmap({{(1, 1): 0.5}}, 2), {str(tmp_path / "x.pdf")!r})
+save(plots.window_heatmap({{(1, 1): 0.5}}, 2), {str(tmp_path / "x.pdf")!r})
 assert "matplotlib.pyplot" not in sys.modules
 assert all(before[name] == value for name, value in matplotlib.rcParams.items() if name != "backend")
 """

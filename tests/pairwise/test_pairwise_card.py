@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ctx_metrics.errors import CtxMetricsError
-from ctx_metrics.meta.plots import save
 from ctx_metrics.pairwise.training.learn import Architecture, Trained
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
 from ctx_metrics.pairwise.training.task import Check
+from ctx_metrics.plots import save
 from ctx_metrics.training.card import Source, pairwise_card, use
 from ctx_metrics.training.curve import pairwise_curve
 

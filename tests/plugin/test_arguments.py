@@ -166,9 +166,10 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
     cls = parser_class(run_)
     ours.__class__ = cls
     from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments
+    from ctx_metrics.plugin.outputs import installed_outputs
 
     add_shared_arguments(ours)
-    add_run_arguments(ours, NAMES)
+    add_run_arguments(ours, NAMES, installed_outputs())
     for name in NAMES:
         add_metric_arguments(ours, name, run_.table)
     ours._plugin_actions = frozenset(id(action) for action in ours._actions if id(action) not in before)

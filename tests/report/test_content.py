@@ -16,13 +16,15 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from selection import some
 
 from ctx_metrics import BERTR, COMET, SLIDE, InputError
+from ctx_metrics.cli.common.comparisons import Compared, pairs_tables
 from ctx_metrics.report import content as report_content
 from ctx_metrics.report import exports
 from ctx_metrics.report.charts import charts, classes
-from ctx_metrics.report.content import Content, as_data, check_size, column
+from ctx_metrics.report.content import Content, as_data, check_size
 from ctx_metrics.report.missing import missing_words
 from ctx_metrics.report.page import page, title_of
 from ctx_metrics.run.context import Context, build
+from ctx_metrics.scoring.columns import Column
 from ctx_metrics.scoring.scores import scores
 from ctx_metrics.scoring.testing import USUAL
 
@@ -59,7 +61,7 @@ def made(metrics=None, names=("a", "b"), **changes) -> Content:
     }
     design = USUAL.design(context.systems, context.doc_ids)
     columns = [
-        column(name, metric, [scores(metric, system, context.doc_ids) for system in context.systems], design)
+        Column.of(name, metric, [scores(metric, system, context.doc_ids) for system in context.systems], design)
         for name, metric in metrics.items()
     ]
     return Content(names, context, design, columns, ["something was cut"])
@@ -241,7 +243,7 @@ def marked(tmp_path_factory):
     context = Context(references=[REFERENCES], sources=SOURCES, systems=[OUTPUTS])
     metric = COMET([REFERENCES], [OUTPUTS], sources=SOURCES, model=str(folder))
     design = USUAL.design(context.systems, None)
-    return Content(["a"], context, design, [column("comet", metric, [scores(metric, OUTPUTS)], design)])
+    return Content(["a"], context, design, [Column.of("comet", metric, [scores(metric, OUTPUTS)], design)])
 
 
 def test_pearmut_ends_are_inclusive(marked):
@@ -267,7 +269,7 @@ def test_parts_are_on_the_scale_of_scores(marked):
 
 def test_tables_of_pairs():
     content = made()
-    markdown = exports.pairs_tables(content.columns, content.names, "markdown", content.design)
+    markdown = pairs_tables(Compared(content.names, content.columns, content.design), "markdown")
     bleu, ter, note = [table.splitlines() for table in markdown.split("\n\n")]
     assert note[0].startswith("Each cell is the row's score minus the column's.")
     assert bleu[0].replace(" ", "").startswith("|BLEU|score|rank|")
@@ -276,7 +278,7 @@ def test_tables_of_pairs():
         "ab"[best],
         f"**{content.columns[1].scores[best].system:.1f}**",
     ]
-    latex = exports.pairs_tables(content.columns, ["a_1", "b&c"], "latex", content.design)
+    latex = pairs_tables(Compared(["a_1", "b&c"], content.columns, content.design), "latex")
     assert (
         r"a\_1" in latex and r"b\&c" in latex and latex.count(r"\textbf{") == 2 and latex.count(r"\begin{tabular}") == 2
     )
@@ -293,7 +295,7 @@ def test_tables_of_systems_without_scores():
     content, missing = made(), float("nan")
     [bleu, _] = content.columns
     column = replace(bleu, scores=[bleu.scores[0]._replace(system=missing), bleu.scores[1]], comparison=None)
-    table, note = exports.pairs_tables([column], ["a", "b"], "markdown", content.design).split("\n\n")
+    table, note = pairs_tables(Compared(["a", "b"], [column], content.design), "markdown").split("\n\n")
     rows = table.splitlines()[2:4]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     assert [row[0] for row in cells] == ["b", "a"] and cells[1] == ["a", "-", "", "-", ""]

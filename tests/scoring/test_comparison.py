@@ -9,9 +9,9 @@ from selection import some
 
 from ctx_metrics import BERTR
 from ctx_metrics.corpus import document_ranges
-from ctx_metrics.report.content import column
 from ctx_metrics.run.context import Context, build
 from ctx_metrics.scoring import comparison
+from ctx_metrics.scoring.columns import Column
 from ctx_metrics.scoring.comparison import compare, scorer, weighted_mean
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
 from ctx_metrics.scoring.scores import scores
@@ -40,7 +40,7 @@ def test_the_same_as_sacrebleus_paired_bootstrap(name, monkeypatch):
     references = [lines_of(REF)]
     metric = METRICS[name](references)
     ours = [scores(metric, system) for system in SYSTEMS.values()]
-    found = column(name.lower(), metric, ours, SystemTests("bootstrap").design(list(SYSTEMS.values()), None))
+    found = Column.of(name.lower(), metric, ours, SystemTests("bootstrap").design(list(SYSTEMS.values()), None))
     order = list(SYSTEMS)
     for baseline in order:
         systems = [(each, SYSTEMS[each]) for each in (baseline, *(other for other in order if other != baseline))]
@@ -58,7 +58,7 @@ def test_the_same_as_sacrebleus_paired_bootstrap(name, monkeypatch):
 def test_a_smaller_score_is_the_better_one_of_ter():
     metric = TER(references=[lines_of(REF)])
     of_systems = [scores(metric, system) for system in SYSTEMS.values()]
-    found = column("ter", metric, of_systems, USUAL.design(list(SYSTEMS.values()), None))
+    found = Column.of("ter", metric, of_systems, USUAL.design(list(SYSTEMS.values()), None))
     values = [each.system for each in found.scores]
     assert found.sign == -1 and found.best == values.index(min(values))
     assert found.comparison.ranks[found.best] == 1 and found.comparison.ranks[values.index(max(values))] > 1

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ctx_metrics.errors import CtxMetricsError
-from ctx_metrics.meta.plots import save
+from ctx_metrics.plots import save
 from ctx_metrics.training.card import Source, card, command, table, use
 from ctx_metrics.training.curve import learning_curve
 from ctx_metrics.training.quality.learn import Trained

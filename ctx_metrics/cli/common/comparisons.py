@@ -3,29 +3,33 @@
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sacrebleu.metrics.base import Metric
+from tabulate import tabulate
 
 from ...notices import notice
 from ...run.context import Context
+from ...scoring.columns import Column
 from ...scoring.comparison import Comparison
 from ...scoring.scores import Scores
 from ...scoring.testing import Design, SystemTests
 from ...separated import SEPARATED
 from . import output
 
-if TYPE_CHECKING:
-    from ...report.content import Column
-
 SCORES = ("score", "other_score", "difference", "low", "high")
+CELLS = "Each cell is the row's score minus the column's."
+LATEX = str.maketrans(
+    {each: f"\\{each}" for each in "&%$#_{}"}
+    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}"}
+)
 
 
 class Compared(NamedTuple):
     """Systems with a column of scores a metric, and how they were tested."""
 
     names: Sequence[str]
-    columns: "Sequence[Column]"
+    columns: Sequence[Column]
     design: Design
 
 
@@ -40,11 +44,9 @@ def compared(
 
     Raises InputError for documents that are asked for and are fewer than two.
     """
-    from ...report.content import column
-
     design = testing.design(context.systems, context.doc_ids)
     design.say_what_is_rough(metrics)
-    columns = [column(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
+    columns = [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
     return Compared(names, columns, design)
 
 
@@ -54,10 +56,7 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
         below = output.signatures((column.title, column.signature) for column in found.columns)
         return "\n\n".join([tables(found, decimals), below]) + "\n"
     if form in ("latex", "markdown"):
-        from ...report.exports import pairs_tables
-
-        decimals = output.decimals_of("table", decimals)
-        return pairs_tables(found.columns, found.names, form, found.design, decimals)
+        return pairs_tables(found, form, output.decimals_of("table", decimals))
     objects = [each for column in found.columns for each in _objects(found, column)]
     if form in SEPARATED:
         columns = [name for name in objects[0] if name != "signature"]
@@ -71,9 +70,6 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
 
 def tables(found: Compared, decimals: int | None) -> str:
     """The systems with intervals and ranks, all differences, metric by metric, and what they mean."""
-    from ...meta.output.tables import WIDTH
-    from ...report.exports import CELLS
-
     decimals = output.decimals_of("table", decimals)
     parts = []
     for column in found.columns:
@@ -99,14 +95,56 @@ def tables(found: Compared, decimals: int | None) -> str:
             output.matrix("Row minus column", found.names, order, cell),
         ]
     marks, *others = found.design.notes() or [""]
-    notes = [textwrap.fill(note, WIDTH, subsequent_indent="  ") for note in [f"{CELLS} {marks}", *others]]
+    notes = [textwrap.fill(note, output.WIDTH, subsequent_indent="  ") for note in [f"{CELLS} {marks}", *others]]
     return "\n\n".join([*parts, "\n".join(notes)])
+
+
+def pairs_tables(found: Compared, kind: str, decimals: int = 1) -> str:
+    """Each metric's systems from the best, with rank and differences from all others, and how they were tested: `kind` is
+    latex or markdown."""
+    untested = [each.title for each in found.columns if each.comparison is None]
+    notes = found.design.notes(intervals=False) if len(untested) < len(found.columns) else []
+    note = " ".join([CELLS, *notes, *[f"Not tested: {', '.join(untested)}."] * bool(untested)])
+    formats = {"latex": "latex_raw", "markdown": "github"}
+    tables = []
+    for each in found.columns:
+        rows, header = _pairs(each, found.names, kind, decimals)
+        align = ["left", *["right"] * (len(header) - 1)]
+        tables.append(tabulate(rows, header, tablefmt=formats[kind], disable_numparse=True, colalign=align))
+    if kind == "latex":  # a paragraph below the last table
+        note = f"{{\\footnotesize\\noindent {note.translate(LATEX)}\\par}}"
+    return "\n\n".join([*tables, note]) + "\n"
+
+
+def _pairs(column: Column, systems: Sequence[str], kind: str, decimals: int) -> tuple[list[list[str]], list[str]]:
+    scores, comparison, order = [each.system for each in column.scores], column.comparison, column.order
+    names = [_escaped(systems[s], kind) for s in order]
+    rows = []
+    for s, name in zip(order, names, strict=True):
+        score = output.number(scores[s], decimals, "-")
+        score = _bold(score, kind) if s == column.best else score
+        row = [name, score, "" if comparison is None else str(comparison.ranks[s] or "-")]
+        for other in order:
+            difference = scores[s] - scores[other]
+            sure = comparison is not None and comparison.differ(s, other)
+            shown = f"{round(difference, decimals) + 0.0:+.{decimals}f}" + "*" * sure
+            row.append("" if s == other else "-" if math.isnan(difference) else shown)
+        rows.append(row)
+    return rows, [_escaped(column.title, kind), "score", "rank", *names]
+
+
+def _escaped(text: str, kind: str) -> str:
+    return text.replace("|", "\\|") if kind == "markdown" else text.translate(LATEX)
+
+
+def _bold(text: str, kind: str) -> str:
+    return f"\\textbf{{{text}}}" if kind == "latex" else f"**{text}**"
 
 
 def draw(found: Compared, path: str) -> None:
     """Write the figure of the first metric; says so where there is nothing to draw."""
-    from ...meta.plots import save
-    from ...meta.plots.win_matrix import difference_matrix
+    from ...plots import save
+    from ...plots.pairs import difference_matrix
 
     first = found.columns[0]
     if first.comparison is None:
@@ -136,7 +174,7 @@ def _cell(name: str, value: Any, decimals: int | None) -> Any:
     return output.number(value, output.decimals_of("tsv", decimals if name in SCORES else None))
 
 
-def _objects(found: Compared, column: "Column") -> list[dict[str, Any]]:
+def _objects(found: Compared, column: Column) -> list[dict[str, Any]]:
     """A pair of systems each, the better one first."""
     comparison, scores = column.comparison, [each.system for each in column.scores]
     pairs = [(i, j) for place, i in enumerate(column.order) for j in column.order[place + 1 :]]

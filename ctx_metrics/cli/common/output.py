@@ -10,11 +10,13 @@ from typing import Any
 from tabulate import tabulate
 
 from ...errors import InputError
+from ...run.streams import short_names
 from ...separated import SEPARATED, separated
 from ...writing import write_whole
 from ..score.scoring import MetricReport, Place
 
 DECIMALS = {"table": 1, "tsv": 4, "csv": 4}
+WIDTH = 120  # of a table in the terminal, and of the notes below it
 NAME = 8  # letters of a name at the head of a matrix's column
 
 
@@ -78,8 +80,6 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def matrix(corner: str, names: Sequence[str], order: Sequence[int], cell: Callable[[int, int], str]) -> str:
     """A table of all pairs, (row, column), of things in an order, with "-" on the diagonal; long names stand beside rows
     alone, under numbers."""
-    from ...meta.plots.win_matrix import short_names
-
     headers, beside = short_names([names[j] for j in order], NAME), [names[i] for i in order]
     if max(len(word) for name in headers for word in name.split(" ")) > NAME:
         headers = [f"({place})" for place in range(1, len(order) + 1)]  # the whole names are too wide for a terminal

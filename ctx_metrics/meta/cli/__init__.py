@@ -268,7 +268,7 @@ def run(args: Namespace) -> int:
     check(args)
     check_writable(args.output)
     if args.plot:
-        from .. import plots
+        from ... import plots
 
         plots.check()
     if args.report:

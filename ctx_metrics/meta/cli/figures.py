@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...notices import notice
+from ...plots import save
 from .. import plots
 from ..judgements.judged import JudgedSet, MetricScores
 from ..lengths import agreement_by_length
@@ -34,7 +35,7 @@ def draw(
     written = []
     for name, figure in _figures(report, sets, scores, protocols, args.slide_grid):
         file = re.sub(r"[^\w.-]", "_", name) + f".{args.plot_format}"
-        plots.save(figure, os.path.join(args.plot, file))
+        save(figure, os.path.join(args.plot, file))
         written.append(file)
     notice(f"figures in {args.plot}: {', '.join(written)}" if written else "--plot: there is nothing to draw")
 

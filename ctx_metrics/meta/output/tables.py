@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from tabulate import tabulate
 
+from ...cli.common.output import WIDTH
 from ...errors import InputError
 from ...separated import SEPARATED
 from ..report import Agreement, Report
 from .serialize import NOTHING, as_json, as_rows, capital, fixed, one_line, seen_somewhere
 
 FORMS = ("table", "json", *SEPARATED, "latex", "markdown")
-WIDTH = 120  # of a table in the terminal
 EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # in signatures, of comet and slide alone
 WITHIN = {"segment": "segments", "document": "documents"}  # what a correlation is the mean over, by its level
 PAD = "\ue000"  # stands for a blank that tabulate would strip

@@ -2,9 +2,22 @@
 
 import numpy as np
 
+from ...plots.figure import (
+    BLUE,
+    COLUMN,
+    GREY,
+    LETTER,
+    SKY,
+    Figure,
+    draw_rows,
+    label,
+    legend_below,
+    new_figure,
+    style,
+    title,
+)
 from ..output.serialize import NOTHING, capital, fixed, seen_somewhere
 from ..report import Agreement
-from .figure import BLUE, COLUMN, GREY, LETTER, SKY, Figure, draw_rows, label, legend_below, new_figure, style, title
 
 ROW = 0.155  # inches a metric
 

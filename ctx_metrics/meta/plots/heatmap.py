@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ...plots.figure import COLUMN, VERMILION, Figure, colour_scale, draw_cells, label, new_figure, style
+from ...plots.figure import title as title_of
 from ..output.serialize import fixed
-from .figure import COLUMN, VERMILION, Figure, colour_scale, draw_cells, label, new_figure, style
-from .figure import title as title_of
 
 
 @style()

@@ -3,9 +3,9 @@
 from typing import Any
 
 from ...notices import counted
+from ...plots.figure import COLUMN, LETTER, LINES, Figure, label, legend_below, new_figure, style, title
 from ..lengths import LengthCurves
 from ..output.serialize import capital
-from .figure import COLUMN, LETTER, LINES, Figure, label, legend_below, new_figure, style, title
 
 
 @style()

@@ -6,9 +6,22 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from ...notices import counted
+from ...plots.figure import (
+    BLUE,
+    COLUMN,
+    GREY,
+    LETTER,
+    PAGE,
+    VERMILION,
+    Axes,
+    Figure,
+    label,
+    legend_below,
+    new_figure,
+    style,
+)
 from ..measures.correlation import pearson
 from ..output.serialize import fixed
-from .figure import BLUE, COLUMN, GREY, LETTER, PAGE, VERMILION, Axes, Figure, label, legend_below, new_figure, style
 
 SYSTEM, OUTLIER = "o", "D"  # markers
 # of the texts beside points

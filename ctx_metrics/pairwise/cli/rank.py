@@ -98,7 +98,7 @@ def run(args: Namespace) -> int:
     _check(args)
     check_writable(args.output)
     if args.plot:
-        from ...meta.plots import check_figure
+        from ...plots import check_figure
 
         check_figure(args.plot)
     streams: Streams = {}
@@ -123,8 +123,8 @@ def run(args: Namespace) -> int:
     if args.format in SEPARATED and not args.quiet:  # the other formats have it in them
         notice(f"Pairwise|{signature}")
     if args.plot:
-        from ...meta.plots import save
-        from ...meta.plots.win_matrix import win_matrix
+        from ...plots import save
+        from ..win_matrix import win_matrix
 
         save(win_matrix(names, ranking), args.plot)
     return 0
@@ -181,7 +181,6 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Nam
 def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
     """The ranking, the matrix, what they mean, and the signature."""
     from ...meta.measures.bradley_terry import PRIOR
-    from ...meta.output.tables import WIDTH
 
     decimals = output.decimals_of("table", args.width)
     order, level = ranking.order, f"{100 * ranking.confidence:g} %"
@@ -216,7 +215,7 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
             f"A single {ranking.unit.removesuffix('s')} cannot be resampled, so there are no intervals and all "
             "systems have rank 1."
         )
-    below = "\n".join(textwrap.fill(note, WIDTH, subsequent_indent="  ") for note in notes)
+    below = "\n".join(textwrap.fill(note, output.WIDTH, subsequent_indent="  ") for note in notes)
     tables = [
         output.table(["Rank", "System", "Win %", "Strength", f"{level} interval"], first),
         output.matrix("Row beats column, %", names, order, cell),

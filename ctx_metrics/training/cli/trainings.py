@@ -97,7 +97,7 @@ def finish(
     write_whole(str(folder / CARD), card)
     (folder / CURVE).unlink(missing_ok=True)
     if draw is not None:
-        from ...meta import plots
+        from ... import plots
 
         plots.save(draw(), str(folder / CURVE))
     files = ["model.safetensors", "config.json", CARD, CHECKS, *[CURVE] * (draw is not None)]
@@ -189,7 +189,7 @@ def as_json(sources: "Mapping[str, Sequence[Source]]") -> dict[str, list[dict[st
 
 def can_plot(args: Namespace) -> bool:
     """Whether a learning curve is to be drawn, and can be; says so if not."""
-    from ...meta import plots
+    from ... import plots
 
     if not args.no_plot:
         try:

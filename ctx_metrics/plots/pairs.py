@@ -1,19 +1,17 @@
-"""Systems compared in pairs: who beats whom, how far apart they are, and how strong each is."""
+"""Systems compared in pairs: a matrix of the pairs, and beside it a value of each system."""
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ...scoring.comparison import Comparison
-from ..measures.bradley_terry import Ranking
+from ..run.streams import short_names
+from ..scoring.comparison import Comparison
 from .figure import BLUE, LETTER, VERMILION, Axes, Figure, colour_scale, draw_cells, draw_rows, label, new_figure, style
 
 ROW = 0.21  # inches a system
 STRENGTHS = 1.35  # inches of the panel of strengths
-NARROWEST = 10  # the colours of chances span at least 50 -+ this many points, so that systems that are alike look it
-CLOSE = 2  # and those of differences 0 -+ this many
+CLOSE = 2  # the colours of differences span at least 0 -+ this many points, so that systems that are alike look it
 DARK = 0.6  # of the span, from where on white print is read better
 ONE_DECIMAL = 10  # systems, up to which cells have room for one
 
@@ -39,23 +37,6 @@ class Matrix(NamedTuple):
     signed: bool
     of_cells: str
     of_values: str
-
-
-def win_matrix(names: Sequence[str], ranking: Ranking) -> Figure:
-    """Systems from the strongest, down and across; beside each row its Bradley-Terry strength with the interval.
-
-    A cell is the mean chance, in %, that the row's system beats the column's: blue above 50, white at 50, vermilion below.
-    It is bold where either system is significantly stronger than the other.
-
-    names    the systems', in the ranking's order of strengths
-    """
-    places = range(len(names))
-    sure = np.array([[ranking.better(i, j) or ranking.better(j, i) for j in places] for i in places])
-    of_values = f"strength, {100 * ranking.confidence:g} % interval"
-    own = ranking.strengths, ranking.intervals, ranking.ranks
-    labels = "row beats column (%)", of_values
-    drawn = Matrix(100 * ranking.win_matrix, sure, *own, 50, NARROWEST, False, *labels)
-    return pair_matrix(names, drawn, ranking.order)
 
 
 def difference_matrix(
@@ -107,24 +88,6 @@ def pair_matrix(names: Sequence[str], drawn: Matrix, order: Sequence[int], sign:
     scale.ax.tick_params(length=2)
     scale.ax.locator_params(nbins=5)
     return figure
-
-
-def short_names(names: Sequence[str], longest: int) -> list[str]:
-    """The names as they are where all have at most `longest` letters; else without the parts, up to a point or slash, that
-    all of them start or end with.
-
-    >>> short_names(["newstest2019.online-A.gu-en", "newstest2019.online-B.gu-en"], 18)
-    ['online-A', 'online-B']
-    >>> short_names(["newstest2019.online-A.gu-en", "newstest2019.online-B.gu-en"], 30)[0]
-    'newstest2019.online-A.gu-en'
-    """
-    if max(map(len, names)) <= longest or len(set(names)) < len(names):
-        return list(names)
-    for _ in range(2):  # what they start with, then, turned round, what they end with
-        common = os.path.commonprefix(list(names))  # noqa: RUF071
-        start = max(common.rfind("."), common.rfind("/")) + 1
-        names = [name[start:][::-1] for name in names]
-    return list(names)
 
 
 def _draw_cells(axes: Axes, drawn: Matrix, order: Sequence[int], sign: int):

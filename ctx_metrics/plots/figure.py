@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import CtxMetricsError, InputError
-from ...notices import counted, notice
-from ...writing import check_writable, replacing
+from ..errors import CtxMetricsError, InputError
+from ..notices import counted, notice
+from ..writing import check_writable, replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""The figure of systems that were compared in pairs: what is drawn, read from the artists; the looks are for eyes."""
+"""The figure of a ranking of systems that were compared in pairs: what is drawn, read from the artists; the looks are for eyes."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,10 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.colors import to_rgba
 
-from ctx_metrics.meta import plots
 from ctx_metrics.meta.measures.bradley_terry import Ranking, rank
-from ctx_metrics.meta.plots.figure import BLUE, VERMILION
-from ctx_metrics.meta.plots.win_matrix import short_names, win_matrix
+from ctx_metrics.pairwise.win_matrix import win_matrix
+from ctx_metrics.plots import save
+from ctx_metrics.plots.figure import BLUE, VERMILION
 
 NAN = float("nan")
 # strongest is the second, then the third; only the second over the first is significant
@@ -86,7 +86,7 @@ def test_it_is_saved_at_any_size(tmp_path, count):
     figure = win_matrix(names, ranking)
     assert ("." in figure.axes[0].texts[0].get_text()) == (count <= 10)
     assert {len(name) for name in ticks(figure.axes[0].xaxis)} == {18}
-    plots.save(figure, str(tmp_path / "wins.png"))
+    save(figure, str(tmp_path / "wins.png"))
     assert (tmp_path / "wins.png").stat().st_size > 5000
     figure.draw_without_rendering()
     shown = figure.get_window_extent()
@@ -96,12 +96,3 @@ def test_it_is_saved_at_any_size(tmp_path, count):
         for text in axis.get_ticklabels()
     ]
     assert all(box.x0 >= shown.x0 and box.y1 <= shown.y1 for box in boxes)
-
-
-def test_names_keep_what_tells_them_apart():
-    assert short_names(["set.a.b.en", "set.a.c.en"], 5) == ["b", "c"]
-    assert short_names(["out/a.txt", "out/ab.txt"], 5) == ["a", "ab"]
-    assert short_names(["one", "another-one"], 4) == ["one", "another-one"]  # no part ends there
-    assert short_names(["x.same", "x.same"], 2) == ["x.same", "x.same"]
-    assert short_names(["x.y", "x.z"], 3) == ["x.y", "x.z"]
-    assert short_names(["a.txt", "txt"], 3) == ["a.txt", "txt"]

@@ -1,0 +1,28 @@
+"""The figure of a ranking: who beats whom, and how strong each system is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..meta.measures.bradley_terry import Ranking
+from ..plots.figure import Figure
+from ..plots.pairs import Matrix, pair_matrix
+
+NARROWEST = 10  # the colours span at least 50 -+ this many points, so that systems that are alike look it
+
+
+def win_matrix(names: Sequence[str], ranking: Ranking) -> Figure:
+    """Systems from the strongest, down and across; beside each row its Bradley-Terry strength with the interval.
+
+    A cell is the mean chance, in %, that the row's system beats the column's: blue above 50, white at 50, vermilion below.
+    It is bold where either system is significantly stronger than the other.
+
+    names    the systems', in the ranking's order of strengths
+    """
+    places = range(len(names))
+    sure = np.array([[ranking.better(i, j) or ranking.better(j, i) for j in places] for i in places])
+    of_values = f"strength, {100 * ranking.confidence:g} % interval"
+    own = ranking.strengths, ranking.intervals, ranking.ranks
+    labels = "row beats column (%)", of_values
+    drawn = Matrix(100 * ranking.win_matrix, sure, *own, 50, NARROWEST, False, *labels)
+    return pair_matrix(names, drawn, ranking.order)

@@ -1,0 +1,57 @@
+"""The page that --ctx-report adds to a run of the sacrebleu command."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..plugin.outputs import RunOutput
+
+if TYPE_CHECKING:
+    from ..plugin.capture import Run
+    from ..scoring.testing import Design
+
+
+def check(run: "Run") -> None:
+    """Raise CtxMetricsError where packages are missing, or for more outputs than a page can hold or no document ids."""
+    from .content import check_size
+    from .page import check_installed
+
+    check_installed()
+    check_size(run.systems)
+    _design(run)
+
+
+def text(run: "Run") -> str:
+    """The page of a run that has its scores."""
+    from ..scoring.columns import Column
+    from ..scoring.scores import all_scores
+    from .content import Content
+    from .page import page, title_of
+
+    context = replace(run.context(run.references, run.systems, REPORT.reads), doc_ids=run.document_ids())
+    of_metrics = all_scores(run.metrics.values(), context.systems, context.doc_ids)
+    design = _design(run)
+    design.say_what_is_rough(run.metrics, "--ctx-resample")
+    columns = [
+        Column.of(*each, of_systems, design) for each, of_systems in zip(run.metrics.items(), of_metrics, strict=True)
+    ]
+    content = Content(run.names(), context, design, columns, [*run.notices.said])
+    return page(content, title_of(content))
+
+
+def _design(run: "Run") -> "Design":
+    """How the page tests the systems."""
+    from ..scoring.testing import SystemTests
+
+    return SystemTests(resample=run.args.ctx_resample).design(run.systems, run.document_ids(), "--ctx-resample")
+
+
+REPORT = RunOutput(
+    flag="--ctx-report",
+    metavar="FILE.html",
+    help="Also write a page that shows texts and scores, systems, segments, documents and charts to FILE.html.",
+    check=check,
+    text=text,
+    tests=True,
+    reads=frozenset({"sources"}),
+    explain=True,
+)

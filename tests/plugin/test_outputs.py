@@ -1,0 +1,54 @@
+"""A file that another package lets the sacrebleu command write beside its scores."""
+
+import pytest
+from plugin_conftest import DOCIDS, REF, SOURCE, A, B, add_package
+from plugin_conftest import fresh_sacrebleu as sacrebleu
+
+NAMES = """
+from ctx_metrics.errors import InputError
+from ctx_metrics.plugin.outputs import RunOutput
+
+def check(run):
+    if len(run.systems) < 2:
+        raise InputError("--ctx-list: one system")
+
+def text(run):
+    return "".join(f"{name} {metric}\\n" for name in run.names() for metric in run.metrics)
+
+OUTPUT = RunOutput("--ctx-list", "FILE", "List the systems.", check, text, reads=frozenset({"sources"}))
+"""
+
+
+@pytest.fixture
+def package(tmp_path) -> dict[str, str]:
+    env = add_package(tmp_path, {}, {"names.py": NAMES}, "names")
+    points = "[ctx_metrics.outputs]\nctx-list = names:OUTPUT\nctx-none = names:check\nctx-gone = nowhere:OUTPUT\n"
+    (tmp_path / "names-1.0.dist-info" / "entry_points.txt").write_text(points)
+    return env
+
+
+def test_it_is_written_after_scoring(package, tmp_path):
+    path = tmp_path / "list.txt"
+    of_files = [REF, "-i", A, B, "-m", "bleu", "chrf", "--source", SOURCE]
+    done = sacrebleu(*of_files, "--ctx-list", str(path), "--ctx-names", "a", "b", **package)
+    assert done.returncode == 0 and path.read_text() == "a bleu\na chrf\nb bleu\nb chrf\n"
+    assert "--source" not in done.stderr  # which it reads
+    left_out = [line.split()[3] for line in done.stderr.splitlines() if line.startswith("ctx-metrics: ")]
+    assert left_out == ["ctx-gone", "ctx-none"]
+    assert "--ctx-list FILE" in sacrebleu("--help", **package).stdout
+
+
+def test_it_is_checked_before_scoring(package, tmp_path):
+    path = tmp_path / "list.txt"
+    done = sacrebleu(REF, "-i", A, "--ctx-list", str(path), **package)
+    assert (done.returncode, done.stdout) == (1, "") and "--ctx-list: one system" in done.stderr
+    assert not path.exists()
+    done = sacrebleu(REF, "-i", A, B, "--ctx-list", A, **package)
+    assert done.returncode == 1 and done.stdout == "" and A in done.stderr
+
+
+def test_resampling_concerns_those_that_compare_systems(package, tmp_path):
+    of_documents = ["--docids", DOCIDS, "--ctx-resample", "document"]
+    done = sacrebleu(REF, "-i", A, B, "--ctx-list", str(tmp_path / "list.txt"), *of_documents, **package)
+    [notice] = [line for line in done.stderr.splitlines() if "--ctx-resample" in line]
+    assert "--ctx-report" in notice and "--ctx-list" not in notice
