@@ -5,7 +5,6 @@ a pseudo-reference where BERT, fine-tuned on MRPC, gives the pair (pseudo-refere
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -18,6 +17,7 @@ from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
 from ...engine.shortage import memory_for
 from ...errors import InputError, ModelError
+from ...models.embedded import FOLDER
 from ...models.folder import encoder_of
 from ...models.hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
 from ...notices import counted, notice
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .pair import PairClassifier
 
 MAX_LENGTH = 128
-EMBEDDED_FOLDER = Path(__file__).parent.parent / "embedded" / "paraphrase"
+EMBEDDED_FOLDER = FOLDER / "paraphrase"
 
 
 class Network(NamedTuple):
