@@ -12,8 +12,9 @@ from ..corpus import BOM, json_of
 from ..engine.opening import shown
 from ..errors import InputError
 from ..notices import counted, notice
+from ..scale.folders import readable
 from ..unpacking import EXTRA, LONGEST, lines_of
-from .tables import Table, opened, packed, readable
+from .tables import Table, opened, packed
 
 AT_ONCE = 4096  # rows that are read together
 HEADS = {

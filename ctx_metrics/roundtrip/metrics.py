@@ -26,14 +26,8 @@ from ..wording import worded
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import (
-        References,
-        RTTBERTScoreKeywords,
-        RTTBLEUKeywords,
-        RTTChrFKeywords,
-        RTTSBERTKeywords,
-        Systems,
-    )
+    from ..metrics.keywords import References, Systems
+    from .keywords import RTTBERTScoreKeywords, RTTBLEUKeywords, RTTChrFKeywords, RTTSBERTKeywords
 
 
 class RoundTripMetric(DerivedMetric):
