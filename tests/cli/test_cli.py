@@ -19,6 +19,7 @@ from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import estimator, hub
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
+from ctx_metrics.roundtrip import doctor as kept_round_trips
 
 SUBCOMMANDS = [each.name for each in metadata.entry_points(group="ctx_metrics.commands") if "." not in each.name]
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
@@ -304,7 +305,7 @@ def test_doctor_says_how_to_get_the_multilingual_encoder(monkeypatch, multilingu
 def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch, tmp_path):
     def found(cache: Path) -> str:
         monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-        folder, files = [str(finding.text) for finding in doctor.round_trips()]
+        folder, files = [str(finding.text) for finding in kept_round_trips.findings()]
         assert folder == str(cache / "ctx-metrics" / "roundtrip")
         return files
 
