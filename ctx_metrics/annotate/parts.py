@@ -117,7 +117,6 @@ class Parts:
         return self._folder.state(self._part(number)) or ""
 
     def write_record(self, number: int, record: Record) -> None:
-        """Write what is known of a finished block."""
         self._write_identity()
         self._state.put(f"{number:06d}", record)
 

@@ -91,8 +91,6 @@ class TextRows(Rows):
 
 
 class ArrowRows(Rows):
-    """Rows of a Parquet file."""
-
     def __init__(self, path: str, table: Any, first: int):
         self._path, self._table, self._first = path, table, first
 
@@ -204,7 +202,6 @@ class TextReader:
             yield TextRows(self, lines, cells)
 
     def count(self) -> int:
-        """How many rows there are."""
         with readable(self.table.path), opened(self.table) as file:
             if self.table.form == "csv":  # a row may have several lines
                 rows = sum(1 for _ in self._split(self._lines(file)))
@@ -349,14 +346,12 @@ class ParquetReader:
             ) from error
 
     def names(self) -> list[str]:
-        """The names of the columns."""
         from pyarrow import parquet
 
         with readable(self.table.path), opened(self.table) as bytes_:
             return list(parquet.read_schema(bytes_).names)
 
     def count(self) -> int:
-        """How many rows there are."""
         from pyarrow import parquet
 
         with readable(self.table.path), opened(self.table) as bytes_:

@@ -50,7 +50,6 @@ class Finding(NamedTuple):
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     sections: dict[str, Callable[[], Iterator[Finding]]] = {
         "Versions": versions,
         "Devices": devices,

@@ -52,8 +52,6 @@ class TokenMatching(Encoding, total=False):
 
 
 class BERTScoreKeywords(TokenMatching, total=False):
-    """Of BERTScore."""
-
     idf: str
     score: str
 
@@ -71,23 +69,17 @@ class Estimating(TypedDict, total=False):
 
 
 class DocCOMETKeywords(Estimating, total=False):
-    """Of DocCOMET."""
-
     context: int
     doc_ids: Texts | None
 
 
 class COMETKeywords(Estimating, total=False):
-    """Of COMET."""
-
     inputs: str | None
     average: str | None
     spans: bool
 
 
 class SLIDEKeywords(COMETKeywords, total=False):
-    """Of SLIDE."""
-
     window: int | None
     stride: int | None
     partial: str | None
@@ -96,14 +88,10 @@ class SLIDEKeywords(COMETKeywords, total=False):
 
 
 class NISTKeywords(Lowercasing, total=False):
-    """Of NIST."""
-
     target_lang: str | None
     info_references: References
 
 
 class METEORKeywords(Tokenizing, total=False):
-    """Of METEOR."""
-
     stem: str
     target_lang: str | None

@@ -7,8 +7,6 @@ from ..metrics.keywords import Systems, Texts
 
 
 class PairwiseKeywords(TypedDict, total=False):
-    """Of Pairwise."""
-
     model: str | None
     against: Systems | None
     baseline: bool

@@ -77,7 +77,6 @@ class ReferenceFilter:
         return self._scorer is None or self._scorer.is_current()
 
     def forget_texts(self) -> None:
-        """Keep no score that was computed so far."""
         self._known = {}
 
     def signature(self) -> dict[str, Any]:

@@ -8,8 +8,6 @@ from .options import PseudoFilter
 
 
 class PseudoReferences(TypedDict, total=False):
-    """Of the pseudo-reference metrics."""
-
     target_lang: str | None
     pseudo_references: References
     pseudo_filter: PseudoFilter | str

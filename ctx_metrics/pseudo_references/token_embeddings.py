@@ -27,7 +27,6 @@ class TokenEmbeddings:
         self._unknown = self._tokenizer.backend.token_to_id("[UNK]")
 
     def is_current(self) -> bool:
-        """Whether the encoder's files hold what they held when this was made."""
         return self._folder.is_current()
 
     def signature(self) -> dict:

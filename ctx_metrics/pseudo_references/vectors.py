@@ -19,7 +19,6 @@ class WordVectors:
         self._file = VectorFile(path, quiet)
 
     def is_current(self) -> bool:
-        """Whether the file holds what it held when this was made."""
         return self._file.is_current()
 
     def signature(self) -> dict:

@@ -84,7 +84,6 @@ class TranslationCache:
             )
 
     def close(self) -> None:
-        """Close the file."""
         self._database.close()
 
     @contextmanager

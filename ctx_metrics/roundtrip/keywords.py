@@ -7,8 +7,6 @@ from ..metrics.keywords import CharacterNgrams, Encoding, Lowercasing, Systems, 
 
 
 class RoundTrips(TypedDict, total=False):
-    """Of the round-trip metrics."""
-
     sources: Texts | None
     source_lang: str | None
     roundtrips: Systems | None
@@ -20,19 +18,13 @@ class RTTBLEUKeywords(RoundTrips, Lowercasing, total=False):
 
 
 class RTTChrFKeywords(RoundTrips, CharacterNgrams, total=False):
-    """Of RTTChrF."""
-
     average: bool
 
 
 class RTTSBERTKeywords(RoundTrips, total=False):
-    """Of RTTSBERT."""
-
     model: str | None
     engine: EngineOptions
 
 
 class RTTBERTScoreKeywords(RoundTrips, Encoding, total=False):
-    """Of RTTBERTScore."""
-
     idf: str

@@ -158,11 +158,9 @@ class RemoteFolder:
             self._system, self._folder = fsspec.url_to_fs(self.path)
 
     def below(self, name: str) -> "RemoteFolder":
-        """The folder of this name in it."""
         return RemoteFolder(f"{self.path}/{name}", self._flag)
 
     def names(self) -> list[str]:
-        """The names of what is in it; none where there is no such folder."""
         with readable(self.path):
             if not self._system.isdir(self._folder):
                 return []
