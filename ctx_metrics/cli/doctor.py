@@ -12,6 +12,7 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -64,7 +65,7 @@ def run(args: Namespace) -> int:
             sections[module.TITLE] = module.findings
         except CtxMetricsError as error:
             fault = Finding(entry_point.name, "", str(error), "reinstall the package that adds it")
-            sections[entry_point.name] = lambda fault=fault: iter([fault])
+            sections[entry_point.name] = partial(iter, [fault])
     broken = []
     for title, findings in sections.items():
         print(title)

@@ -20,9 +20,8 @@ from ctx_metrics.learned.networks import NETWORKS, Shape
 from ctx_metrics.training import loop as loop_module
 from ctx_metrics.training.loop import Loop, Progress, deferred, epoch_batches
 from ctx_metrics.training.quality.examples import Place, TrainingSet
-from ctx_metrics.training.quality.losses import pairwise_hinge, squared_error
 from ctx_metrics.training.quality.recipe import Recipe
-from ctx_metrics.training.quality.task import QualityTask
+from ctx_metrics.training.quality.task import QualityTask, pairwise_hinge, squared_error
 from ctx_metrics.training.state import STATE, TrainingState, claim, read_state, write_state
 
 ROWS, WIDTH = 26, 6
