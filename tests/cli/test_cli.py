@@ -327,6 +327,13 @@ def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch
     assert "Kept round trips" in ctx("doctor").out
 
 
+def test_doctor_names_a_section_that_cannot_be_loaded(ctx, monkeypatch):
+    entry_point = metadata.EntryPoint("toy", "no_such_module_anywhere", doctor.GROUP)
+    monkeypatch.setattr(doctor, "installed", lambda group: [entry_point])
+    done = ctx("doctor")
+    assert done.code == 1 and re.search("^BROKEN: toy: .*no_such_module_anywhere", done.out, re.M)
+
+
 def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):
     import huggingface_hub
 
