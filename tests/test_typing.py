@@ -12,7 +12,6 @@ from typing import get_type_hints
 import pytest
 
 import ctx_metrics
-from ctx_metrics.metrics import keywords
 from ctx_metrics.scoring.base import ContextMetric
 
 
@@ -34,13 +33,22 @@ def metrics() -> list[type[ContextMetric]]:
     return [each for each in named if isinstance(each, type) and issubclass(each, ContextMetric)]
 
 
+def imported_from(module: str, name: str) -> str:
+    """The module from which another one imports a name for type checkers."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    imports = [node for block in filter(for_type_checkers, tree.body) for node in block.body]
+    [node] = [node for node in imports if name in [alias.name for alias in node.names]]
+    return importlib.util.resolve_name("." * node.level + node.module, module.rpartition(".")[0])
+
+
 def typed_keywords(cls: type) -> type:
     """What Unpack[...] of the constructor for type checkers names, of the class or the nearest base that has one."""
     for base in cls.__mro__:
         tree = ast.parse(inspect.getsource(base))
         for block in filter(for_type_checkers, tree.body[0].body):  # type: ignore[attr-defined]
             [constructor] = block.body
-            return getattr(keywords, constructor.args.kwarg.annotation.slice.id)
+            name = constructor.args.kwarg.annotation.slice.id
+            return getattr(importlib.import_module(imported_from(base.__module__, name)), name)
     raise AssertionError(f"{cls.__name__} has no constructor for type checkers")
 
 

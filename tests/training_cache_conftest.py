@@ -7,7 +7,7 @@ import torch
 from conftest import WORDS
 
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.training.kept import plan as cache_plan
+from ctx_metrics.training.kept import token_states
 from ctx_metrics.training.kept.token_states import EmbeddingCache
 
 LAYERS, CKPT = (1, 3), "0123456789ab"
@@ -53,7 +53,7 @@ def bound_encoder(tiny_bert):
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(cache_plan, "CHUNK_TOKENS", 60)
+    monkeypatch.setattr(token_states, "CHUNK_TOKENS", 60)
 
 
 def filled(folder, encoder, *fills, **options):

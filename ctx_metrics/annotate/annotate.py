@@ -50,7 +50,6 @@ class Annotation:
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics' names."""
         return [name for name, _ in self.scorer.metrics]
 
     @property
@@ -59,7 +58,6 @@ class Annotation:
         return self.metrics if self.drop is None else [*self.metrics, faults.COLUMN]
 
     def identity(self) -> dict[str, Any]:
-        """What makes the run this one."""
         return {"tables": known_again(self.tables), **self.settings()}
 
     def settings(self) -> dict[str, Any]:
@@ -176,7 +174,6 @@ def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list
 
 
 def planned(run: Annotation) -> Iterator[Planned]:
-    """The blocks of all tables."""
     wanted = list(dict.fromkeys(name for names in run.scorer.columns.values() for name in names))
     [document] = run.scorer.columns.get("doc", [None])
     block = before = 0

@@ -65,21 +65,18 @@ def column(text: str) -> tuple[str, str]:
 
 
 def limit(text: str) -> Any:
-    """A limit, for argparse."""
     from . import selection
 
     return _read(selection.limit)(text)
 
 
 def kinds(text: str) -> Any:
-    """Kinds of faults, for argparse."""
     from ..run import faults
 
     return _read(faults.kinds)(text)
 
 
 def top(text: str) -> Any:
-    """The best rows, for argparse."""
     from . import selection
 
     return _read(selection.top)(text)
@@ -87,8 +84,6 @@ def top(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Tables:
-    """What is read and written."""
-
     tables: Annotated[Sequence[str], "TABLE"] = setting(
         "Tables of one format: files, patterns, folders or addresses.",
         flag="TABLE",
@@ -155,8 +150,6 @@ class Scores:
 
 @dataclass(frozen=True)
 class Blocks:
-    """How the tables are divided."""
-
     block: Positive = setting(
         "Maximum number of rows in a block and in a part; a killed run loses at most one block. The first blocks are "
         "smaller. Documents are not split.",
@@ -218,7 +211,6 @@ def check(args: Namespace) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     check(args)
     check_output()  # which takes the summary
     from ..run.context import Context, capabilities

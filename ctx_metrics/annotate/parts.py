@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 
 from ..errors import InputError
-from ..scale.folders import LocalFolder, Unusable, folder_at, sha256_of
+from ..scale.folders import LocalFolder, Unusable, folder_at, readable, sha256_of
 from ..scale.kept import MOST, KeptResults, Line, plain_json
 from ..writing import remove_leftovers
 from .summary import BlockOfMetric
-from .tables import Table, place_of, readable
+from .tables import Table, place_of
 
 # what is known of the run and of its blocks; readers of folders pass over such names, and over _NAME
 KEPT = ".annotate"
@@ -117,7 +117,6 @@ class Parts:
         return self._folder.state(self._part(number)) or ""
 
     def write_record(self, number: int, record: Record) -> None:
-        """Write what is known of a finished block."""
         self._write_identity()
         self._state.put(f"{number:06d}", record)
 

@@ -12,8 +12,9 @@ from ..corpus import BOM, json_of
 from ..engine.opening import shown
 from ..errors import InputError
 from ..notices import counted, notice
+from ..scale.folders import readable
 from ..unpacking import EXTRA, LONGEST, lines_of
-from .tables import Table, opened, packed, readable
+from .tables import Table, opened, packed
 
 AT_ONCE = 4096  # rows that are read together
 HEADS = {
@@ -90,8 +91,6 @@ class TextRows(Rows):
 
 
 class ArrowRows(Rows):
-    """Rows of a Parquet file."""
-
     def __init__(self, path: str, table: Any, first: int):
         self._path, self._table, self._first = path, table, first
 
@@ -203,7 +202,6 @@ class TextReader:
             yield TextRows(self, lines, cells)
 
     def count(self) -> int:
-        """How many rows there are."""
         with readable(self.table.path), opened(self.table) as file:
             if self.table.form == "csv":  # a row may have several lines
                 rows = sum(1 for _ in self._split(self._lines(file)))
@@ -348,14 +346,12 @@ class ParquetReader:
             ) from error
 
     def names(self) -> list[str]:
-        """The names of the columns."""
         from pyarrow import parquet
 
         with readable(self.table.path), opened(self.table) as bytes_:
             return list(parquet.read_schema(bytes_).names)
 
     def count(self) -> int:
-        """How many rows there are."""
         from pyarrow import parquet
 
         with readable(self.table.path), opened(self.table) as bytes_:

@@ -10,7 +10,8 @@ from typing import IO, Any, NamedTuple
 
 import fsspec
 
-from ..errors import CtxMetricsError, InputError
+from ..errors import InputError
+from ..scale.folders import readable
 from ..unpacking import unpacked, zstandard
 
 FORMS = ("tsv", "csv", "jsonl", "parquet")
@@ -104,30 +105,6 @@ def _known(path: str) -> Table:
 
 def _kinds() -> str:
     return "tables end with .tsv, .csv, .jsonl (and .gz, .xz or .zst behind it) or .parquet"
-
-
-@contextmanager
-def readable(path: str, where: str = "") -> Iterator[None]:
-    """Inside, what cannot be read of a table becomes an InputError of one line; `where` says how far it was read."""
-    what = f"cannot read {path}{where}"
-    try:
-        yield
-    except CtxMetricsError:
-        raise
-    except OSError as error:
-        raise InputError(f"{what}: {error.strerror or ' '.join(str(error).split()) or type(error).__name__}") from error
-    except UnicodeDecodeError as error:  # of Parquet; lines are decoded elsewhere
-        raise InputError(f"{what}: the name of a column is not utf-8; write the table with names in UTF-8") from error
-    except ImportError as error:  # the protocol's package
-        raise InputError(f"{what}: {' '.join(str(error).split())}") from error
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] in ("ctx_metrics", "builtins"):
-            if isinstance(error, ValueError) and "rotocol" in str(error):  # fsspec's "Protocol not known: ..."
-                raise InputError(f"{what}: {error}") from error
-            raise  # a fault of ours
-        why = " ".join(str(error).split()) or type(error).__name__
-        broken = "; the file is broken or not whole" if type(error).__module__.startswith("pyarrow") else ""
-        raise InputError(f"{what}: {why}{broken}") from error
 
 
 @contextmanager

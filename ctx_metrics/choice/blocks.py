@@ -66,12 +66,10 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, found: Chosen) -> "KeptChosen":
-        """What is kept of what was found."""
         scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
         return cls(scores, found.signatures, found.counts, found.said, found.exact)
 
     def chosen(self) -> Chosen:
-        """What was found."""
         scores = [[np.nan if each is None else each for each in own] for own in self.scores]
         return Chosen(scores, self.signatures, self.counts, self.said, self.exact)
 
@@ -107,11 +105,9 @@ class MinimumRisk:
 
     @property
     def name(self) -> str:
-        """What a progress bar says."""
         return "mbr"
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
-        """The metrics' signatures, without scoring."""
         with noted():
             return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
 

@@ -31,7 +31,6 @@ class Side(NamedTuple):
         return len(self.starts)
 
     def of(self, start: int, end: int) -> "Side":
-        """Some neighbouring texts."""
         first, last = self.starts[start], self.starts[end] if end < len(self.starts) else len(self.weights)
         return Side(self.unit[first:last], self.weights[first:last], self.starts[start:end] - first)
 

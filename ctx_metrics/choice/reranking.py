@@ -26,7 +26,6 @@ class Reranking:
 
     @property
     def name(self) -> str:
-        """What a progress bar says."""
         return "rerank"
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
@@ -57,7 +56,6 @@ class Reranking:
         return found
 
     def identity(self) -> list:
-        """What the scores depend on besides the texts and the signatures."""
         return ["rerank", identity_of(self.metrics, self.weights, self.context)]
 
     def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:

@@ -99,8 +99,6 @@ def _model(metric: str) -> Any:
 
 @dataclass(frozen=True)
 class Citation:
-    """What is cited."""
-
     metrics: Sequence[Asked] = setting(
         f"one or more of {', '.join(PAPERS)}; or the signature of a score, with the metric's name before it",
         flag="METRIC",
@@ -116,7 +114,6 @@ FLAGS = [Citation]
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     entries = bibliography()
     models = {name: getattr(args, f"{name}_model") for name in WITH_MODEL}
     for name, model in models.items():

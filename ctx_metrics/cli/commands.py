@@ -11,13 +11,13 @@ outer name has no `run`, its subcommand only groups others: `pairwise.rank`.
 import argparse
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint
-from types import ModuleType
 
+from ..entry_points import installed, loaded
 from ..errors import CtxMetricsError
-from ..run.registry import installed
 from ..settings import add_all
 
 GROUP = "ctx_metrics.commands"
+WHAT = "the subcommand"
 
 
 def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
@@ -38,10 +38,10 @@ def _add_level(
             summary = None if argv[:1] and argv[0] in names else _summary(commands[whole])
             subparsers.add_parser(name, help=summary)
             continue
-        module = _load(commands[whole])
+        module = loaded(commands[whole], WHAT)
         groups = not hasattr(module, "run")
         if not groups and argv[1:2] and f"{whole}.{argv[1]}" in commands:
-            module = _load(commands[f"{whole}.{argv[1]}"])
+            module = loaded(commands[f"{whole}.{argv[1]}"], WHAT)
         subparser = subparsers.add_parser(
             name,
             help=getattr(module, "SUMMARY", ""),
@@ -60,18 +60,8 @@ def _add_level(
             module.add_arguments(subparser, argv[1:])
 
 
-def _load(command: EntryPoint) -> ModuleType:
-    """A subcommand's module; raises CtxMetricsError with one line for one that cannot be loaded."""
-    try:
-        return command.load()
-    except (Exception, SystemExit) as error:  # another package's code: whatever it raises is why it is not there
-        raise CtxMetricsError(
-            f"the subcommand {command.name} ({command.value}) cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
-
-
 def _summary(command: EntryPoint) -> str:
     try:
-        return getattr(_load(command), "SUMMARY", "")
+        return getattr(loaded(command, WHAT), "SUMMARY", "")
     except CtxMetricsError as error:
         return str(error)

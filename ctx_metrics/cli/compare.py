@@ -39,8 +39,6 @@ Name a metric to see its flags: ctx-metrics compare -m slide --help
 
 @dataclass(frozen=True)
 class Comparing:
-    """The metrics."""
-
     metrics: Metrics | None = setting(
         f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
         flag="-m --metrics",
@@ -55,8 +53,6 @@ class Comparing:
 
 @dataclass(frozen=True)
 class Written:
-    """What is written, where and how."""
-
     format: Literal["table", "tsv", "csv", "jsonl", "json", "latex", "markdown"] | None = setting(
         "(Default: by the ending of -o, if it is .tsv, .csv, .jsonl, .json, .tex or .md, else table)", group="output"
     )
@@ -80,7 +76,6 @@ def hints(words: Sequence[str]) -> str:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ..scoring.scores import all_scores
     from .common import comparisons, output
     from .common.inputs import read_inputs

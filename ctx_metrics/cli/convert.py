@@ -15,8 +15,6 @@ SUMMARY = "turn a COMET checkpoint into a folder of safetensors and JSON"
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is converted, and where to."""
-
     model: str = setting(
         "a COMET checkpoint: a folder, a .ckpt file, or the hub name OWNER/NAME[@REVISION]", flag="MODEL"
     )
@@ -27,7 +25,6 @@ FLAGS = [Conversion]
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ..models.comet.convert import convert
 
     folder = Path(args.folder)

@@ -11,17 +11,20 @@ import shutil
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from ..entry_points import installed, loaded
 from ..errors import CtxMetricsError
 from ..language import EXTRA
-from ..notices import counted
 
 SUMMARY = "show what is installed, what works and what is missing"
 
+# entry points for more sections: modules with TITLE and findings()
+GROUP = "ctx_metrics.doctor"
 OPTIONAL = {
     "unbabel-comet": 'pip install "ctx-metrics[comet]"',
     "matplotlib": 'pip install "ctx-metrics[plot]"',
@@ -48,16 +51,21 @@ class Finding(NamedTuple):
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
-    sections = {
+    sections: dict[str, Callable[[], Iterator[Finding]]] = {
         "Versions": versions,
         "Devices": devices,
         "Metrics": metrics,
         "The sacrebleu command": hook,
         "Models included in the package": embedded,
         "Hugging Face cache": cache,
-        "Kept round trips": round_trips,
     }
+    for entry_point in installed(GROUP):
+        try:
+            module = loaded(entry_point, "the section")
+            sections[module.TITLE] = module.findings
+        except CtxMetricsError as error:
+            fault = Finding(entry_point.name, "", str(error), "reinstall the package that adds it")
+            sections[entry_point.name] = partial(iter, [fault])
     broken = []
     for title, findings in sections.items():
         print(title)
@@ -237,27 +245,3 @@ def cache() -> Iterator[Finding]:
                 yield Finding(repo.repo_id, f"{revision.commit_hash[:12]}, {revision.size_on_disk_str}{whole}")
     if not found:
         yield Finding("COMET models", "none")
-
-
-def round_trips() -> Iterator[Finding]:
-    """The folder where translations back are kept, which is not made here. Metrics run without it: --rtt-cache none."""
-    from ..roundtrip.options import BackTranslation
-
-    folder = str(BackTranslation("cmd:cat").cache_folder)
-    yield Finding("folder", folder)
-    there = folder
-    while not os.path.lexists(there):  # the nearest folder above that is there would get it
-        there = os.path.dirname(there)
-    usable = os.path.isdir(there) and os.access(there, os.R_OK | os.W_OK | os.X_OK)
-    what = (
-        "can be written" if usable else f"cannot be written (look at {there}); name another with --rtt-cache, or none"
-    )
-    if there != folder:
-        yield Finding("translations", f"none; the folder does not exist yet, and {what}")
-        return
-    try:
-        files = [name for name in os.listdir(folder) if name.endswith(".sqlite3")]
-    except OSError as error:
-        yield Finding("translations", f"cannot be read: {error.strerror}; {what}")
-        return
-    yield Finding("translations", f"{counted(len(files), 'file', 'files')}; the folder {what}")

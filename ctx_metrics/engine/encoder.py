@@ -84,11 +84,9 @@ class TextEncoder:
         return self._tokenizer
 
     def is_current(self) -> bool:
-        """Whether the checkpoint is, as Loaded says."""
         return self.checkpoint.is_current()
 
     def forget_texts(self) -> None:
-        """Keep nothing of the texts that were read so far."""
         self.store = EmbeddingStore(self.store.limit)
 
     def _check_current(self) -> None:

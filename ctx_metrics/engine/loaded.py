@@ -47,12 +47,10 @@ class LoadedModels(Generic[Model]):
 
     @classmethod
     def all_models(cls) -> list[Loaded]:
-        """The models of every kind."""
         return [model for kind in cls._kinds for model in kind._models.values()]
 
     @classmethod
     def clear_all(cls) -> None:
-        """Forget the models of every kind."""
         for kind in cls._kinds:
             kind._models.clear()
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnedSettings(EstimatorSettings):
-    """Settings of the trained metrics."""
-
     model: str | None = model_setting("embedded, a folder that `ctx-metrics train` wrote, or a hub name[@revision]")
 
 

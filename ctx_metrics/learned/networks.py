@@ -207,7 +207,6 @@ NETWORKS: dict[str, type[LearnedNetwork]] = {"bilstm": BiLSTM, "bilstmatt": BiLS
 
 
 def pooled_width(shape: Shape) -> int:
-    """Width of a text's pooled states."""
     return 2 * shape.hidden * (2 if shape.pooling == "both" else 1)
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BERTRSettings(TextSettings, EncoderSettings):
-    """Settings of BERTR."""
-
     model: str | None = paper_model_setting("what the paper used")
     layers: Layers | None = layers_setting()
 

@@ -25,8 +25,6 @@ CHECKPOINT = "a COMET checkpoint: folder, .ckpt file, OWNER/NAME or OWNER/NAME@R
 
 @dataclass(frozen=True)
 class COMETSettings(EstimatorSettings):
-    """Settings of COMET."""
-
     model: str | None = model_setting(
         f"embedded, multilingual, the folder of a model that `ctx-metrics train` wrote, or {CHECKPOINT}",
         "multilingual if -l names another language or there are no references, else embedded",

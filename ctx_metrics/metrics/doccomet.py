@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DocCOMETSettings(EstimatorSettings):
-    """Settings of DocCOMET."""
-
     model: str | None = setting(f"{CHECKPOINT}. (It must use average pooling)", metavar="MODEL")
     context: int = setting(
         "Maximum number of preceding sentences to put before each sentence.", 2, type=int, metavar="N"

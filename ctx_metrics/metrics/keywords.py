@@ -1,11 +1,11 @@
 """What the metrics' constructors take by keyword, for type checkers: the fields of their settings, and of the context that
-they read. At run time the settings and capabilities decide; tests/test_typing.py compares the two."""
+they read. At run time the settings and capabilities decide; tests/test_typing.py compares the two. Families have a module of
+their own."""
 
 from collections.abc import Collection
 from typing import TypedDict
 
 from ..engine.options import EngineOptions
-from ..pseudo_references.options import PseudoFilter
 from ..scoring.token_matching import Layers
 
 # lists of strings, arrays of NumPy, columns of pandas
@@ -52,14 +52,12 @@ class TokenMatching(Encoding, total=False):
 
 
 class BERTScoreKeywords(TokenMatching, total=False):
-    """Of BERTScore."""
-
     idf: str
     score: str
 
 
 class Estimating(TypedDict, total=False):
-    """Of BiLSTM, BiLSTMAtt and ESIM."""
+    """Of metrics that ask an estimator."""
 
     model: str | None
     on_long: str
@@ -71,23 +69,17 @@ class Estimating(TypedDict, total=False):
 
 
 class DocCOMETKeywords(Estimating, total=False):
-    """Of DocCOMET."""
-
     context: int
     doc_ids: Texts | None
 
 
 class COMETKeywords(Estimating, total=False):
-    """Of COMET."""
-
     inputs: str | None
     average: str | None
     spans: bool
 
 
 class SLIDEKeywords(COMETKeywords, total=False):
-    """Of SLIDE."""
-
     window: int | None
     stride: int | None
     partial: str | None
@@ -95,75 +87,11 @@ class SLIDEKeywords(COMETKeywords, total=False):
     doc_ids: Texts | None
 
 
-class PairwiseKeywords(TypedDict, total=False):
-    """Of Pairwise."""
-
-    model: str | None
-    against: Systems | None
-    baseline: bool
-    sources: Texts | None
-    target_lang: str | None
-    engine: EngineOptions
-
-
-class RoundTrips(TypedDict, total=False):
-    """Of the round-trip metrics."""
-
-    sources: Texts | None
-    source_lang: str | None
-    roundtrips: Systems | None
-    backtranslator: str | None
-
-
-class RTTBLEUKeywords(RoundTrips, Lowercasing, total=False):
-    """Of RTTBLEU and RTTSentBLEU."""
-
-
-class RTTChrFKeywords(RoundTrips, CharacterNgrams, total=False):
-    """Of RTTChrF."""
-
-    average: bool
-
-
-class RTTSBERTKeywords(RoundTrips, total=False):
-    """Of RTTSBERT."""
-
-    model: str | None
-    engine: EngineOptions
-
-
-class RTTBERTScoreKeywords(RoundTrips, Encoding, total=False):
-    """Of RTTBERTScore."""
-
-    idf: str
-
-
-class PseudoReferences(TypedDict, total=False):
-    """Of the pseudo-reference metrics."""
-
-    target_lang: str | None
-    pseudo_references: References
-    pseudo_filter: PseudoFilter | str
-    engine: EngineOptions
-
-
-class PRBLEUKeywords(PseudoReferences, Lowercasing, total=False):
-    """Of PRBLEU and PRSentBLEU."""
-
-
-class PRChrFKeywords(PseudoReferences, CharacterNgrams, total=False):
-    """Of PRChrF."""
-
-
 class NISTKeywords(Lowercasing, total=False):
-    """Of NIST."""
-
     target_lang: str | None
     info_references: References
 
 
 class METEORKeywords(Tokenizing, total=False):
-    """Of METEOR."""
-
     stem: str
     target_lang: str | None

@@ -33,8 +33,6 @@ NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])  # in place of WordNet, w
 
 @dataclass(frozen=True)
 class METEORSettings(TokenizerSettings):
-    """Settings of METEOR."""
-
     stem: str = setting(
         "auto: Porter's stemmer for English, Snowball's for other target languages that it has; porter for any "
         "language; none: only equal words match.",

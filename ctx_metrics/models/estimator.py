@@ -3,19 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .embedded import FOLDER
 from .hub import ResolvedModel
 
 if TYPE_CHECKING:
     from ..engine.encoder import TextEncoder
     from ..engine.tokenizer import TokenIds
 
-EMBEDDED_FOLDER = Path(__file__).parent / "embedded" / "regressor"
-EMBEDDED_UNIFIED = EMBEDDED_FOLDER.parent / "unified"
+EMBEDDED_FOLDER = FOLDER / "regressor"
+EMBEDDED_UNIFIED = FOLDER / "unified"
 
 
 class Example(NamedTuple):

@@ -4,10 +4,14 @@ import os
 from pathlib import Path
 
 from ..engine.options import EngineOptions
+from ..entry_points import installed, loaded
 from ..errors import ModelError
-from ..wording import metric_with_model
 from .estimator import EMBEDDED_FOLDER, Estimator
 from .hub import EMBEDDED
+
+# Entry points for folders that a training wrote. Each gets the name that the user gave, the folder, its config.json and
+# the options. It returns an Estimator, or None for a folder of another kind; ModelError is for one that cannot be used.
+GROUP = "ctx_metrics.models"
 
 
 def load_estimator(
@@ -21,8 +25,6 @@ def load_estimator(
     context    whether only what follows a text's last but one separator is pooled (DocCOMET)
     Raises ModelError for what cannot be loaded, or not used in that way.
     """
-    from ..learned.estimator import LearnedEstimator, kind_of
-    from ..learned.regressor import CONFIG_KIND, AlignmentRegressor
     from .comet.checkpoint import is_comet, no_model
     from .folder import read_config
 
@@ -38,13 +40,9 @@ def load_estimator(
     if not (folder / "config.json").exists():
         raise ModelError(no_model(folder))
     config = read_config(folder)
-    if config.get("model_type") == CONFIG_KIND:
-        estimator: Estimator = AlignmentRegressor(folder, options)
-    elif kind_of(config):
-        estimator = LearnedEstimator(folder, options)
-    elif config.get("model_type") == "ctx-pairwise":
-        raise ModelError(f"{name} is a pairwise model: use {metric_with_model('pairwise', str(name))}")
-    else:
+    opened = (loaded(each, "the kind of models")(str(name), folder, config, options) for each in installed(GROUP))
+    estimator: Estimator | None = next((each for each in opened if each is not None), None)
+    if estimator is None:
         raise ModelError(
             f"{name} is not a quality model: it is not a COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), and "
             "its config.json names no model_type of `ctx-metrics train`"

@@ -103,7 +103,6 @@ class VectorFile:
         return {**self.__dict__, "_asked": set(), "_vectors": {}}
 
     def is_current(self) -> bool:
-        """Whether the file holds what it held when this was made."""
         return same_hashes(self._hashes, self._hashed)
 
     def _hashed(self) -> dict[str, str]:

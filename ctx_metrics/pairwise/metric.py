@@ -22,7 +22,8 @@ from .features.specs import Feature, parse_features
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import PairwiseKeywords, References, Systems
+    from ..metrics.keywords import References, Systems
+    from .keywords import PairwiseKeywords
     from .model import Outputs
 
 

@@ -19,6 +19,7 @@ from ..errors import InputError, ModelError
 from ..models.embedded import FOLDER
 from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
 from ..models.hub import EMBEDDED, LEARNED, ResolvedModel, file_sha256, hub_folder
+from ..wording import metric_with_model
 from .network import PairwiseNetwork, Shape, mean_probability
 from .scaling import project, scale
 from .sentence_vectors import SentenceVectors, VectorSource, parse_source
@@ -202,6 +203,12 @@ class PairwiseModel:
         """
         texts = (first.terms, second.terms, references, first.features, second.features)
         return mean_probability(*(logits.numpy() for logits in self.network.both_orders(*texts)))
+
+
+def refuse_folder(name: str, folder: Path, config: Mapping, options: EngineOptions) -> None:
+    """For ctx_metrics.models.load: raises ModelError for a pairwise model, which estimates no quality of a single output."""
+    if config.get("model_type") == MODEL_TYPE:
+        raise ModelError(f"{name} is a pairwise model: use {metric_with_model('pairwise', name)}")
 
 
 def _check_entries(folder: Path, field: str, entries: list, kinds: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..run.registry import installed
+from ..entry_points import installed
 
 if TYPE_CHECKING:
     from .capture import Run

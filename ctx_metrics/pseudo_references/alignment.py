@@ -1,6 +1,11 @@
-"""MAS, maximum alignment similarity: do the words of one text have their like in the other?"""
+"""MAS, maximum alignment similarity: do the words of one text have their like in the other? And the words' vectors."""
+
+from collections.abc import Sequence
 
 import numpy as np
+
+from ..models.word_vectors import VectorFile
+from ..notices import notice
 
 
 def mas(left: np.ndarray, right: np.ndarray) -> float:
@@ -21,3 +26,73 @@ def mas(left: np.ndarray, right: np.ndarray) -> float:
         return 0.0
     cosines = left @ right.T
     return float(cosines.max(axis=1).mean() + cosines.max(axis=0).mean()) / 2
+
+
+class WordVectors:
+    """Texts as the unit vectors of their words, from a GloVe or word2vec text file.
+
+    Words are the tokens of sacrebleu's 13a tokenizer, looked up as they stand, then in lower case. Words without a
+    vector are skipped, and a notice gives their number.
+    """
+
+    def __init__(self, path: str, quiet: bool = False):
+        self._file = VectorFile(path, quiet)
+
+    def is_current(self) -> bool:
+        return self._file.is_current()
+
+    def signature(self) -> dict:
+        """vectors (the file's name) and fckpt (sha256 of the file, 12 hex digits)."""
+        return self._file.signature()
+
+    def __call__(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Unit vectors of each text's known words: fp32 [words, dimensions], [0, 0] where none is known."""
+        result = list(self._file(texts))
+        _say_unknown(
+            sum(vector is None for of_text in result for vector in of_text),
+            sum(map(len, result)),
+            f"words have no vector in {self._file.path}",
+        )
+        known = [[vector for vector in of_text if vector is not None] for of_text in result]
+        return [np.stack(vectors) if vectors else np.zeros((0, 0), np.float32) for vectors in known]
+
+
+class TokenEmbeddings:
+    """Texts as rows of the embedded encoder's embedding matrix, one a wordpiece, scaled to length 1.
+
+    Positions, token types and the layer norm are left out, so a piece's vector does not depend on its place. Special
+    tokens are left out, and pieces that the vocabulary lacks are skipped and counted: they would align with each other.
+    """
+
+    def __init__(self):
+        from ..engine.checkpoint import EncoderFolder
+        from ..engine.tokenizer import TextTokenizer
+        from ..models import hub
+
+        self._model = hub.resolve(hub.EMBEDDED)
+        self._folder = EncoderFolder(self._model.folder)
+        rows = self._folder.weights()["embeddings.word_embeddings.weight"].float().numpy()
+        self._rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        self._tokenizer = TextTokenizer(self._model.folder)
+        self._unknown = self._tokenizer.backend.token_to_id("[UNK]")
+
+    def is_current(self) -> bool:
+        return self._folder.is_current()
+
+    def signature(self) -> dict:
+        """fmodel, frev and fckpt of the encoder."""
+        return {f"f{key}": value for key, value in self._model.signature().items()}
+
+    def __call__(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Unit vectors of each text's wordpieces: fp32 [pieces, 384]."""
+        ids = [text.ids[1:-1] for text in self._tokenizer(texts)]
+        known = [of_text[of_text != self._unknown] for of_text in ids]
+        total = sum(map(len, ids))
+        _say_unknown(total - sum(map(len, known)), total, "wordpieces are unknown to the embedded encoder")
+        return [self._rows[of_text] for of_text in known]
+
+
+def _say_unknown(unknown: int, total: int, what: str) -> None:
+    """Say how many words the alignment skips, if any."""
+    if unknown:
+        notice(f"pseudo-references: {unknown:,} of {total:,} {what}; the alignment skips them")

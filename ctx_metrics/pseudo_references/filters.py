@@ -29,8 +29,7 @@ class Alignment:
     """MAS of word vectors, in [-1, 1]; 0 where a text has no known word."""
 
     def __init__(self, vectors: str | None, engine: EngineOptions):
-        from .token_embeddings import TokenEmbeddings
-        from .vectors import WordVectors
+        from .alignment import TokenEmbeddings, WordVectors
 
         self._vectors = TokenEmbeddings() if vectors is None else WordVectors(vectors, engine.quiet)
         self.is_current, self.signature = self._vectors.is_current, self._vectors.signature
@@ -77,7 +76,6 @@ class ReferenceFilter:
         return self._scorer is None or self._scorer.is_current()
 
     def forget_texts(self) -> None:
-        """Keep no score that was computed so far."""
         self._known = {}
 
     def signature(self) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from .options import PseudoFilter
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import PRBLEUKeywords, PRChrFKeywords, References, Systems
+    from ..metrics.keywords import References, Systems
+    from .keywords import PRBLEUKeywords, PRChrFKeywords
     from .selection import Selection
 
 

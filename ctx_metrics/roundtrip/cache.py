@@ -44,7 +44,8 @@ class TranslationCache:
                 errors="surrogateescape"
             )  # what is damaged may be no text
             try:
-                self._make_table()
+                with self._database:
+                    self._database.execute(_TABLE)
             except BaseException:
                 self.close()
                 raise
@@ -83,25 +84,7 @@ class TranslationCache:
             )
 
     def close(self) -> None:
-        """Close the file."""
         self._database.close()
-
-    def _make_table(self) -> None:
-        """Make the table where there is none; give that of an earlier version the checksums that it lacks."""
-        if "checksum" in self._columns():
-            return
-        with self._database:
-            self._database.execute("BEGIN IMMEDIATE")  # two processes may be here at once
-            self._database.execute(_TABLE)
-            if "checksum" in self._columns():
-                return
-            rows = self._database.execute(f"SELECT {_COLUMNS} FROM translations").fetchall()
-            self._database.execute("ALTER TABLE translations ADD COLUMN checksum INTEGER")
-            sums = [(_checksum(row), row[0]) for row in rows]
-            self._database.executemany("UPDATE translations SET checksum = ? WHERE line = ?", sums)
-
-    def _columns(self) -> list[str]:
-        return [column[1] for column in self._database.execute("PRAGMA table_info(translations)")]
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

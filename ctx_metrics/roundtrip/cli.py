@@ -37,8 +37,6 @@ examples:
 
 @dataclass(frozen=True)
 class Texts:
-    """What is translated back, and where to."""
-
     translations: Files = setting(
         "The systems' outputs, one file per system.", flag="-t --translations -i --input", group="texts", required=True
     )
@@ -73,7 +71,6 @@ FLAGS = [
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ..cli.common.output import table
     from ..corpus import read_lines
     from ..run.streams import system_names

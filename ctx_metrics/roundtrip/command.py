@@ -1,22 +1,28 @@
 """Back-translation by a command of the user's: lines on its standard input, lines on its standard output."""
 
+import hashlib
 import os
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 from ..corpus import split_lines
 from ..errors import InputError
 from ..notices import counted, notice
 from .backtranslator import BackTranslator, Translation
-from .command_identity import command_digest, named_by, program
 from .options import BATCH_LINES, LINE_SECONDS, START_SECONDS, BackTranslation
 
 SHOWN = 60  # characters of a line of text, in messages
 SHOWN_ERROR = 200
+PORTION = 1 << 20  # bytes of a file that are read at a time
+OPERATOR = frozenset("();<>|&")
 LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what many programs, Python's splitlines too, take for one
 
 
@@ -137,3 +143,85 @@ def _suspect(lines: Sequence[str]) -> str:
                     f"; U+{ord(character):04X} in {_short(line)!r} is not a line end, but many programs treat it as one"
                 )
     return ""
+
+
+def named_by(command: str) -> dict[str, str]:
+    """What a command names, as it is now: its words, and what counts of each.
+
+    Words are those of the shell, also those behind "=" and within quotes. Of a file the content counts, of a program on the
+    PATH where it is and its content, of a folder where it is. Files that the command writes, after ">" and tee, do not
+    count. Where no file of text is named, such as a script, the working folder counts too, as "": what
+    `python -m translate` runs depends on it.
+    """
+    named, scripts = {}, 0
+    words = list(_words(command))
+    written = {word for word, is_written in words if is_written}
+    for word in dict.fromkeys(word for word, _ in words if word not in written):
+        path = os.path.expanduser(os.path.expandvars(word))
+        program = None if "/" in word else shutil.which(word)
+        if os.path.isfile(path):
+            named[word], is_text = _content(path)
+            scripts += is_text
+        elif os.path.isdir(path):
+            named[word] = os.path.realpath(path)
+        elif program:
+            named[word] = f"{program}={_content(program)[0]}"
+    if not scripts:
+        named[""] = os.getcwd()
+    return named
+
+
+def command_digest(command: str, named: Mapping[str, str]) -> str:
+    """12 hex digits of the sha256 of a command's text and of what it names."""
+    parts = [command, *(f"{word}={what}" for word, what in named.items())]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def program(command: str) -> str:
+    """The program that a command starts first, without what stands before it and after it.
+
+    >>> program("KEY=secret ./translate.sh --key secret | tail"), program("(curl -H secret url)")
+    ('./translate.sh', 'curl')
+    """
+    words = (token for token in _tokens(command) if not set(token) <= OPERATOR and not re.match(r"\w+=", token))
+    return next(words, "the command")
+
+
+def _tokens(command: str) -> list[str]:
+    """The words and the operators of a command."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars="".join(OPERATOR))
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        return list(lexer)
+    except ValueError:  # quotes that the shell alone understands
+        return command.split()
+
+
+def _words(command: str) -> Iterator[tuple[str, bool]]:
+    """A command's words, and whether it writes to what they name."""
+    before, tee = "", False
+    for token in _tokens(command):
+        if set(token) <= OPERATOR:
+            tee = tee and bool(set(token) & set("<>"))
+        else:
+            yield token, tee or (set(before) <= OPERATOR and ">" in before)
+            if "=" in token:
+                yield token.partition("=")[2], False
+            if token != command and (set(token) & OPERATOR or len(token.split()) > 1):  # a command within quotes
+                yield from _words(token)
+            tee = tee or token == "tee"
+        before = token
+
+
+def _content(path: str) -> tuple[str, bool]:
+    """A file's sha256, and whether it is text; its size and time where it may be run but not read."""
+    digest, is_text = hashlib.sha256(), True
+    try:
+        with open(path, "rb") as file:
+            while portion := file.read(PORTION):
+                digest.update(portion)
+                is_text = is_text and b"\0" not in portion
+    except OSError:
+        status = Path(path).stat()
+        return f"{os.path.realpath(path)}={status.st_size}={status.st_mtime_ns}", False
+    return digest.hexdigest(), is_text

@@ -27,14 +27,8 @@ from .inputs import ROUND_TRIPS
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import (
-        References,
-        RTTBERTScoreKeywords,
-        RTTBLEUKeywords,
-        RTTChrFKeywords,
-        RTTSBERTKeywords,
-        Systems,
-    )
+    from ..metrics.keywords import References, Systems
+    from .keywords import RTTBERTScoreKeywords, RTTBLEUKeywords, RTTChrFKeywords, RTTSBERTKeywords
 
 
 class RoundTripMetric(DerivedMetric):

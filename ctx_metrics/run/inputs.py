@@ -6,11 +6,11 @@ from functools import cache
 from os.path import expanduser
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..entry_points import installed, loaded
 from ..errors import InputError
 from ..notices import counted
 from ..settings import Group
 from ..wording import worded
-from .registry import installed
 
 if TYPE_CHECKING:
     from .context import Context
@@ -124,4 +124,4 @@ class FileInput(Input):
 @cache
 def installed_inputs() -> tuple[FileInput, ...]:
     """The inputs that have flags, of all installed packages, by name."""
-    return tuple(sorted((each.load() for each in installed(GROUP)), key=lambda each: each.name))
+    return tuple(sorted((loaded(each, "the input") for each in installed(GROUP)), key=lambda each: each.name))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, KeysView
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..entry_points import installed, loaded
 from ..errors import CtxMetricsError
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 GROUP = "sacrebleu.metrics"
 _NAME = re.compile(r"[a-z][a-z0-9]*")
+_installed = functools.partial(installed, GROUP)
 
 
 class MetricTable(dict):
@@ -52,15 +54,7 @@ class MetricTable(dict):
             raise KeyError(key)
         value, entry_point = super().__getitem__(key), self._entry_points.get(key)
         if entry_point is not None and value is entry_point:
-            try:
-                value = entry_point.load()
-            except (
-                Exception,
-                SystemExit,
-            ) as error:  # another package's code: whatever it raises is why it is not there
-                raise CtxMetricsError(
-                    f"metric {key.lower()} ({entry_point.value}) cannot be loaded: {type(error).__name__}: {error}"
-                ) from error
+            value = loaded(entry_point, "metric")
             from sacrebleu.metrics.base import Metric
 
             if not (isinstance(value, type) and issubclass(value, Metric)):
@@ -97,51 +91,9 @@ def _refuse(entry_point: "metadata.EntryPoint", why: str) -> None:
     sys.stderr.write(f"ctx-metrics: metric {entry_point.name!r} of {entry_point.value} is left out: {why}\n")
 
 
-@functools.cache
-def _of_all_groups() -> "metadata.EntryPoints | metadata.SelectableGroups":
-    """The entry points of all packages, whose files a process reads once; raises where one cannot be read."""
-    from importlib import metadata
-
-    return metadata.entry_points()
-
-
-def installed(group: str = GROUP) -> "Iterable[metadata.EntryPoint]":
-    """A group's entry points; a package whose entry points cannot be read has none, and is named on stderr."""
-    from importlib import metadata  # not above: a run of sacrebleu's own metrics does without it
-
-    try:
-        return _of_all_groups().select(group=group)
-    except Exception:  # raised for all packages, whichever has the fault; so they are read one by one
-        entry_points: dict[str, Iterable[metadata.EntryPoint]] = {}
-    for package in metadata.distributions():
-        if package.name in entry_points:  # the first on the path is the one that is imported
-            continue
-        try:
-            entry_points[package.name] = package.entry_points.select(group=group)
-        except Exception as error:
-            entry_points[package.name] = ()
-            if why := _fault(package, group, error):
-                what = group.rpartition(".")[2]
-                sys.stderr.write(f"ctx-metrics: the {what} of the package {package.name} are left out: {why}\n")
-    return [entry_point for of_package in entry_points.values() for entry_point in of_package]
-
-
-def _fault(package: "metadata.Distribution", group: str, error: Exception) -> str:
-    """Why a package's entry points cannot be read, naming the line; "" where none of them is of the group."""
-    if isinstance(error, UnicodeError):
-        return f"its entry_points.txt is not UTF-8: {error}"
-    lines = [line.strip() for line in (package.read_text("entry_points.txt") or "").splitlines()]
-    if f"[{group}]" not in lines:
-        return ""
-    for number, line in enumerate(lines, 1):
-        if line and line[0] not in "#[" and "=" not in line:
-            return f"its entry_points.txt, line {number}: {line!r} is not NAME = MODULE:CLASS"
-    return f"its entry_points.txt cannot be read: {error}"
-
-
 def extend(module: ModuleType) -> None:
     """Put the table of all installed metrics in place of sacrebleu.metrics.METRICS."""
-    vars(module)["METRICS"] = MetricTable(module.METRICS, installed)
+    vars(module)["METRICS"] = MetricTable(module.METRICS, _installed)
 
 
 def metric_table() -> MetricTable:
@@ -151,4 +103,4 @@ def metric_table() -> MetricTable:
     if isinstance(metrics.METRICS, MetricTable):
         return metrics.METRICS
     found = getattr(metrics.METRICS, "entry_points", ())  # by a sacrebleu that reads the group itself
-    return MetricTable({name: metrics.METRICS[name] for name in metrics.METRICS if name not in found}, installed)
+    return MetricTable({name: metrics.METRICS[name] for name in metrics.METRICS if name not in found}, _installed)

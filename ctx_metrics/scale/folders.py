@@ -3,12 +3,13 @@
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import fsspec
 
-from ..annotate.tables import readable
-from ..errors import InputError
+from ..errors import CtxMetricsError, InputError
 from ..writing import check_writable, is_stream, os_errors, write_bytes
 
 
@@ -124,6 +125,30 @@ def sha256_of(path: str) -> str:
     return digest.hexdigest()
 
 
+@contextmanager
+def readable(path: str) -> Iterator[None]:
+    """Inside, what cannot be read at an address becomes an InputError of one line."""
+    what = f"cannot read {path}"
+    try:
+        yield
+    except CtxMetricsError:
+        raise
+    except OSError as error:
+        raise InputError(f"{what}: {error.strerror or ' '.join(str(error).split()) or type(error).__name__}") from error
+    except UnicodeDecodeError as error:  # of Parquet; lines are decoded elsewhere
+        raise InputError(f"{what}: the name of a column is not utf-8; write the table with names in UTF-8") from error
+    except ImportError as error:  # the protocol's package
+        raise InputError(f"{what}: {' '.join(str(error).split())}") from error
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] in ("ctx_metrics", "builtins"):
+            if isinstance(error, ValueError) and "rotocol" in str(error):  # fsspec's "Protocol not known: ..."
+                raise InputError(f"{what}: {error}") from error
+            raise  # a fault of ours
+        why = " ".join(str(error).split()) or type(error).__name__
+        broken = "; the file is broken or not whole" if type(error).__module__.startswith("pyarrow") else ""
+        raise InputError(f"{what}: {why}{broken}") from error
+
+
 class RemoteFolder:
     """A folder at an address that fsspec knows, such as s3://bucket/folder; it has no links, and its owner's rules."""
 
@@ -133,11 +158,9 @@ class RemoteFolder:
             self._system, self._folder = fsspec.url_to_fs(self.path)
 
     def below(self, name: str) -> "RemoteFolder":
-        """The folder of this name in it."""
         return RemoteFolder(f"{self.path}/{name}", self._flag)
 
     def names(self) -> list[str]:
-        """The names of what is in it; none where there is no such folder."""
         with readable(self.path):
             if not self._system.isdir(self._folder):
                 return []

@@ -28,8 +28,6 @@ T = TypeVar("T")
 
 
 class KeptOdd(NamedTuple):
-    """An Odd line as it is kept."""
-
     words: Line
     number: int
     first: list[int]
@@ -37,7 +35,6 @@ class KeptOdd(NamedTuple):
 
     @classmethod
     def of(cls, line: Odd) -> "KeptOdd":
-        """What is kept of a line."""
         return cls(line.words, line.number, list(line.first), line.where)
 
     def line(self) -> Odd:
@@ -65,7 +62,6 @@ class KeptResults:
 
     @property
     def path(self) -> str:
-        """Where the results are."""
         return self._folder.path
 
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:

@@ -151,7 +151,6 @@ class Worker:
         torch.set_num_threads(threads)
 
     def call(self, function: Callable[[Item], Result], item: Item) -> Result:
-        """The function's result."""
         with by_flags():
             return function(item)
 

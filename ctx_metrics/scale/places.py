@@ -17,10 +17,7 @@ class Place(Protocol):
 
 
 class Here:
-    """This process."""
-
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The function's results."""
         return map(function, items)
 
 

@@ -20,7 +20,6 @@ BOOTSTRAP, RANDOMIZATION = TESTS = ("bootstrap", "randomization")
 
 
 def resample(group: str = "") -> Any:
-    """The flag --resample."""
     return setting(
         "The unit to swap or resample, for tests and intervals. (Default: document if there are at least two, else segment)",
         group=group,
@@ -48,12 +47,10 @@ class SystemTests:
 
     @property
     def trials(self) -> int:
-        """How many trials the test has."""
         return self.samples or (RESAMPLES if self.test == BOOTSTRAP else TRIALS)
 
     @property
     def resamples(self) -> int:
-        """How many resamples the intervals come from."""
         return self.trials if self.test == BOOTSTRAP else RESAMPLES
 
     def design(
@@ -100,12 +97,10 @@ class Design:
 
     @property
     def units(self) -> int:
-        """How many there are of the unit."""
         return self.segments if self.ranges is None else len(self.ranges)
 
     @property
     def pairs(self) -> int:
-        """How many pairs of systems are tested."""
         return self.systems * (self.systems - 1) // 2
 
     def facts(self) -> dict[str, Any]:

@@ -175,12 +175,10 @@ def command(argv: Sequence[str], subcommand: str = "train") -> str:
 
 
 def row(*cells: object) -> str:
-    """A row of a table of Markdown."""
     return f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table of Markdown."""
     return "\n".join(row(*line) for line in (headers, ["---"] * len(headers), *rows))
 
 
@@ -202,7 +200,6 @@ def recipe_table(recipe: Mapping[str, Any], without: Sequence[str] = ()) -> str:
 
 
 def versions(*packages: str) -> str:
-    """Packages with their versions."""
     return ", ".join(f"{package} {version(package)}" for package in packages)
 
 

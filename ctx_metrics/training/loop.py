@@ -259,9 +259,6 @@ class Loop:
     def _restore(self, path: Path) -> None:
         state = read_state(path, self.fingerprint, self._device)
         given = json.loads(state.progress)
-        given.pop("done", None)  # in older states, where it says what the checks say
-        if "steps_since" not in given:
-            raise InputError(f"{path} is of an older version; delete it to train from the start")
         checks = [self.task.kind(**check) for check in given.pop("checks")]
         self.progress, self.best = Progress(**given, checks=checks), state.best
         self._load(state.network)

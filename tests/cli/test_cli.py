@@ -19,6 +19,7 @@ from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import estimator, hub
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
+from ctx_metrics.roundtrip import doctor as kept_round_trips
 
 SUBCOMMANDS = [each.name for each in metadata.entry_points(group="ctx_metrics.commands") if "." not in each.name]
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
@@ -304,7 +305,7 @@ def test_doctor_says_how_to_get_the_multilingual_encoder(monkeypatch, multilingu
 def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch, tmp_path):
     def found(cache: Path) -> str:
         monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-        folder, files = [str(finding.text) for finding in doctor.round_trips()]
+        folder, files = [str(finding.text) for finding in kept_round_trips.findings()]
         assert folder == str(cache / "ctx-metrics" / "roundtrip")
         return files
 
@@ -324,6 +325,13 @@ def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch
     no = f"cannot be written (look at {folder}); name another with --rtt-cache, or none"
     assert found(tmp_path) == f"2 files; the folder {no}"
     assert "Kept round trips" in ctx("doctor").out
+
+
+def test_doctor_names_a_section_that_cannot_be_loaded(ctx, monkeypatch):
+    entry_point = metadata.EntryPoint("toy", "no_such_module_anywhere", doctor.GROUP)
+    monkeypatch.setattr(doctor, "installed", lambda group: [entry_point])
+    done = ctx("doctor")
+    assert done.code == 1 and re.search("^BROKEN: toy: .*no_such_module_anywhere", done.out, re.M)
 
 
 def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):

@@ -1,11 +1,16 @@
+import json
 import shutil
+import sys
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 
 import pytest
 from learned_folders import write_learned
 from pairwise_folders import write_pairwise
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import ModelError
+from ctx_metrics.errors import CtxMetricsError, ModelError
+from ctx_metrics.models import load
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
 from ctx_metrics.models.load import load_estimator
 
@@ -60,6 +65,27 @@ def test_other_folders(tmp_path, tiny_bert):
     folder = write_pairwise(tmp_path / "pairwise")
     with pytest.raises(ModelError, match="is a pairwise model: use the metric pairwise with model='.*/pairwise'$"):
         load_estimator(str(folder), EngineOptions())
+
+
+def test_a_folder_of_another_package(tmp_path, monkeypatch):
+    """The first entry point that returns an estimator decides; one that cannot be loaded is an error that names it."""
+    asked, estimator = [], SimpleNamespace(inputs="mt+src")
+
+    def open_folder(*given):
+        asked.append(given)
+        return estimator
+
+    monkeypatch.setitem(sys.modules, "toy_models", SimpleNamespace(other=lambda *given: None, open_folder=open_folder))
+    names = ["toy_models:other", "toy_models:open_folder", "toy_models:missing"]
+    entry_points = [EntryPoint("toy", name, load.GROUP) for name in names]
+    monkeypatch.setattr(load, "installed", lambda group: entry_points)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "toy"}))
+    options = EngineOptions()
+    assert load_estimator(str(tmp_path), options, inputs="mt+src") is estimator
+    assert asked == [(str(tmp_path), tmp_path, {"model_type": "toy"}, options)]
+    del entry_points[1]
+    with pytest.raises(CtxMetricsError, match="toy_models:missing"):
+        load_estimator(str(tmp_path), options)
 
 
 def test_the_embedded_model_leaves_no_choice():

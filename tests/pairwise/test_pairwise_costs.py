@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from ctx_metrics.pairwise.training.costs import kendall_cost, logistic_cost
+from ctx_metrics.pairwise.training.task import kendall_cost, logistic_cost
 
 
 def single(cost, *numbers, **named):

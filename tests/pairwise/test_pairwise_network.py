@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.pairwise.network import PairwiseNetwork, Shape, mean_probability, probability
-from ctx_metrics.pairwise.training.costs import kendall_cost, logistic_cost
+from ctx_metrics.pairwise.training.task import kendall_cost, logistic_cost
 
 SHAPES = [
     Shape(vectors, features, hidden, tied, antisymmetric)

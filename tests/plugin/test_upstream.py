@@ -70,7 +70,7 @@ import ctx_metrics.run.registry
 assert "sacrebleu" not in sys.modules
 def never(*args):
     raise AssertionError("done by our plugin")
-ctx_metrics.run.registry._installed = never
+ctx_metrics.entry_points.installed = ctx_metrics.run.registry._installed = never
 import ctx_metrics.plugin.arguments
 ctx_metrics.plugin.arguments.add_metric_arguments = never
 from sacrebleu.sacrebleu import main

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.pseudo_references.vectors import WordVectors
+from ctx_metrics.pseudo_references.alignment import WordVectors
 
 GLOVE = "the 3 4 0\ncat 0 0 2\nThe 0 -5 0\nnothing 0 0 0\n"
 

@@ -97,17 +97,6 @@ def test_a_translation_that_the_disk_has_changed_is_forgotten_and_said(tmp_path,
     assert cache.get(["Katze"]) == {"Katze": Translation("a cat")}
 
 
-def test_a_file_of_an_earlier_version_keeps_its_translations(tmp_path, caplog):
-    cache = TranslationCache(tmp_path, "key")
-    cache.put(ODD)
-    cache.close()
-    with sqlite3.connect(cache.path) as database:
-        database.execute("ALTER TABLE translations DROP COLUMN checksum")
-    for _ in range(2):
-        assert TranslationCache(tmp_path, "key").get(ODD) == ODD
-    assert not caplog.messages
-
-
 def test_the_file_has_the_umasks_permissions_and_is_no_link(tmp_path):
     before = os.umask(0o077)
     try:

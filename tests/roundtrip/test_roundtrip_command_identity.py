@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from ctx_metrics.roundtrip import command_identity
+from ctx_metrics.roundtrip import command as of_command
 
 
 def command_digest(command: str) -> str:
-    return command_identity.command_digest(command, command_identity.named_by(command))
+    return of_command.command_digest(command, of_command.named_by(command))
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_a_program_that_may_not_be_read(two, monkeypatch):
     def refused(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("ctx_metrics.roundtrip.command_identity.open", refused, raising=False)
+    monkeypatch.setattr("ctx_metrics.roundtrip.command.open", refused, raising=False)
     before = command_digest("./tr.sh")
     assert command_digest("./tr.sh") == before
     with open("tr.sh", "a") as file:

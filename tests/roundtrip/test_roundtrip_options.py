@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.roundtrip.language_codes import own_code
 from ctx_metrics.roundtrip.options import BackTranslation
+from ctx_metrics.roundtrip.seq2seq import own_code
 from ctx_metrics.settings import add_flags, from_flags
 
 

@@ -23,10 +23,9 @@ from training_cache_conftest import (
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.errors import ModelError
-from ctx_metrics.training.kept import plan as cache_plan
+from ctx_metrics.training.kept import token_states
 from ctx_metrics.training.kept import token_states as module
-from ctx_metrics.training.kept.plan import groups
-from ctx_metrics.training.kept.token_states import EmbeddingCache
+from ctx_metrics.training.kept.token_states import EmbeddingCache, groups
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
@@ -219,7 +218,7 @@ def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypat
 
 def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeypatch):
     """Chunks of the first would fit, but nobody could tell later what they hold."""
-    monkeypatch.setattr(cache_plan, "CHUNK_TOKENS", 16)
+    monkeypatch.setattr(token_states, "CHUNK_TOKENS", 16)
     train, dev = some_texts(300, 1, longest=3), ["red light on the old tree", "slow bird song"]
     wanted = filled(None, bound_encoder, train, dev).states(train + dev)
     for kept_before in (0, 1):

@@ -1,6 +1,5 @@
 import dataclasses
 import itertools
-import json
 import os
 import random
 import signal
@@ -21,9 +20,8 @@ from ctx_metrics.learned.networks import NETWORKS, Shape
 from ctx_metrics.training import loop as loop_module
 from ctx_metrics.training.loop import Loop, Progress, deferred, epoch_batches
 from ctx_metrics.training.quality.examples import Place, TrainingSet
-from ctx_metrics.training.quality.losses import pairwise_hinge, squared_error
 from ctx_metrics.training.quality.recipe import Recipe
-from ctx_metrics.training.quality.task import QualityTask
+from ctx_metrics.training.quality.task import QualityTask, pairwise_hinge, squared_error
 from ctx_metrics.training.state import STATE, TrainingState, claim, read_state, write_state
 
 ROWS, WIDTH = 26, 6
@@ -256,22 +254,6 @@ def test_losses_do_not_wait_for_a_gpu():
     for of_groups in (groups, torch.arange(4)):
         assert pairwise_hinge(values, targets, weights, of_groups, 0.5).device.type == "meta"
     assert squared_error(values, targets.to("meta"), weights).device.type == "meta"
-
-
-def test_states_of_older_versions(tmp_path):
-    """Those of these networks go on where they were; others, which count otherwise, are refused."""
-    path = tmp_path / "state.safetensors"
-    whole = esim_loop(path, LINEAR, {})
-    whole.train()
-    state = read_state(path, {})
-    progress = json.loads(state.progress)
-    older = {name: value for name, value in progress.items() if name not in ("phase", "begun")} | {"done": False}
-    write_state(path, state._replace(progress=json.dumps(older)), {})
-    again = esim_loop(path, LINEAR, {})
-    assert again.train() == whole.progress.checks and same_weights(again, whole)
-    write_state(path, state._replace(progress=json.dumps({"step": 3, "losses": [0.5], "checks": []})), {})
-    with pytest.raises(InputError, match="is of an older version; delete it to train from the start"):
-        esim_loop(path, LINEAR, {}).train()
 
 
 def test_plateau_and_patience():

@@ -38,8 +38,6 @@ ENDINGS = {"jsonl": "jsonl", "nbest": "nbest"}
 
 @dataclass(frozen=True)
 class Candidates:
-    """What is chosen from."""
-
     candidates: Annotated[Sequence[str], expanduser, "CANDIDATES"] = setting(
         "One file of candidates, or several files with one candidate per line, such as the outputs of several systems.",
         flag="CANDIDATES",
@@ -66,8 +64,6 @@ class Candidates:
 
 @dataclass(frozen=True)
 class By:
-    """The metrics."""
-
     metrics: Metrics | None = setting(
         f"One or more of %(choices)s; the scores of several are added up. (Default: {DEFAULT_METRIC})",
         flag="-m --metrics",
@@ -87,8 +83,6 @@ class By:
 
 @dataclass(frozen=True)
 class Written:
-    """What is written."""
-
     top: Positive | None = setting(
         "Write the K best distinct candidates, each once. (Default: 1 with text, all with other formats)",
         metavar="K",
@@ -134,12 +128,10 @@ def check(args: Namespace) -> None:
 
 
 def chosen_metrics(args: Namespace) -> list[tuple[str, dict[str, Any]]]:
-    """The metrics with their settings."""
     return [(name, own_settings(name, args)) for name in args.metrics]
 
 
 def context_of(args: Namespace) -> Context:
-    """Languages and engine."""
     source, target = args.language_pair or (None, None)
     return Context(source_lang=source, target_lang=target, engine=engine_options(args))
 

@@ -46,7 +46,6 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ...cli.common import output
     from ..blocks import MinimumRisk
     from ..candidates import read_items

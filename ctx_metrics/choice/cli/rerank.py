@@ -80,7 +80,6 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ...cli.common import output
     from ..candidates import read_items
     from ..reranking import Reranking, check_decoder_scores, mixed

@@ -24,17 +24,14 @@ def language_pair(text: str) -> tuple[str, str]:
 
 
 def languages(help: str = "Source and target language, such as de-en.") -> Any:
-    """The flag -l of one language pair."""
     return setting(help, flag="-l --language-pair", type=language_pair, metavar="PAIR")
 
 
 def encoding(help: str = "Encoding of all files that are read.") -> Any:
-    """The flag -e."""
     return setting(help, "utf-8", flag="-e --encoding")
 
 
 def text_checks() -> Any:
-    """The flag --no-text-checks."""
     return setting(
         "Do not check the texts for HTML entities, shifted lines, copies of the source, other languages and repetitions.",
         False,
@@ -42,21 +39,18 @@ def text_checks() -> Any:
 
 
 def unescape() -> Any:
-    """The flag --unescape."""
     return setting(
         "Replace HTML entities in all texts before scoring: &amp; &lt; &gt; &quot; &apos; and numbers (&#39;).", False
     )
 
 
 def names(whose: str) -> Any:
-    """The flag --names."""
     return setting(
         f"Names of the systems, in the order of the files. (Default: the names of {whose} files)", metavar="NAME"
     )
 
 
 def score_format(help: str, group: str = "") -> Any:
-    """The flag --format of scores."""
     text = f"{help} (Default: by the ending of -o, if it is .tsv, .csv, .jsonl or .json, else table)"
     return setting(text, group=group)
 
@@ -67,10 +61,8 @@ def format_of(args: Namespace, endings: Mapping[str, str] = ENDINGS) -> str:
 
 
 def output(help: str = "Output file, instead of the standard output (-).") -> Any:
-    """The flag -o of a file."""
     return setting(help, flag="-o --output")
 
 
 def quiet(help: str = "No progress bars.") -> Callable[[Group], object]:
-    """What adds the flag -q."""
     return lambda group: group.add_argument("-q", "--quiet", action="store_true", help=help)

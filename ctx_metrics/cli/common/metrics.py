@@ -20,7 +20,6 @@ def named_metric(text: str) -> str:
 
 
 def metric_names() -> list[str]:
-    """The names of all metrics."""
     return [name.lower() for name in metric_table()]
 
 
@@ -70,8 +69,6 @@ class Bleu:
 
 @dataclass(frozen=True)
 class Chrf:
-    """The same of chrF."""
-
     char_order: Whole = setting("Maximum length of character n-grams.", 6)
     word_order: Whole = setting("Maximum length of word n-grams; 2 gives chrF++.", 0)
     beta: Whole = setting("Weight of recall.", 2)
@@ -82,8 +79,6 @@ class Chrf:
 
 @dataclass(frozen=True)
 class Ter:
-    """The same of TER."""
-
     case_sensitive: bool = setting("Distinguish upper and lower case.", False)
     asian_support: bool = setting("Treat each Asian character as a word.", False)
     no_punct: bool = setting("Remove punctuation.", False)

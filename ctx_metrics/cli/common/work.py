@@ -23,8 +23,6 @@ def place(text: str) -> str:
 
 @dataclass(frozen=True)
 class Work:
-    """Where blocks are scored."""
-
     on: str | None = setting(
         "Where blocks are scored: ray (workers on this machine, or on the cluster of RAY_ADDRESS), ray:ADDRESS or "
         "ray://ADDRESS. (Default: this process)",
@@ -38,8 +36,6 @@ class Work:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept between runs."""
-
     ctx_cache: Directory | None = setting(
         "Keep results in DIR, block by block. The next run continues a killed one, and scores only what is new.",
         flag="--ctx-cache --resume",

@@ -106,8 +106,6 @@ def metric_pattern(text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Paths:
-    """The judged data."""
-
     data: Files = setting("Folders and files; see below.", flag="DATA", group="judged data")
 
 
@@ -203,8 +201,6 @@ class Resampling:
 
 @dataclass(frozen=True)
 class Output:
-    """The report."""
-
     format: Literal["table", "json", "tsv", "csv", "latex", "markdown"] | None = setting(
         "(Default: by the ending of -o, if it is .json, .tsv, .csv, .tex or .md, else table)", group="output"
     )
@@ -214,8 +210,6 @@ class Output:
 
 @dataclass(frozen=True)
 class Plots:
-    """Figures and pages."""
-
     report: Directory | None = setting(
         "Write a page SET.html for each set, as `ctx-metrics report` does, with people's scores beside the metrics'."
     )
@@ -259,7 +253,6 @@ def check(args: Namespace) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ...cli.common import output
     from ..evaluation import Significance, evaluate
     from ..output.tables import render

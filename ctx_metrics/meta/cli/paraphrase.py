@@ -36,8 +36,6 @@ examples:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What is scored, and how."""
-
     word: str = setting(SUPPRESS, flag="WORD", choices=["paraphrase"])
     data: Files = setting("Files of sentence pairs; see below.", flag="DATA", group="sentence pairs and metrics")
     metrics: Metrics = setting(
@@ -58,8 +56,6 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Bootstrap(Resampling):
-    """What is drawn of the pairs."""
-
     resamples: Positive = setting(
         "Number of bootstrap resamples of sentence pairs, for intervals and ranks.", 1000, group="significance"
     )
@@ -74,7 +70,6 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ...cli.common import output
     from ...run.flags import engine_options
     from ..evaluation import Significance

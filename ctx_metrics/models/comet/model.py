@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 
 from ...corpus import is_blank
 from ...engine.encoder import TextEncoder
@@ -33,9 +34,8 @@ from ...engine.transfer import Fetched, in_turn, send
 from ...errors import ModelError
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
 from .adapted import AdaptedCheckpoint, is_adapted
-from .checkpoint import CometCheckpoint, open_comet, place_of
-from .head import FeedForward
-from .hyperparameters import SEPARATORS, Hyperparameters
+from .checkpoint import HEAD_LAYER, CometCheckpoint, open_comet, place_of
+from .hyperparameters import SEPARATORS, Hyperparameters, activation
 from .sequence import INPUTS, joined, wrong_inputs
 from .spans import decode_spans, mqm_score
 
@@ -50,6 +50,40 @@ Checkpoint = CometCheckpoint | AdaptedCheckpoint
 PARTS = dict(zip(INPUTS, ("src", "ref", "unified"), strict=True))
 # Without a reference, our models tell bad from fair, and hardly fair from good. Chosen on WMT21 en-de (docs/reproduce.md).
 WITHOUT_REFERENCE = Penalty(turn=0.42, width=0.04)
+
+
+class FeedForward:
+    """A COMET head: linear layers with an activation after each but the last, in fp32. x [n, in] -> values [n]."""
+
+    def __init__(self, tensors: dict[str, torch.Tensor], parameters: Hyperparameters, device: torch.device, file: Path):
+        self.file = file
+        self.numbers = sorted({int(layer[1]) for name in tensors if (layer := HEAD_LAYER.fullmatch(name))})
+        try:
+            self.layers = [
+                tuple(tensors[f"estimator.ff.{number}.{kind}"].to(device) for kind in ("weight", "bias"))
+                for number in self.numbers
+            ]
+        except KeyError as error:
+            raise ModelError(f"{file} lacks the tensor {error}; fetch it again") from error
+        self.activation = activation(parameters.activations)
+        self.final = activation(parameters.final_activation or "Identity")
+
+    def check(self, width: int) -> None:
+        """Raise ModelError, naming the tensor, unless the layers fit one another, `width` inputs and one output."""
+        for number, (weight, bias) in zip(self.numbers, self.layers, strict=True):
+            outputs = 1 if number == self.numbers[-1] else bias.numel()
+            if tuple(weight.shape) != (outputs, width) or tuple(bias.shape) != (outputs,):
+                name = f"estimator.ff.{number}"
+                raise ModelError(
+                    f"{self.file}: {name}.weight is {list(weight.shape)} and {name}.bias {list(bias.shape)}, where "
+                    f"[{outputs}, {width}] and [{outputs}] are wanted; is class_identifier right?"
+                )
+            width = outputs
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        for weight, bias in self.layers[:-1]:
+            x = self.activation(F.linear(x, weight, bias))
+        return self.final(F.linear(x, *self.layers[-1]))[:, 0]
 
 
 class CometEstimator(Estimator):

@@ -89,7 +89,6 @@ def _check(args: Namespace) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ...meta.measures.bradley_terry import rank
     from ...meta.output.serialize import one_line
     from ...scoring.resample import say_few_documents

@@ -42,8 +42,6 @@ examples:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What is learned from, and what the epoch is chosen on."""
-
     kind: str = setting("The network.", flag="pairwise", choices=["pairwise"])
     train: Files = setting(
         "Human judgements to learn from; they are turned into pairs of a better and a worse output.",
@@ -108,7 +106,6 @@ FLAGS = [
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     check(args)
     return run_resumable(args, f"{__package__}.pairs")
 

@@ -68,8 +68,6 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Output:
-    """Where to write, and how."""
-
     folder: Folder = setting(
         "Output folder; it is created if it does not exist.", flag="-o --output", group="output", required=True
     )
@@ -89,7 +87,6 @@ FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("en
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ..guard import near_equal
     from ..selection import select
 

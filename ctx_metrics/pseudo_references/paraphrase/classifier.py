@@ -81,7 +81,6 @@ class ParaphraseClassifier:
         return same_hashes(self._hashes, self._hashed)
 
     def forget_texts(self) -> None:
-        """Keep no probability that was computed so far."""
         self._known = {}
 
     def _hashed(self) -> dict[str, str]:

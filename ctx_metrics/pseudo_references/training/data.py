@@ -21,7 +21,6 @@ class LabelledPairs:
         return len(self.pairs)
 
     def part(self, rows: Iterable[int]) -> "LabelledPairs":
-        """Some of the rows."""
         chosen = list(rows)
         return LabelledPairs([self.pairs[row] for row in chosen], self.labels[chosen])
 

@@ -186,7 +186,6 @@ def teacher_of(argv: Sequence[str]) -> str | None:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     check(args)
     return run_resumable(args, f"{__package__}.quality")
 

@@ -4,15 +4,17 @@ A text's states depend, in their last bits, on the texts that go through the net
 once, by a plan that is on disk before anything is encoded, and a chunk is always encoded whole: after an interruption, or
 again and again where the bound leaves no room for it, with the same result.
 
-Files: cache.json (what made it), plan-N (texts, as plan.as_bytes has them), chunk-N-C.f16 (the states of a finished chunk C
+Files: cache.json (what made it), plan-N (texts, as `as_bytes` has them), chunk-N-C.f16 (the states of a finished chunk C
 of plan N), lock. A chunk that the disk has changed is encoded again.
 """
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,12 +28,30 @@ from ...errors import InputError, ModelError
 from ...notices import counted, notice
 from ...writing import leftovers, os_errors, remove_leftovers, write_bytes
 from .files import MEND, SUM_BYTES, read_kept, write_kept
-from .plan import Chunk, as_bytes, chunked, from_bytes
 
 FORMAT = 3  # of the files, and of the rule that cuts plans into chunks
+CHUNK_TOKENS = 512  # enough for a CPU's full speed; more would make texts beyond the bound dearer
+ID_BYTES = 4  # texts are their token ids, specials included: int32, as bytes
 RECENT_BYTES = 2**28  # of chunks beyond the bound that stay in memory
 TOKENIZED_AT_ONCE = 10_000  # the tokenizer's own results take much more memory than the ids
 IDENTITY, LOCK = "cache.json", "lock"
+
+
+class Chunk(NamedTuple):
+    """Texts that go through the network together; `file` is that of their states, None for those that may not be kept."""
+
+    texts: list[bytes]
+    file: Path | None
+
+    @property
+    def ends(self) -> list[int]:
+        """0, and the content tokens to the end of each text."""
+        return [0, *accumulate(len(text) // ID_BYTES - 2 for text in self.texts)]
+
+    @property
+    def identity(self) -> bytes:
+        """What no other chunk has."""
+        return b"".join(self.texts)
 
 
 class EmbeddingCache:
@@ -271,3 +291,36 @@ def check_identity(path: Path, made_with: dict) -> None:
         raise InputError(
             f"embedding cache {path.parent} was made with {'; '.join(other)}:{MEND[1:]} or delete this one"
         )
+
+
+def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """The texts of each chunk, in the order in which texts are given."""
+    starts = groups([len(text) // ID_BYTES for text in texts], CHUNK_TOKENS)
+    return (list(texts[start:end]) for start, end in pairwise(starts))
+
+
+def as_bytes(texts: Sequence[bytes]) -> bytes:
+    """A plan for a file: int32 numbers, of texts and of each one's bytes; and the texts."""
+    return np.array([len(texts), *map(len, texts)], np.int32).tobytes() + b"".join(texts)
+
+
+def from_bytes(content: bytes) -> list[bytes]:
+    """The texts of which `as_bytes` gave these."""
+    number, *lengths = np.frombuffer(content, np.int32, 1 + int.from_bytes(content[:ID_BYTES], "little")).tolist()
+    return [content[start:end] for start, end in pairwise(accumulate(lengths, initial=ID_BYTES * (1 + number)))]
+
+
+def groups(sizes: Sequence[int], limit: int) -> list[int]:
+    """Where groups of neighbours start, each as long as fits the limit but of one at least; then the number of sizes.
+
+    >>> groups([3, 3, 9, 1, 1], limit=7)
+    [0, 2, 3, 5]
+    """
+    starts: list[int] = []
+    used = 0
+    for i, size in enumerate(sizes):
+        if not starts or used + size > limit:
+            starts.append(i)
+            used = 0
+        used += size
+    return [*starts, len(sizes)]

@@ -63,7 +63,7 @@ class Architecture:
 class Recipe:
     """Settings of a training run. The defaults are those of the released configurations of Mathur et al. (2019).
 
-    loss        mse (the mean squared error), hinge (see training.quality.losses) or their sum
+    loss        mse (the mean squared error), hinge (see training.quality.task) or their sum
     schedule    plateau: `decay` times the rate after a check that is no better than the best
     patience    None: never;  check_rows    None: one check an epoch
     """

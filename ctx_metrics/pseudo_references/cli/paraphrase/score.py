@@ -48,7 +48,6 @@ FLAGS = [Pairs, ("engine", add_engine_arguments), flags.quiet()]
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ....cli.common import output
     from ....language import guard_english
     from ....meta.judgements.readers.sentence_pairs import say_empty

@@ -53,7 +53,6 @@ def recipe_of(args: Namespace) -> ParaphraseRecipe:
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     return trainings.run_resumable(args, __name__, check_out)
 
 

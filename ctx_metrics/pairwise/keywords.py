@@ -1,0 +1,15 @@
+"""Keywords of the constructors for type checkers, as ctx_metrics.metrics.keywords has them."""
+
+from typing import TypedDict
+
+from ..engine.options import EngineOptions
+from ..metrics.keywords import Systems, Texts
+
+
+class PairwiseKeywords(TypedDict, total=False):
+    model: str | None
+    against: Systems | None
+    baseline: bool
+    sources: Texts | None
+    target_lang: str | None
+    engine: EngineOptions

@@ -1,0 +1,22 @@
+"""Keywords of the constructors for type checkers, as ctx_metrics.metrics.keywords has them."""
+
+from typing import TypedDict
+
+from ..engine.options import EngineOptions
+from ..metrics.keywords import CharacterNgrams, Lowercasing, References
+from .options import PseudoFilter
+
+
+class PseudoReferences(TypedDict, total=False):
+    target_lang: str | None
+    pseudo_references: References
+    pseudo_filter: PseudoFilter | str
+    engine: EngineOptions
+
+
+class PRBLEUKeywords(PseudoReferences, Lowercasing, total=False):
+    """Of PRBLEU and PRSentBLEU."""
+
+
+class PRChrFKeywords(PseudoReferences, CharacterNgrams, total=False):
+    """Of PRChrF."""
