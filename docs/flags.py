@@ -8,9 +8,8 @@ from pathlib import Path
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.plugin.arguments import add_run_arguments
 from ctx_metrics.plugin.outputs import installed_outputs
-from ctx_metrics.pseudo_references.options import PseudoFilter
-from ctx_metrics.roundtrip.options import BackTranslation
 from ctx_metrics.run.flags import ContextFiles
+from ctx_metrics.run.inputs import installed_inputs
 from ctx_metrics.run.registry import metric_table
 from ctx_metrics.settings import add_flags
 
@@ -25,8 +24,7 @@ metric's flag is a keyword of its class: `--bertr-max-length 99` is `BERTR(max_l
 SHARED = {
     "The files of a run": partial(add_flags, settings=ContextFiles),
     "Tests and files of all metrics": partial(add_run_arguments, wanted=["slide"], outputs=installed_outputs()),
-    "Round trips of the rtt metrics": partial(add_flags, settings=BackTranslation),
-    "Pseudo-references of the pr metrics": partial(add_flags, settings=PseudoFilter),
+    **{f"{each.title[:1].upper()}{each.title[1:]}": each.add_arguments for each in installed_inputs()},
     "Engine": partial(add_flags, settings=EngineOptions),
 }
 

@@ -156,8 +156,8 @@ class Run:
         return [output for output in self.outputs if getattr(self.args, output.dest) is not None]
 
     @property
-    def compares_systems(self) -> bool:
-        """Whether an output compares the systems."""
+    def tested_in_files(self) -> bool:
+        """Whether a file that the run writes tests the systems."""
         return any(output.tests for output in self.wanted_outputs)
 
     def document_ids(self) -> list[str] | None:
@@ -172,7 +172,7 @@ class Run:
             system = self.systems[0]
             ids = self._picked("--docids", self.args.docids, ids, len(system), getattr(system, "indices", None))
             document_ranges(ids, self.args.docids or f"document ids of {self.args.test_set}")
-        elif self.by_document or (self.args.ctx_resample == "document" and self.compares_systems):
+        elif self.by_document or (self.args.ctx_resample == "document" and self.tested_in_files):
             where = f"; {self.args.test_set} has none" if self.args.test_set else ""
             raise InputError(f"--ctx-resample document needs the document id of each line: give --docids FILE{where}")
         return ids
@@ -206,7 +206,7 @@ class Run:
 
     def report_unused(self) -> None:
         """Say which context was given and used by none of the chosen metrics; called when all are built."""
-        if self.args.ctx_resample == "document" and not (self.tested or self.compares_systems):
+        if self.args.ctx_resample == "document" and not (self.tested or self.tested_in_files):
             tests = "--confidence", "--paired-bs", "--paired-ar", *(each.flag for each in self.outputs if each.tests)
             notice(f"--ctx-resample document works only with {any_of(tests)}; give one, or leave it out")
         if self.args.ctx_names and not self.targets:

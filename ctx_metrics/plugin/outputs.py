@@ -21,7 +21,7 @@ class RunOutput:
     flag, metavar, help    as argparse takes them
     check      raises CtxMetricsError, before anything is scored, where the file could not be made of this run
     text       what the file holds, of a run that has its scores
-    tests      whether it compares the systems, so that --ctx-resample is about it too
+    tests      whether it tests the systems, so that --ctx-resample concerns it too
     reads      the streams of the run that it reads, such as sources
     explain    whether it shows what explains scores, which models then keep
     """

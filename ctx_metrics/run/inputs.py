@@ -74,7 +74,8 @@ class FileInput(Input):
         title: str = "",
         **more: Keyword,
     ):
-        super().__init__(**{name: Keyword(Streams, streams=True)}, **more)
+        annotation = Sequence[Sequence[str]] | None if per_system else Streams
+        super().__init__(**{name: Keyword(annotation, streams=True)}, **more)
         self.name, self.flag, self.help, self.words = name, flag, help, words
         self.per_system, self.required = per_system, required
         self.column, self.title = column, title or words
@@ -123,5 +124,6 @@ class FileInput(Input):
 
 @cache
 def installed_inputs() -> tuple[FileInput, ...]:
-    """The inputs that have flags, of all installed packages, by name."""
-    return tuple(sorted((loaded(each, "the input") for each in installed(GROUP)), key=lambda each: each.name))
+    """The inputs that have flags, of all installed packages: those of each system first, then by name."""
+    inputs = [loaded(each, "the input") for each in installed(GROUP)]
+    return tuple(sorted(inputs, key=lambda each: (not each.per_system, each.name)))

@@ -69,7 +69,7 @@ def shown(metric: object, references: list | None, settings: Any, context: Conte
     del given["inputs"]
     given |= {name: (context.inputs[name], keyword.default) for name, keyword in can.input_keywords.items()}
     changed = {name: value for name, (value, default) in given.items() if value != default}
-    streams = [name for name in given if name in STREAMS or name in can.streams]
+    streams = (*STREAMS, "systems", *sorted(can.streams))
     texts = {name: counted_texts(changed.pop(name)) for name in streams if changed.get(name)}
     texts = {"references": counted_texts(references)} | texts if references else texts
     changed.pop("systems", None)

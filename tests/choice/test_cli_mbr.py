@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
+from cli_pages import DOCS, flags_of
 from comet_checkpoints import RECIPES, build
 from plugin_conftest import REF, SOURCE, A, B, C, lines_of
 from sacrebleu.metrics import CHRF
-from test_cli_docs import DOCS, flags_of
 
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.tuning import envelope, tuned

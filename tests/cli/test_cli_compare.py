@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
+from cli_pages import DOCS, assert_about_as_printed, blocks, flags_of, unwrapped
 from plugin_conftest import DOCIDS, NAME_A, NAME_B, NAME_C, REF, SOURCE, A, B, C
-from test_cli_docs import DOCS, assert_about_as_printed, blocks, flags_of, unwrapped
 
 TEXT = (DOCS / "compare.md").read_text(encoding="utf-8")
 THREE = ["compare", "-t", A, B, C, "-r", REF, "-l", "de-en", "-m", "chrf"]

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import EXAMPLES, REF, A, B
-from test_cli_report import data_of
+from report_pages import data_of
 
 INPUTS = ["-r", REF, "-l", "de-en", "-m", "chrf"]
 COMMANDS = {

@@ -1,9 +1,7 @@
 """docs/score.md, meta.md, pairwise.md, pairwise-rank.md and training.md: their commands print what the pages show, and their
 tables name flags that exist; docs/comet.md: its Python."""
 
-import contextlib
 import importlib.util
-import io
 import json
 import re
 import shlex
@@ -12,36 +10,23 @@ from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
+from cli_pages import DOCS, VERSIONS, assert_about_as_printed, blocks, flags_of, unwrapped
 from comet_checkpoints import RECIPES, build
 from plugin_conftest import EXAMPLES, REF, SOURCE, A, lines_of, sacrebleu
 from selection import some_rows
 
 from ctx_metrics import Pairwise
-from ctx_metrics.cli import command_parser
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, META, TRAINING, PAIRWISE, RANK = (
     (DOCS / name).read_text(encoding="utf-8")
     for name in ("score.md", "meta.md", "training.md", "pairwise.md", "pairwise-rank.md")
 )
 
 
-def blocks(page: str) -> list[tuple[str, list[str]]]:
-    """The page's commands, each with the lines that it prints."""
-    found = []
-    for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", page, re.M):
-        for text in re.split(r"^ {4}\$ ", block, flags=re.M)[1:]:
-            command, *printed = text.replace("\\\n        ", "").rstrip("\n").split("\n")
-            found.append((command, [re.sub(r"^ {4}", "", line) for line in printed]))
-    return found
-
-
 BLOCKS = blocks(PAGE)
 # comet-score is another package's; what --resume finds is left by the command above it, and tests/scale sees it
 RUN = [block for block in [*BLOCKS, *blocks(META)] if not re.match("comet-score|.*--resume", block[0])]
-VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s]+")  # in signatures
 PROGRESS = re.compile(r"^ctx-metrics: .* in [\d,.]+ s\n", re.M)  # not where stderr is a terminal, as on the pages
-NUMBER = re.compile(r"-?\d*\.\d+")
 
 
 def test_the_page_has_its_examples():
@@ -84,24 +69,6 @@ def test_examples_print_what_the_page_shows(ctx, folder, monkeypatch, command, p
     assert found, done.err + done.out
     for mine, shown in zip(found.groups(), [number for line in parts for number in line[1::2]], strict=True):
         assert len(mine) == len(shown) and abs(float(mine) - float(shown)) < 1.5 * 10.0 ** -len(shown.split(".")[1])
-
-
-def unwrapped(printed: list[str]) -> str:
-    """What is printed, with the lines that the page wraps made whole, and without versions."""
-    return VERSIONS.sub(r"\1", re.sub(r"\n {4}(?=\S)", " ", "\n".join(printed).replace("|\n    ", "|")))
-
-
-def assert_about_as_printed(text: str, page: str) -> None:
-    """As on the page ("..." stands for any lines), but for what another machine's sums change in trained weights: hashes, and
-    in scores a little."""
-    text, page = (re.sub(r"ckpt:\w+", "ckpt:", VERSIONS.sub(r"\1", each)).strip("\n") for each in (text, page))
-    parts = [NUMBER.sub("#", re.sub(r"  +|[═─]+", " ", each)) for each in (text, page)]
-    pattern = "\n".join("(?:.*)" if line == "..." else re.escape(line) for line in parts[1].split("\n"))
-    assert re.fullmatch(pattern, parts[0], re.DOTALL), text
-    shown = page.split("...")[0]  # the lines before the first that is left out
-    ours, theirs = ([float(number) for number in NUMBER.findall(each)] for each in (text, shown))
-    for mine, other in zip(ours, theirs):
-        assert abs(mine - other) <= (1 if abs(other) > 2 else 0.02), (mine, other)
 
 
 @pytest.mark.full
@@ -184,18 +151,6 @@ def test_the_python_of_the_page_on_comet(folder, monkeypatch, capsys):
     for code, printed in found:
         exec(code, {})
         assert capsys.readouterr().out == re.sub("^ {4}", "", printed, flags=re.M)
-
-
-def flags_of(subcommand: str) -> set[str]:
-    """All flags that a subcommand's help shows."""
-    argv = {
-        "train": ["train", "esim", "--teacher", "comet", "--help"],
-        "train pairwise": ["train", "pairwise", "--help"],
-        "pairwise rank": ["pairwise", "rank", "--help"],
-    }.get(subcommand, [subcommand, "-m", "comet", "slide", "doccomet", "bleu", "--help"])
-    with contextlib.redirect_stdout(io.StringIO()) as text, contextlib.suppress(SystemExit):
-        command_parser(argv).parse_args(argv)
-    return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text.getvalue()))
 
 
 def test_the_flags_in_the_tables_exist():

@@ -6,7 +6,7 @@ import re
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import fresh_sacrebleu as sacrebleu
-from test_cli_report import data_of
+from report_pages import data_of
 
 WORDS = "the cat sat on a mat while it rained in town all day and nobody went out to see her".split()
 HOW = "12 documents, seed 12345, Holm's correction for 6 pairs"

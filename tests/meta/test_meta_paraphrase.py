@@ -18,6 +18,7 @@ from ctx_metrics.meta.evaluation import Significance
 from ctx_metrics.meta.judgements.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
 from ctx_metrics.meta.paraphrase import auc, paraphrase_check
 from ctx_metrics.meta.scoring import MetricSettings
+from ctx_metrics.roundtrip.inputs import ROUND_TRIPS
 from ctx_metrics.run.context import Capabilities
 
 PAWS = 'id\tsentence1\tsentence2\tlabel\n1\tDogs bite men .\tMen bite dogs .\t0\n2\tHe ran .\t"He" ran .\t1\n'
@@ -61,7 +62,9 @@ class OfSources(CHRF):
 
 
 class OfRoundTrips(CHRF):
-    def __init__(self, references=None, sources=None, roundtrips=None):
+    capabilities = Capabilities(reads=frozenset({"sources"}), inputs=(ROUND_TRIPS,))
+
+    def __init__(self, references=None, sources=None, roundtrips=None, backtranslator=None):
         raise AssertionError("it is not made, since that may load a model")
 
 

@@ -13,6 +13,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from ctx_metrics import BERTR, COMET
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
+from ctx_metrics.metrics.nist import INFO_REFERENCES
 from ctx_metrics.pairwise.features import Feature, feature_scores, feature_settings, parse_features
 from ctx_metrics.pairwise.features.bleu_components import COMPONENTS, BLEUComponents
 from ctx_metrics.run.context import Capabilities
@@ -27,7 +28,7 @@ class Recorder(ContextMetric):
     NAME, events = "RECORDER", []
     last = {}
     capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "source_lang", "target_lang", "info_references", "engine"})
+        reads=frozenset({"systems", "sources", "source_lang", "target_lang", "engine"}), inputs=(INFO_REFERENCES,)
     )
 
     def __init__(self, references=None, **context):

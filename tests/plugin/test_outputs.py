@@ -47,7 +47,7 @@ def test_it_is_checked_before_scoring(package, tmp_path):
     assert done.returncode == 1 and done.stdout == "" and A in done.stderr
 
 
-def test_resampling_concerns_those_that_compare_systems(package, tmp_path):
+def test_resampling_concerns_those_that_test_systems(package, tmp_path):
     of_documents = ["--docids", DOCIDS, "--ctx-resample", "document"]
     done = sacrebleu(REF, "-i", A, B, "--ctx-list", str(tmp_path / "list.txt"), *of_documents, **package)
     [notice] = [line for line in done.stderr.splitlines() if "--ctx-resample" in line]

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from ctx_metrics.errors import InputError
+from ctx_metrics.pseudo_references.inputs import PSEUDO_REFERENCES
 from ctx_metrics.pseudo_references.options import PseudoFilter
-from ctx_metrics.run.flags import ContextFiles
 from ctx_metrics.settings import add_flags, from_flags
 from ctx_metrics.wording import by_flags
 
@@ -39,8 +39,7 @@ def test_files_and_home(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("USERPROFILE", "/home/me")
     parser = argparse.ArgumentParser()
-    add_flags(parser, ContextFiles)
-    add_flags(parser, PseudoFilter)
+    PSEUDO_REFERENCES.add_arguments(parser)
     args = parser.parse_args(["--pseudo-refs", "~/a", "b", "--pseudo-vectors", "~/v"])
     assert (args.pseudo_refs, args.pseudo_vectors) == (["/home/me/a", "b"], "/home/me/v")
     assert parser.parse_args([]).pseudo_refs is None

@@ -1,9 +1,6 @@
 """`ctx-metrics report`, `ctx-metrics meta --report` and sacrebleu's --ctx-report: what they read and write."""
 
-import base64
-import gzip
 import json
-import re
 import subprocess
 import sys
 
@@ -11,18 +8,11 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, A, B, C, lines_of
 from plugin_conftest import fresh_sacrebleu as sacrebleu
+from report_pages import data_of
 
 from ctx_metrics.report.page import check_installed
 
 INPUTS = ["-t", A, B, "-r", REF, "-l", "de-en"]
-
-
-def data_of(path) -> dict:
-    """What the script of a page reads."""
-    html = path.read_text(encoding="utf-8")
-    assert html.startswith("<!doctype html>") and html.endswith("</html>\n" if html.endswith("\n") else "</html>")
-    packed = re.search(r'<script type="text/plain" id="data">(.*?)</script>', html)[1]
-    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def alike(one, other) -> bool:

@@ -48,7 +48,7 @@ def made(metrics=None, names=("a", "b"), **changes) -> Content:
             "doc_ids": IDS,
             "source_lang": "de",
             "target_lang": "en",
-            "explain": True,
+            "inputs": {"explain": True},
             **changes,
         }
     )

@@ -13,7 +13,7 @@ REFERENCES = [lines_of(REF)[:12], [text if i % 3 == 0 else "Nothing of it." for 
 
 
 def made(cls, references, systems=SYSTEMS, explain=True, **options):
-    context = Context(references=references, systems=systems, target_lang="en", explain=explain)
+    context = Context(references=references, systems=systems, target_lang="en", inputs={"explain": explain})
     return build(cls, context, options)
 
 
