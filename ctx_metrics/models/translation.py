@@ -16,6 +16,7 @@ from ..engine.shortage import memory_for
 from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
 from ..notices import quiet_libraries
+from ..wording import setting_named
 from .hub import TRANSLATION, ResolvedModel, located
 from .library import load_with, silent
 
@@ -138,7 +139,8 @@ class TranslationModel:
         """
         self._loaded()
         sizes = [len(ids) * self.beams for ids in tokens]
-        beams = f"with {self.beams} beams; try --rtt-beams 1 or --ctx-device cpu"
+        fewer = f"{setting_named('--rtt-beams', 'beams', 1)} or {setting_named('--ctx-device', 'device', 'cpu')}"
+        beams = f"with {self.beams} beams; try {fewer}"
         parts = self.budget.split(tokens, sizes, self._generated, f"line of {len(tokens[0])} tokens {beams}")
         return [each for _, generated in parts for each in generated]
 

@@ -20,6 +20,7 @@ from ...engine.shortage import memory_for
 from ...errors import InputError, ModelError
 from ...notices import counted, notice
 from ...progress import Progress
+from ...wording import setting_named
 from ..folder import encoder_of
 from ..hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
 from .adapted import is_adapted, load_adapted, read_adapted_config
@@ -133,7 +134,8 @@ class ParaphraseClassifier:
             return probabilities(logits, network.model.config).tolist()
 
         sizes = [len(each["input_ids"]) for each in encodings]
-        parts = self.budget.split(encodings, sizes, forward, "pair of {total} tokens; try --ctx-device cpu")
+        too_large = "pair of {total} tokens; try " + setting_named("--ctx-device", "device", "cpu")
+        parts = self.budget.split(encodings, sizes, forward, too_large)
         return [each for _, values in parts for each in values]
 
     def _loaded(self) -> Network:

@@ -25,6 +25,7 @@ from ...models.paraphrase.adapted import new_classifier, write_adapted
 from ...models.paraphrase.classifier import token_limit
 from ...models.paraphrase.pair import LABELS
 from ...models.paraphrase.sequence_classifier import load_classifier, load_tokenizer
+from ...wording import setting_named
 from ...writing import make_folder, os_errors, replacing
 from ..loop import SMALLER, Loop
 from ..state import encoder_name
@@ -72,7 +73,8 @@ def learn(
     """
     dtype = resolve_dtype(engine.dtype)
     if dtype == torch.float16:
-        raise InputError("--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32")
+        given = setting_named("--ctx-dtype", "dtype", "fp16")
+        raise InputError(f"{given} is too narrow to train in; take bf16 or fp32")
     resolved = resolve(encoder)
     tokenizer = load_tokenizer(resolved.folder)
     torch.manual_seed(recipe.seed)
