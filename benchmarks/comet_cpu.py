@@ -21,6 +21,7 @@ import argparse
 import gc
 import importlib.util
 import json
+import logging
 import os
 import resource
 import statistics
@@ -53,6 +54,8 @@ def load_peer(folder: Path, gpus: int = 0):
     """unbabel-comet's predict over one system after another."""
     from comet import load_from_checkpoint
 
+    for name in ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning_fabric"):
+        logging.getLogger(name).setLevel(logging.ERROR)  # no tips
     model = load_from_checkpoint(str(folder / "checkpoints" / "model.ckpt"), local_files_only=True)
 
     def score(systems):
