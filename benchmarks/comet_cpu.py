@@ -30,6 +30,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 PAIR, SYSTEMS, WINDOW = "zh-en", ("Online-W", "NiuTrans", "M2M100_1.2B-B4"), 6
@@ -52,6 +53,7 @@ COLUMNS = "model, texts|ours|peer s|ours s|ratio (range)|target|CPU ratio|peer M
 
 def load_peer(folder: Path, gpus: int = 0):
     """unbabel-comet's predict over one system after another."""
+    warnings.filterwarnings("ignore", module="pytorch_lightning|lightning|torchmetrics")
     from comet import load_from_checkpoint
 
     for name in ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning_fabric"):
