@@ -74,7 +74,7 @@ def check_formats(bench: Bench) -> None:
         folder = bench.checkpoint(size, kind)
         found = {dtype: Ours(folder, device=str(bench.device), dtype=dtype)(bench.few) for dtype in DTYPES}
         for dtype in DTYPES[1:]:
-            name = f"comet, {kind}{', heads of 26' * (size == 'odd')}: {dtype} and fp32, system's score"
+            name = f"comet, {kind}{', heads of 26' * (size == 'odd')}: {dtype} and fp32"
             figure, expected, good = drift(found[dtype], found["fp32"])
             # a label that flips is worth .0088 of XCOMET's score, and random weights decide few of them clearly
             bench.findings.add(name, figure, expected if kind != "xcomet" else "", good if kind != "xcomet" else None)
