@@ -21,6 +21,7 @@ import argparse
 import gc
 import importlib.util
 import json
+import logging
 import os
 import resource
 import statistics
@@ -29,6 +30,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 PAIR, SYSTEMS, WINDOW = "zh-en", ("Online-W", "NiuTrans", "M2M100_1.2B-B4"), 6
@@ -51,8 +53,11 @@ COLUMNS = "model, texts|ours|peer s|ours s|ratio (range)|target|CPU ratio|peer M
 
 def load_peer(folder: Path, gpus: int = 0):
     """unbabel-comet's predict over one system after another."""
+    warnings.filterwarnings("ignore", module="pytorch_lightning|lightning|torchmetrics")
     from comet import load_from_checkpoint
 
+    for name in ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning_fabric"):
+        logging.getLogger(name).setLevel(logging.ERROR)  # no tips
     model = load_from_checkpoint(str(folder / "checkpoints" / "model.ckpt"), local_files_only=True)
 
     def score(systems):

@@ -5,7 +5,8 @@
 Needs no data: 3 systems of 2,000 distinct made-up segments of about 40 tokens, and a random checkpoint of the large size
 that --cache keeps (comet_fixture.py). Where unbabel-comet cannot be imported, its rows are left out and the rest is run.
 Models are loaded and warmed up before the clock starts; all else counts, tokenisation too. Prints one table, and exits with
-1 when a target is missed. --device cpu measures the host time alone; with --small it checks the whole benchmark.
+1 when scores or memory are not as they must be; speed is not judged. --device cpu measures the host time alone; with --small
+it checks the whole benchmark.
 
 speed    `predict` in fp32 with its default batch of 16, one system after another, against one call of ours for all, in fp32
          and in bf16
@@ -34,6 +35,7 @@ from typing import NamedTuple
 import torch
 from comet_cpu import TOLERANCE, Ours, difference, forget_texts, load_peer
 from comet_fixture import build_checkpoint
+from device_flag import add_device, device_of
 from findings import Findings
 from tokenizers import Tokenizer
 
@@ -41,9 +43,11 @@ import ctx_metrics
 from ctx_metrics.engine.device import TOKEN_BUDGETS
 from ctx_metrics.engine.forward import EncoderLayer, PackedEncoder
 from ctx_metrics.engine.transfer import Fetched
+from ctx_metrics.flag_types import positive
 from ctx_metrics.notices import counted
 
-SPEED_TARGET, USE_TARGET, DRIFT_TARGET = 6.0, 0.4, 1e-3
+DRIFT = 5e-3  # most that a half format may change a system's score; weights are random, and some layers few
+SPEED, USE = 6.0, 0.4  # expected; no card has been measured
 SYSTEMS = 3
 SLACK = 1.1  # how far memory may be from proportional to the budget, and from independent of the number of segments
 
@@ -221,14 +225,16 @@ def report_host(findings: Findings, cache: Path, systems: list, warm_up: list, r
     runs = [host_time(score, systems) for _ in range(repetitions)]
     seconds, cpu = ([run[k] for run in runs] for k in (0, 1))
     median, batches = statistics.median(seconds), runs[0].batches
-    figure = (
-        f"{median:.2f} s ({min(seconds):.2f}-{max(seconds):.2f}) of {statistics.median(run.all for run in runs):.2f}; "
-    )
-    figure += (
-        f"{statistics.median(cpu):.2f} s of cores ({min(cpu):.2f}-{max(cpu):.2f}), {torch.get_num_threads()} threads; "
-    )
-    figure += f"{1000 * median / batches:.1f} ms for each of {counted(batches, 'batch', 'batches')}"
-    findings.add("host time outside the network", figure, "less than a GPU takes for a batch")
+    figure = f"{in_range(seconds)} of {statistics.median(run.all for run in runs):.2f} s"
+    figure += f", {1000 * median / batches:.1f} ms for each of {counted(batches, 'batch', 'batches')}"
+    findings.add("time outside the network", figure, "less than a GPU takes for a batch")
+    findings.add("its CPU time", f"{in_range(cpu)}, {counted(torch.get_num_threads(), 'thread', 'threads')}")
+
+
+def in_range(seconds: list[float]) -> str:
+    """The median of seconds, and the least and the largest of several."""
+    spread = f" ({min(seconds):.2f} to {max(seconds):.2f})" if len(seconds) > 1 else ""
+    return f"{statistics.median(seconds):.2f} s{spread}"
 
 
 def measure_memory(folder: Path, device: torch.device, budgets: list[int], systems: list, warm_up: list) -> list[tuple]:
@@ -279,57 +285,52 @@ def report_tools(findings: Findings, results: dict[str, tuple], flop: float, rat
     """Speed, equality of the scores, use of the card and drift."""
     median = {tool: statistics.median(seconds) for tool, (seconds, _) in results.items()}
     for tool, (seconds, scores) in results.items():
-        values = [value for system in scores for value in system]
-        figure = (
-            f"{len(values) / median[tool]:.0f} segments/s; {median[tool]:.2f} s ({min(seconds):.2f}-{max(seconds):.2f})"
-        )
-        findings.add(f"speed of {tool}", f"{figure}, std of the scores {statistics.pstdev(values):.3f}")
+        findings.add(f"speed, {tool}", f"{sum(map(len, scores)) / median[tool]:.0f} segments/s; {in_range(seconds)}")
     fp32, bf16 = results["ours fp32"][1], results["ours bf16"][1]
     if "predict fp32" in results:
-        for dtype, target in (("fp32", None), ("bf16", SPEED_TARGET)):
+        for dtype, expected in (("fp32", ""), ("bf16", f"expected: >= {SPEED}")):
             ratio = median["predict fp32"] / median[f"ours {dtype}"]
-            good, wanted = (None, "") if target is None else (ratio >= target, f">= {target}")
-            findings.add(f"speed of {dtype} over predict's", f"{ratio:.1f} times", wanted, good, of_speed=True)
+            findings.add(f"ours {dtype} beside predict", f"{ratio:.1f} times as fast", expected)
         worst = difference(fp32, results["predict fp32"][1])
-        name = "fp32 and predict, difference of a segment's score"
-        findings.add(name, f"{worst:.1e}", f"<= {TOLERANCE}", worst <= TOLERANCE)
+        varying = statistics.pstdev(value for system in fp32 for value in system)
+        figure = f"{worst:.1e} in a segment's score; segments vary by {varying:.3f} (std)"
+        findings.add("ours fp32 and predict", figure, f"<= {TOLERANCE}", worst <= TOLERANCE)
     achieved = flop / median["ours bf16"]
-    figure = f"{achieved / rate:.2f}: {achieved / 1e12:.3g} of {rate / 1e12:.3g} TFLOP/s"
-    findings.add(
-        "bf16, share of the matrix product's rate", figure, f">= {USE_TARGET}", achieved >= USE_TARGET * rate, True
-    )
-    findings.add("bf16 and fp32, difference of a system's score", *drift(bf16, fp32, DRIFT_TARGET))
+    figure = f"{achieved / 1e12:.3g} TFLOP/s, {achieved / rate:.2f} of a matrix product's {rate / 1e12:.3g}"
+    findings.add("rate, ours bf16", figure, f"expected: >= {USE}")
+    findings.add("ours bf16 and fp32", *drift(bf16, fp32))
 
 
-def drift(half: list[list[float]], fp32: list[list[float]], most: float) -> tuple[str, str, bool]:
+def drift(half: list[list[float]], fp32: list[list[float]]) -> tuple[str, str, bool]:
     """How far systems' scores in a half format are from those in fp32: figure, what to expect, whether it is so."""
     worst = max(abs(statistics.mean(a) - statistics.mean(b)) for a, b in zip(half, fp32, strict=True))
-    return f"{worst:.1e} ({difference(half, fp32):.1e} in a segment's)", f"<= {most}", worst <= most
+    figure = f"{worst:.1e} in a system's score, {difference(half, fp32):.1e} in a segment's"
+    return figure, f"<= {DRIFT} in a system's", worst <= DRIFT
 
 
 def report_memory(findings: Findings, memory: list[tuple]) -> None:
     """Peaks of measure_memory."""
     for budget, half, whole in memory:
-        figure = f"{whole:.0f} MiB, {whole * 1024 / budget:.1f} KiB a token; {half:.0f} MiB for half of the segments"
-        findings.add(f"bf16, memory above the weights, budget of {budget} tokens", figure)
+        figure = f"{whole:.0f} MiB above the weights, {whole * 1024 / budget:.1f} KiB a token"
+        findings.add(f"bf16 memory, {budget} tokens", f"{figure}; {half:.0f} MiB for half of the segments")
     independent = max(whole / half for _, half, whole in memory)
     grows = max((b[2] / b[0]) / (a[2] / a[0]) for a, b in pairwise(memory))
-    figure = f"{independent:.2f} of half the segments' peak; {grows:.2f} a token of the smaller budget's"
+    figure = f"{independent:.2f} of the peak for half of the segments; {grows:.2f} a token of the smaller budget's"
     good = independent <= SLACK and grows <= SLACK
-    findings.add("bf16, memory is bounded by the budget alone", figure, f"<= {SLACK} both", good, of_speed=True)
+    findings.add("bf16 memory, growth", figure, f"<= {SLACK} both", good, of_speed=True)
 
 
 def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--cache", type=Path, required=True, metavar="DIR", help="keeps the checkpoints, 3 GB")
+    add_device(parser)
+    parser.add_argument(
+        "--repetitions", type=positive, default=3, metavar="N", help="runs of each tool (default: %(default)s)"
+    )
+    parser.add_argument("--small", action="store_true", help="tiny models and few texts; judges no speed or memory")
     args = parser.parse_args()
-    device = torch.device(args.device)
-    if device.type == "cuda" and not torch.cuda.is_available():
-        sys.exit("comet_gpu.py: no CUDA device is seen; --device cpu measures the host time")
+    device = device_of(parser, args.device)
     findings = Findings(args.small)
     systems = made_up_segments(40 if args.small else 2000)
     warm_up = made_up_segments(8 if args.small else 200, seed=1)
@@ -351,8 +352,9 @@ def report_device(
     tokenizer = Tokenizer.from_file(str(folder / "encoder" / "tokenizer.json"))
     lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(texts)]
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
-    size = f"{SYSTEMS} systems x {len(systems[0])} segments, {len(texts)} distinct texts of {statistics.mean(lengths):.1f} "
-    findings.add("texts", f"{size}tokens ({min(lengths)}-{max(lengths)}); {name}, torch {torch.__version__}")
+    findings.add("device and torch", f"{name}, {torch.__version__}")
+    figure = f"{SYSTEMS} x {len(systems[0])}; {len(texts)} distinct texts of {statistics.mean(lengths):.1f} tokens"
+    findings.add("systems x segments", f"{figure} ({min(lengths)} to {max(lengths)})")
     rate = matmul_rate(device, 512 if findings.small else 8192)
     results = run_tools(folder, device, systems, warm_up, repetitions)
     report_tools(findings, results, encoding_flop(config, lengths), rate)
@@ -360,7 +362,7 @@ def report_device(
         budgets = [512, 1024, 2048] if findings.small else [16384, 32768, 65536]
         report_memory(findings, measure_memory(folder, device, budgets, systems, warm_up))
     else:
-        print("memory is measured on CUDA devices alone", file=sys.stderr)
+        findings.skip("bf16 memory", "needs a CUDA device")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class Findings:
     """The rows of one run.
 
     small     whether the sizes are small: then speed and memory are not judged
-    failed    whether a figure missed its target or a check broke off
+    failed    whether a figure missed its target, or a check failed with an error
     """
 
     HEADERS = ("check", "figure", "target, or what to expect", "verdict")
@@ -43,19 +43,23 @@ class Findings:
         self.rows.append((check, figure, expected, verdict))
 
     def run(self, name: str, check: Callable[[], None]) -> None:
-        """Run a check that adds its own rows. One that cannot be measured, or breaks off, gets a row that says why; Ctrl-C
-        ends this check alone."""
+        """Run a check that adds its own rows. One that cannot be measured, or fails with an error, gets a row that says
+        why; Ctrl-C ends this check alone."""
         print(f"[{time.perf_counter() - self._start:4.0f} s] {name}", file=sys.stderr, flush=True)
         try:
             check()
         except NotMeasured as reason:
-            self.rows.append((name, "", "", f"not measured: {reason}"))
+            self.skip(name, str(reason))
         except KeyboardInterrupt:
             self.add(name, "interrupted", "no error", False)
         except Exception as error:  # whatever it is, the checks that follow must run
             traceback.print_exc()
             shown = " ".join(f"{type(error).__name__}: {error}".split())
             self.add(name, shown[:300], "no error", False)
+
+    def skip(self, name: str, why: str) -> None:
+        """Add a row for what is not measured."""
+        self.rows.append((name, "", "", f"not measured: {why}"))
 
     def show(self) -> None:
         """Print the table."""

@@ -9,30 +9,30 @@ from os.path import expanduser, isfile
 from typing import Annotated, Any
 
 
-def _number(name: str, kind: type, good: Callable[[float], bool], what: str) -> Callable[[str], Any]:
-    """A type for argparse, which names it in its messages: a finite number that is good."""
+def _number(kind: type, good: Callable[[float], bool], wanted: str) -> Callable[[str], Any]:
+    """A type for argparse: a finite number that is good; the message for another one says what is wanted."""
 
     def read(text: str) -> Any:
         """The number that a text says."""
-        value = kind(text)
+        try:
+            value = kind(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r} is not {wanted}") from None
         if not (good(value) and value < math.inf):
-            raise ArgumentTypeError(f"{text} is {what}")
+            raise ArgumentTypeError(f"{text} is not {wanted}")
         return value
 
-    read.__name__ = name
     return read
 
 
-positive = _number("positive", int, lambda value: value >= 1, "not at least 1")
-decimals = _number("decimals", int, lambda value: value >= 0, "less than 0")
-finite = _number("finite", float, lambda value: value > -math.inf, "not a finite number")
-above_0 = _number("above_0", float, lambda value: value > 0, "not above 0")
-at_least_0 = _number("at_least_0", float, lambda value: value >= 0, "not at least 0")
-share = _number("share", float, lambda value: 0 <= value < 1, "not from 0 to below 1")
-probability = _number("probability", float, lambda value: 0 < value < 1, "not between 0 and 1")
-_whole = _number(
-    "seed", float, lambda value: 0 <= value < 2**32 and value == int(value), "not a whole number from 0 to 2^32"
-)
+positive = _number(int, lambda value: value >= 1, "a whole number of at least 1")
+decimals = _number(int, lambda value: value >= 0, "a whole number of at least 0")
+finite = _number(float, lambda value: value > -math.inf, "a finite number")
+above_0 = _number(float, lambda value: value > 0, "a number above 0")
+at_least_0 = _number(float, lambda value: value >= 0, "a number of at least 0")
+share = _number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
+probability = _number(float, lambda value: 0 < value < 1, "a number between 0 and 1")
+_whole = _number(float, lambda value: 0 <= value < 2**32 and value == int(value), "a whole number from 0 to 2^32")
 
 
 def seed(text: str) -> int:

@@ -123,7 +123,7 @@ def devices() -> Iterator[Finding]:
     try:
         import torch
 
-        from ..engine.device import cuda_devices, cuda_fault
+        from ..engine.device import cuda_devices, cuda_fault, why_no_card, why_no_mps
         from ..engine.linear import prepacking_fault
     except Exception as error:  # a damaged torch raises anything
         yield Finding("torch", "", f"cannot be imported: {error}", "pip install --force-reinstall torch")
@@ -133,17 +133,17 @@ def devices() -> Iterator[Finding]:
     yield Finding("cpu", f"{torch.get_num_threads()} threads of {os.cpu_count()} cores; linear layers: {linears}")
     seen, warning = cuda_devices()
     if not seen:
-        why = warning or ("" if torch.version.cuda else "this torch is built without CUDA")
-        yield Finding("cuda", f"none ({why})" if why else "none")
+        yield Finding("cuda", f"none ({warning or why_no_card()})")
     for number in range(seen):
         if fault := cuda_fault(number):
             yield Finding(f"cuda:{number}", f"cannot be used: {fault}")
             continue
         properties = torch.cuda.get_device_properties(number)
         yield Finding(f"cuda:{number}", f"{properties.name}, {properties.total_memory / 2**30:.1f} GiB")
+    yield Finding("mps", f"none ({why})" if (why := why_no_mps()) else "available")
     varlen = importlib.util.find_spec("torch.nn.attention.varlen")
-    yield Finding("torch.nn.attention.varlen", "there" if varlen else "not in this torch")
-    yield Finding("mps", "there" if torch.backends.mps.is_available() else "none")
+    padded = "not in this torch: bf16 and fp16 pad texts on CUDA"
+    yield Finding("variable-length attention", "available to bf16 and fp16 on CUDA" if varlen else padded)
 
 
 def metrics() -> Iterator[Finding]:

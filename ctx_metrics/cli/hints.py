@@ -1,9 +1,10 @@
-"""What to give in place of the flags of comet-score, comet-compare and sacrebleu that a subcommand does not have."""
+"""What to give in place of flags of comet-score, comet-compare, sacrebleu and others that a subcommand does not have."""
 
 from collections.abc import Mapping, Sequence
 
 COMET_SCORE = {
     "--gpus": "--gpus N: --ctx-device cpu or --ctx-device cuda (a GPU is used where there is one)",
+    "--device": "--device DEVICE: --ctx-device DEVICE",
     "--to_json": "--to_json FILE: --format json -o FILE",
     "--batch_size": "--batch_size N: not needed; --ctx-batch-tokens N bounds a batch, in tokens",
     "--model_storage_path": "--model_storage_path DIR: the environment variable HF_HUB_CACHE=DIR",

@@ -1,5 +1,6 @@
-"""Devices and number formats: what the flags --ctx-device and --ctx-dtype stand for."""
+"""Devices and number formats, by the names that EngineOptions takes."""
 
+import os
 import platform
 import re
 import warnings
@@ -10,12 +11,14 @@ from typing import Any, TypeVar
 import torch
 
 from ..errors import ResourceError, lacks_memory
-from ..notices import notice
+from ..notices import counted, notice
+from ..wording import setting_named
 from .loaded import empty_caches
 from .opening import reason
 from .threads import limit_threads
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+INSTALL = "https://pytorch.org/get-started/locally/"
 T = TypeVar("T")
 R = TypeVar("R")
 # Tokens of one forward: enough to fill the device, little enough to stay in a CPU's cache.
@@ -26,27 +29,53 @@ def resolve_device(name: str = "auto") -> torch.device:
     """The device of a name: auto (the first usable CUDA device, else MPS, else the CPU), cpu, mps, cuda or cuda:N.
 
     For auto, a notice names each CUDA device that torch cannot use, and why. Raises ResourceError when a named device is
-    unknown, absent or cannot be used. torch then uses no more threads than the process may.
+    absent or cannot be used. torch then uses no more threads than the process may.
     """
     limit_threads()
     if name == "auto":
         return _best_device()
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        device = None
-    if device is None or device.type not in TOKEN_BUDGETS:
-        raise ResourceError(f"unknown device {name!r}; --ctx-device takes auto, cpu, mps, cuda or cuda:N")
+    device = torch.device(name)
+    if fault := device_fault(device):
+        raise ResourceError(f"device {name!r} {fault}; or try {setting_named('--ctx-device', 'device', 'cpu')}")
+    return device
+
+
+def device_fault(device: torch.device) -> str:
+    """Why torch cannot compute on a device, and what to do about it; "" where it can."""
     if device.type == "cuda":
         number, (seen, warning) = device.index or 0, cuda_devices()
         if number >= seen:
-            why = f" ({warning})" if warning else ""
-            raise ResourceError(f"device {name!r} was not found: {seen} CUDA devices seen{why}; try --ctx-device cpu")
+            return f"was not found: {warning or why_no_card(seen)}"
         if fault := cuda_fault(number):
-            raise ResourceError(f"device {name!r} cannot be used: {fault}; try --ctx-device cpu")
-    if device.type == "mps" and not torch.backends.mps.is_available():
-        raise ResourceError("device 'mps' was not found; try --ctx-device cpu")
-    return device
+            return f"cannot be used: {fault}"
+    if device.type == "mps" and (why := why_no_mps()):
+        return f"was not found: {why}"
+    return ""
+
+
+def why_no_card(seen: int = 0) -> str:
+    """Why torch sees no more than so many CUDA devices, and what to do about it."""
+    if torch.version.cuda is None and torch.version.hip is None:
+        if platform.system() == "Darwin":
+            return "Macs have no CUDA; their GPU is mps"
+        return f"torch {torch.__version__} is built without CUDA; install one with CUDA, see {INSTALL}"
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        return f"torch sees {counted(seen, 'card', 'cards')} with CUDA_VISIBLE_DEVICES={chosen!r}; unset or change it"
+    if seen:
+        return f"torch sees {counted(seen, 'card', 'cards')}, and counts them from cuda:0; give a lower number"
+    return "torch sees no card; `nvidia-smi` shows whether the driver sees one"
+
+
+def why_no_mps() -> str:
+    """Why torch cannot use MPS, and what to do about it; "" where it can."""
+    if torch.backends.mps.is_available():
+        return ""
+    if platform.system() != "Darwin":
+        return "only Macs have it"
+    if not torch.backends.mps.is_built():
+        return f"torch {torch.__version__} is built without it; install one with it, see {INSTALL}"
+    return "it needs Apple silicon and macOS 14 or later"
 
 
 def _best_device() -> torch.device:
@@ -104,9 +133,7 @@ def runs_on(architecture: str, capability: tuple[int, int]) -> bool:
 
 
 def resolve_dtype(name: str) -> torch.dtype:
-    """The torch dtype of fp32, bf16 or fp16; raises ResourceError for another name."""
-    if name not in DTYPES:
-        raise ResourceError(f"unknown number format {name!r}; --ctx-dtype takes {', '.join(DTYPES)}")
+    """The torch dtype of fp32, bf16 or fp16."""
     return DTYPES[name]
 
 
@@ -117,8 +144,8 @@ def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
         return
     tests = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     if not any(getattr(torch.cpu, test, bool)() for test in tests):
-        slower = "this CPU has no bf16 arithmetic, so fp32 is about 2.6 times faster"
-        notice(f"--ctx-dtype bf16: {slower}; leave it out")
+        given = setting_named("--ctx-dtype", "dtype", "bf16")
+        notice(f"{given}: this CPU has no bf16 arithmetic, so fp32 is about 2.6 times faster")
 
 
 def check_tf32(device: torch.device, dtype: torch.dtype) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..progress import Progress
+from ..wording import setting_named
 from .batching import token_batches
 from .checkpoint import EncoderFolder, Tensors, first_position
 from .device import TokenBudget, check_arithmetic, resolve_device, resolve_dtype
@@ -145,8 +146,8 @@ class TextEncoder:
 
         if network.pads:
             sizes = [max(sizes)] * len(sizes)
-        too_large = "text of {total} tokens; try --ctx-device cpu or --ctx-dtype bf16"
-        return self.budget.split(list(texts), sizes, forward, too_large)
+        smaller = f"{setting_named('--ctx-device', 'device', 'cpu')} or {setting_named('--ctx-dtype', 'dtype', 'bf16')}"
+        return self.budget.split(list(texts), sizes, forward, "text of {total} tokens; try " + smaller)
 
     def load(self) -> PackedEncoder:
         """The network, with weights for all that was announced; the first text asks for it if nobody did before."""

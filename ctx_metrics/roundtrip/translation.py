@@ -18,6 +18,7 @@ from ..errors import InputError, ModelError
 from ..models.hub import TRANSLATION, ResolvedModel, located
 from ..models.library import load_with, silent
 from ..notices import quiet_libraries
+from ..wording import setting_named
 
 MAX_LENGTH = 512  # of a translation in tokens, where neither the model nor its files bound it
 UNSET_MAX_LENGTH = (None, 20)  # what a generation_config without a length has, by version of transformers
@@ -138,7 +139,8 @@ class TranslationModel:
         """
         self._loaded()
         sizes = [len(ids) * self.beams for ids in tokens]
-        beams = f"with {self.beams} beams; try --rtt-beams 1 or --ctx-device cpu"
+        fewer = f"{setting_named('--rtt-beams', 'beams', 1)} or {setting_named('--ctx-device', 'device', 'cpu')}"
+        beams = f"with {self.beams} beams; try {fewer}"
         parts = self.budget.split(tokens, sizes, self._generated, f"line of {len(tokens[0])} tokens {beams}")
         return [each for _, generated in parts for each in generated]
 

@@ -11,6 +11,7 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..errors import ModelError, as_line
+from ..wording import setting_named
 
 LARGEST = 1e100  # what a score is below: intervals add up squares of such numbers, which a float can hold
 
@@ -26,7 +27,7 @@ def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "",
 
     >>> check_finite("toy", [[0.5, 1.0], [float("nan"), 1.0]], "a.txt", "fp16")
     Traceback (most recent call last):
-    ctx_metrics.errors.ModelError: toy: a.txt: segment 2 got nan, not a score; fp16 may be too small: use --ctx-dtype fp32
+    ctx_metrics.errors.ModelError: toy: a.txt: segment 2 got nan, not a score; fp16 may be too small: use dtype='fp32'
     """
     values = np.array([value for row in rows for value in row])
     if values.dtype.kind in "biuf" and (np.abs(values) < LARGEST).all():
@@ -36,7 +37,7 @@ def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "",
     segment, value = next(bad, (0, None))
     if not segment:
         return
-    mend = f"{dtype} may be too small: use --ctx-dtype fp32"
+    mend = f"{dtype} may be too small: use {setting_named('--ctx-dtype', 'dtype', 'fp32')}"
     if dtype in ("", "fp32"):
         mend = "the model is broken: fetch or train it again" if dtype else "leave this metric out"
     where, got = f"{system}: " if system else "", f"{float(value):g}" if isinstance(value, Real) else repr(value)

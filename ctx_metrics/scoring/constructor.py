@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any, get_type_hints
 
+from ..engine.options import EngineOptions
+from ..errors import InputError
 from ..language_tags import LANGUAGES, check_language
 from ..run.context import Capabilities, Context
 from .texts import as_list, counted_texts, streams
@@ -46,10 +48,13 @@ def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
 def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context:
     """The context that keywords give: lists of strings from whatever holds them, such as arrays and columns of tables.
 
-    Raises InputError, naming the parameter, for what holds no strings, and for the tag of a language that is none.
+    Raises InputError, naming the parameter, for what holds no strings, for the tag of a language that is none, and for an
+    engine that is no EngineOptions.
     """
     inputs = {name: keyword.default for name, keyword in can.input_keywords.items()}
     clean = dict(given)
+    if not isinstance(engine := given.get("engine", EngineOptions()), EngineOptions):
+        raise InputError(f"{metric}: engine={engine!r} is not an EngineOptions; give EngineOptions(device='cuda')")
     for name, value in given.items():
         if value is None:
             continue

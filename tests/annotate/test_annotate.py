@@ -613,7 +613,7 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
             "CUDA_VISIBLE_DEVICES=1 for --on ray to use that GPU alone",
         ),
         (["--on", "spark"], "argument --on: 'spark' is neither ray nor ray:ADDRESS"),
-        (["--block", "0"], "argument --block: 0 is not at least 1"),
+        (["--block", "0"], "argument --block: 0 is not a whole number of at least 1"),
     ],
 )
 def test_flags_that_contradict(ctx, table, tmp_path, flags, message):

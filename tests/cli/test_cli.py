@@ -83,12 +83,13 @@ def test_nothing_is_proposed_for_what_is_like_nothing(ctx):
 
 
 def test_flags_of_other_commands_are_explained(ctx):
-    done = ctx("score", "-t", "a", "--gpus", "0", "--to_json=x", "--batch", "--paired-bs-n", "9")
+    done = ctx("score", "-t", "a", "--gpus", "0", "--device=cuda", "--to_json=x", "--batch", "--paired-bs-n", "9")
     usage, *lines = done.err.splitlines()
     assert (done.code, done.out) == (2, "") and usage.startswith("usage: ctx-metrics score -t FILE ")
     assert lines == [
-        "ctx-metrics score: error: unrecognized arguments: --gpus 0 --to_json=x --batch --paired-bs-n 9",
+        "ctx-metrics score: error: unrecognized arguments: --gpus 0 --device=cuda --to_json=x --batch --paired-bs-n 9",
         "  --gpus N: --ctx-device cpu or --ctx-device cuda (a GPU is used where there is one)",
+        "  --device DEVICE: --ctx-device DEVICE",
         "  --to_json FILE: --format json -o FILE",
         "  --paired-bs-n: a flag of the sacrebleu command",
     ]

@@ -172,7 +172,7 @@ def test_bad_input_gives_one_line_and_exit_code_1(ctx, bad, argv, stdin, message
         (["-t", A, "-r", REF, "-m", "comet", "--slide-grid", "3"], "--slide-grid scores only slide; leave out the other metrics"),
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--slide-window", "2"], "--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens"),
         (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "3", "--level", "segment"], "--slide-grid gives system scores; leave out --level"),
-        (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "0"], "0 is not at least 1"),
+        (["-t", A, "-r", REF, "-m", "slide", "--slide-grid", "0"], "0 is not a whole number of at least 1"),
         (["-t", A, "-r", REF, "--scale", "10"], "invalid choice: 10"),
         (["-t", A, "-r", REF, "-s", "-"], "-s -: the standard input is for translations (-t -); name a file, or give columns of both (--columns)"),
         (["-t", A, "-r", REF, "--level", "segment", "--only-system"], "--only-system contradicts --level segment; leave one out"),

@@ -1,17 +1,29 @@
+import platform
+import re
 import warnings
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from ctx_metrics import BERTR, COMET, RTTSBERT, BiLSTM, EngineOptions, Pairwise
 from ctx_metrics.cli import doctor
 from ctx_metrics.engine import device
-from ctx_metrics.engine.device import check_arithmetic, full_fp32_lstms, number_format, resolve_device, resolve_dtype
-from ctx_metrics.errors import ResourceError
+from ctx_metrics.engine.device import (
+    INSTALL,
+    check_arithmetic,
+    device_fault,
+    full_fp32_lstms,
+    number_format,
+    resolve_device,
+    resolve_dtype,
+)
+from ctx_metrics.errors import InputError, ResourceError
 from ctx_metrics.learned import networks
 from ctx_metrics.scale.kept import key_of, of_metric
 from ctx_metrics.training.loop import Task
+from ctx_metrics.wording import by_flags
 
 
 @pytest.fixture
@@ -49,22 +61,80 @@ def test_named_devices(machine):
         assert resolve_device(name) == torch.device(name)
 
 
-@pytest.mark.parametrize("name", ["", "gpu", "cuda:x", "cuda:-1", "meta", "xpu", "0"])
-def test_unknown_devices(name, machine):
-    machine(cuda=2)
-    with pytest.raises(ResourceError, match="unknown device .*; --ctx-device takes auto, cpu, mps, cuda or cuda:N"):
+@pytest.mark.parametrize(
+    "name, meant",
+    [
+        *((each, "") for each in ("", "cuda:x", "cuda:-1", "cuda:128", "meta", "xpu")),
+        *(("gpu", "cuda"), ("GPU:1", "cuda:1"), ("CUDA", "cuda"), ("0", "cuda:0"), ("CPU", "cpu")),
+    ],
+)
+def test_unknown_devices(name, meant):
+    hint = f"; did you mean {meant}?" if meant else ""
+    with pytest.raises(InputError, match=rf"^device: unknown device '{name}'.* and cuda:N{re.escape(hint)}$"):
+        EngineOptions(device=name)
+
+
+@pytest.mark.parametrize(
+    "name, meant",
+    [("float32", "fp32"), ("FP16", "fp16"), ("float16", "fp16"), ("half", "fp16"), ("bfloat16", "bf16"), ("tf32", "")],
+)
+def test_unknown_number_formats(name, meant):
+    hint = f"; did you mean {meant}?" if meant else ""
+    with pytest.raises(InputError, match=rf"^dtype: unknown number format '{name}'.* fp16{re.escape(hint)}$"):
+        EngineOptions(dtype=name)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert EngineOptions(batch_tokens=np.int64(64), store_mb=np.int32(1)) == EngineOptions(batch_tokens=64, store_mb=1)
+
+
+def fault_on(name: str) -> str:
+    """Why a device is not taken; the line names its remedy in Python and in a command."""
+    with pytest.raises(ResourceError) as caught:
         resolve_device(name)
+    device, _, fault = str(caught.value).partition(" was not found: ")
+    fault, _, remedy = fault.rpartition("; or try ")
+    assert (device, remedy) == (f"device {name!r}", "device='cpu'")
+    with by_flags(), pytest.raises(ResourceError, match="; or try --ctx-device cpu$"):
+        resolve_device(name)
+    assert fault == device_fault(torch.device(name)).removeprefix("was not found: ")
+    return fault
 
 
-def test_absent_devices(machine):
+def test_absent_cards(machine, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(torch.version, "cuda", "12.8")
     machine(cuda=0)
-    with pytest.raises(ResourceError, match="'cuda' was not found: 0 CUDA devices seen; try --ctx-device cpu"):
-        resolve_device("cuda")
-    with pytest.raises(ResourceError, match="'mps' was not found"):
-        resolve_device("mps")
+    assert "nvidia-smi" in fault_on("cuda") and doctor_on("cuda") == f"none ({fault_on('cuda')})"
     machine(cuda=2)
-    with pytest.raises(ResourceError, match="'cuda:2' was not found: 2 CUDA devices seen"):
-        resolve_device("cuda:2")
+    assert fault_on("cuda:2").startswith("torch sees 2 cards, and counts them from cuda:0")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    assert fault_on("cuda:2") == "torch sees 2 cards with CUDA_VISIBLE_DEVICES='7'; unset or change it"
+
+
+def test_a_torch_without_cuda(machine, monkeypatch):
+    machine(cuda=0)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setattr(torch.version, "cuda", None)
+    monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr(platform, "system", lambda: "Windows")
+    assert "is built without CUDA" in fault_on("cuda:1") and INSTALL in fault_on("cuda:1")
+    assert doctor_on("cuda") == f"none ({fault_on('cuda')})"
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    assert fault_on("cuda") == "Macs have no CUDA; their GPU is mps"
+
+
+def test_absent_mps(machine, monkeypatch):
+    machine()
+    found = []
+    for system, built in (("Linux", False), ("Darwin", False), ("Darwin", True)):
+        monkeypatch.setattr(platform, "system", lambda system=system: system)
+        monkeypatch.setattr(torch.backends.mps, "is_built", lambda built=built: built)
+        found.append(fault_on("mps"))
+        assert doctor_on("mps") == f"none ({found[-1]})"
+    assert found[0] == "only Macs have it" and INSTALL in found[1] and "macOS" in found[2]
+    machine(mps=True)
+    assert doctor_on("mps") == "available"
 
 
 BUILT = ["sm_75", "sm_80", "sm_86", "sm_90a", "sm_120", "compute_120"]
@@ -107,13 +177,13 @@ def test_a_named_card_that_torch_cannot_use_is_one_line(machine, monkeypatch):
     assert resolve_device("cuda") == torch.device("cuda")
     with pytest.raises(ResourceError) as caught:
         resolve_device("cuda:1")
-    assert str(caught.value) == f"device 'cuda:1' cannot be used: {TOO_OLD}; try --ctx-device cpu"
+    assert str(caught.value) == f"device 'cuda:1' cannot be used: {TOO_OLD}; or try device='cpu'"
 
     def fails(device=None):
         raise RuntimeError("CUDA unknown error - this may be due to an incorrectly set up environment\nmore lines")
 
     monkeypatch.setattr(torch.cuda, "get_device_capability", fails)
-    with pytest.raises(ResourceError, match="'cuda' cannot be used: CUDA unknown error - .* environment; try"):
+    with pytest.raises(ResourceError, match="'cuda' cannot be used: CUDA unknown error - .* environment; or try"):
         resolve_device("cuda")
 
 
@@ -131,15 +201,13 @@ def test_a_driver_that_is_too_old_is_one_line(machine, monkeypatch, caplog, recw
     said = "CUDA initialization: The NVIDIA driver on your system is too old. Update it."
     assert resolve_device("auto") == torch.device("cpu") and caplog.messages == [f"no GPU is used: {said}"]
     assert doctor_on("cuda") == f"none ({said})"
-    with pytest.raises(ResourceError, match=rf"'cuda' was not found: 0 CUDA devices seen \({said}\); try --ctx-device"):
+    with pytest.raises(ResourceError, match=rf"'cuda' was not found: {said}; or try"):
         resolve_device("cuda")
     assert not recwarn.list
 
 
 def test_number_formats():
     assert [resolve_dtype(name) for name in ("fp32", "bf16", "fp16")] == [torch.float32, torch.bfloat16, torch.float16]
-    with pytest.raises(ResourceError, match="unknown number format 'float32'; --ctx-dtype takes fp32, bf16, fp16"):
-        resolve_dtype("float32")
 
 
 @pytest.fixture

@@ -60,16 +60,22 @@ def gap(found, expected):
     return max((a - b).abs().max().item() for a, b in zip(found, expected, strict=True))
 
 
+def without_store(folder):
+    encoder = TextEncoder(folder)
+    encoder.store = EmbeddingStore(0)
+    return encoder
+
+
 @pytest.fixture(scope="module")
 def alone(tiny_bert):
     """States of each text, encoded in a batch of its own."""
-    encoder = TextEncoder(tiny_bert, EngineOptions(store_mb=0))
+    encoder = without_store(tiny_bert)
     return [states_of(encoder, [text])[0] for text in TEXTS]
 
 
 @pytest.fixture(scope="module")
 def storeless(tiny_bert):
-    return TextEncoder(tiny_bert, EngineOptions(store_mb=0))
+    return without_store(tiny_bert)
 
 
 def test_each_distinct_text_is_encoded_once(encoder, forwards):
@@ -216,7 +222,7 @@ def test_a_text_too_long_for_the_memory(encoder, forwards):
     longest = max(len(text.ids) for text in encoder.tokenizer(TEXTS))
     assert longest == 10
     with pytest.raises(
-        ResourceError, match="cpu has too little memory for a single text of 10 tokens; try --ctx-device"
+        ResourceError, match="cpu has too little memory for a single text of 10 tokens; try device='cpu'"
     ):
         states_of(encoder, TEXTS)
 

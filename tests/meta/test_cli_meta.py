@@ -547,9 +547,9 @@ def test_unjudged_and_missing_outputs(ctx, tmp_path):
 
 def test_wrong_numbers_on_the_command_line(ctx):
     for flags, said in (
-        (["--alpha", "5"], "5 is not between 0 and 1"),
-        (["-w", "-1"], "-1 is less than 0"),
-        (["--resamples", "0"], "0 is not at least 1"),
+        (["--alpha", "5"], "5 is not a number between 0 and 1"),
+        (["-w", "-1"], "-1 is not a whole number of at least 0"),
+        (["--resamples", "0"], "0 is not a whole number of at least 1"),
         (["-p", "accuracy"], "invalid choice: 'accuracy'"),
         (["--seen", "chrf"], "'chrf' is not METRIC:SET"),
         (["--plot-format", "pdf"], "--plot-format is for --plot DIR"),

@@ -166,7 +166,7 @@ def test_what_the_library_cannot_run_is_said_in_a_line(tmp_path, tiny_bert, monk
     with pytest.raises(ModelError, match="plain: sentence_transformers cannot run it: unexpected$"):
         encoder.cosines([("a", "b")])
     fail(RuntimeError("CUDA out of memory"))
-    with pytest.raises(ResourceError, match="device cpu has too little memory for 32 texts; try --ctx-device cpu"):
+    with pytest.raises(ResourceError, match="device cpu has too little memory for 32 texts; try device='cpu'"):
         encoder.cosines([("a", "b")])
 
 

@@ -94,6 +94,7 @@ def test_an_abbreviated_help_shows_them_too():
         ["--no-such-flag"],
         ["-m", "chrf", "--bertr-depth", "3"],
         ["--ctx-dtype", "int8"],
+        ["-m", "bleu", "--ctx-device", "gpu"],
         ["--ctx-batch-tokens", "0"],
         ["--ctx-store-mb", "-1"],
         ["-m", "bertr", "--bertr-multiref", "min"],
@@ -338,11 +339,9 @@ def test_a_model_in_place_of_a_metric_has_a_hint_in_one_line(parse, capsys, name
 
 def test_positive():
     assert positive("3") == 3
-    for text in ("0", "-2"):
-        with pytest.raises(argparse.ArgumentTypeError):
+    for text in ("0", "-2", "8k", "0.5"):
+        with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number of at least 1$"):
             positive(text)
-    with pytest.raises(ValueError):
-        positive("many")
 
 
 def test_the_argparse_module_itself_is_untouched():

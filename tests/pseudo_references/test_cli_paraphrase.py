@@ -163,7 +163,6 @@ def interrupt(*given):
         (["--ctx-dtype", "fp16"], "--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32"),
         (["--encoder", "./gone"], "no model folder './gone', and it is not a hub name"),
         (["--rank", "49"], "rank 49 is more than the encoder's width, 48; choose a lower one"),
-        (["--ctx-device", "tpu"], "unknown device 'tpu'"),
         (["--dev", "0.001"], "--dev 0.001 of 24 pairs leaves one part empty"),
         (["--max-length", "4"], "--max-length 4 leaves no token of each sentence beside the 3 special ones; give at"),
         (["--dev", "gone.tsv"], "cannot read gone.tsv: No such file or directory"),

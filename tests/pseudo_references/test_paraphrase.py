@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from selection import some_rows
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import ModelError, ResourceError
+from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, file_sha256, resolve
 from ctx_metrics.models.low_rank import learned
 from ctx_metrics.pseudo_references.paraphrase import adapted as adapted_classifier
@@ -219,7 +219,7 @@ def test_bf16_and_unknown_devices(bert):
     wide = ParaphraseClassifier(str(bert), QUIET).probabilities(PAIRS)
     narrow = ParaphraseClassifier(str(bert), EngineOptions(quiet=True, dtype="bf16")).probabilities(PAIRS)
     assert narrow == pytest.approx(wide, abs=0.05) and narrow != wide
-    with pytest.raises(ResourceError, match="unknown device 'tpu'"):
+    with pytest.raises(InputError, match="unknown device 'tpu'"):
         ParaphraseClassifier(str(bert), EngineOptions(device="tpu"))
 
 

@@ -290,7 +290,7 @@ def test_the_rate_rises_and_falls_and_vectors_have_no_decay(tiny_bert, monkeypat
 
 
 def test_settings_that_cannot_be(tiny_bert, caplog):
-    with pytest.raises(InputError, match="--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32"):
+    with pytest.raises(InputError, match="dtype='fp16' is too narrow to train in; take bf16 or fp32"):
         learn(str(tiny_bert), SMALL, TRAIN, DEV, engine=EngineOptions(dtype="fp16", quiet=True))
     with pytest.raises(ModelError, match="no model folder './gone'"):
         learn("./gone", SMALL, TRAIN, DEV, engine=QUIET)

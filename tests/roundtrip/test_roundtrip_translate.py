@@ -237,7 +237,7 @@ def test_out_of_memory_halves_the_batch(monkeypatch, caplog):
     assert caplog.messages[0].startswith("out of memory on cpu with ")
     monkeypatch.setattr(seq2seq.TranslationModel, "_generated", lambda *_: small(None, range(9)))
     with pytest.raises(
-        ResourceError, match="too little memory for a single line of 2 tokens with 1 beams; try --rtt-beams 1"
+        ResourceError, match="too little memory for a single line of 2 tokens with 1 beams; try beams=1"
     ):
         by_model([["cat"]], toy.folder, cache="none")
 

@@ -27,6 +27,7 @@ from ...engine.store import stacked
 from ...engine.tokenizer import check_growth
 from ...errors import ModelError, lacks_memory
 from ...notices import logger, quiet_libraries
+from ...wording import setting_named
 from ..hub import ResolvedModel
 from .folder import (
     ACTIVATIONS,
@@ -191,7 +192,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
 
     def _embeddings(self, texts: list[str]) -> torch.Tensor:
         bar = not self.options.quiet and sys.stderr.isatty()
-        with memory_for(f"{BATCH_SIZE} texts", self.device, "try --ctx-device cpu"):
+        with memory_for(f"{BATCH_SIZE} texts", self.device, f"try {setting_named('--ctx-device', 'device', 'cpu')}"):
             try:
                 found = self.model.encode(texts, batch_size=BATCH_SIZE, convert_to_tensor=True, show_progress_bar=bar)
             except Exception as error:  # anything, where a folder's files do not belong together

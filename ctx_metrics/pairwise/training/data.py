@@ -33,7 +33,7 @@ class PairSets(NamedTuple):
 
 
 def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: float | None = None) -> PairSets:
-    """Pairs of a better and a worse output from every layout that judgements.readers.read_judged knows. A notice
+    """Pairs of a better and a worse output from every layout that meta.judgements.readers knows. A notice
     for each path names what was left out.
 
     options     a single language pair is that of files whose names tell none

@@ -22,6 +22,7 @@ from ...models.folder import encoder_of
 from ...models.hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
 from ...notices import counted, notice
 from ...progress import Progress
+from ...wording import setting_named
 from .adapted import is_adapted, load_adapted, read_adapted_config
 from .sequence_classifier import (
     Pair,
@@ -132,7 +133,8 @@ class ParaphraseClassifier:
             return probabilities(logits, network.model.config).tolist()
 
         sizes = [len(each["input_ids"]) for each in encodings]
-        parts = self.budget.split(encodings, sizes, forward, "pair of {total} tokens; try --ctx-device cpu")
+        too_large = "pair of {total} tokens; try " + setting_named("--ctx-device", "device", "cpu")
+        parts = self.budget.split(encodings, sizes, forward, too_large)
         return [each for _, values in parts for each in values]
 
     def _loaded(self) -> Network:

@@ -23,6 +23,7 @@ from ...models.library import silent
 from ...models.low_rank import learned
 from ...training.loop import SMALLER, Loop
 from ...training.state import encoder_name
+from ...wording import setting_named
 from ...writing import make_folder, os_errors, replacing
 from ..paraphrase.adapted import new_classifier, write_adapted
 from ..paraphrase.classifier import token_limit
@@ -72,7 +73,8 @@ def learn(
     """
     dtype = resolve_dtype(engine.dtype)
     if dtype == torch.float16:
-        raise InputError("--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32")
+        given = setting_named("--ctx-dtype", "dtype", "fp16")
+        raise InputError(f"{given} is too narrow to train in; take bf16 or fp32")
     resolved = resolve(encoder)
     tokenizer = load_tokenizer(resolved.folder)
     torch.manual_seed(recipe.seed)

@@ -16,6 +16,7 @@ from ...meta.paraphrase import auc
 from ...models.low_rank import learned
 from ...notices import counted, notice
 from ...training.loop import Progress, Task, adamw, epoch_batches, linear_rate
+from ...wording import setting_named
 from ..paraphrase.sequence_classifier import batch_of, encode_pairs, probabilities
 from .data import LabelledPairs
 from .recipe import ParaphraseRecipe
@@ -137,8 +138,9 @@ class ParaphraseTask(Task):
             return probabilities(self.network(**inputs).logits.float().cpu(), self.network.config).numpy()
 
         lengths = [len(each["input_ids"]) for each in encodings]
+        too_large = "pair of {total} tokens; try " + setting_named("--ctx-device", "device", "cpu")
         for batch in token_batches(lengths, self.budget.tokens):
             sizes = [lengths[i] for i in batch]
-            for part, found in self.budget.split(batch, sizes, forward, "pair of {total} tokens; try --ctx-device cpu"):
+            for part, found in self.budget.split(batch, sizes, forward, too_large):
                 values[list(part)] = found
         return values

@@ -30,6 +30,7 @@ from ...models.comet.sequence import INPUTS, joined
 from ...models.folder import read_config
 from ...models.low_rank import LowRankLinear, learned
 from ...notices import counted, notice
+from ...wording import setting_named
 from ..digest import digest
 from ..loop import Loop, Progress, adamw, epoch_batches
 from ..state import STATE, claim, encoder_name
@@ -248,7 +249,8 @@ def learn_unified(
     """
     dtype = resolve_dtype(engine.dtype)
     if dtype == torch.float16:
-        raise InputError("--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32")
+        given = setting_named("--ctx-dtype", "dtype", "fp16")
+        raise InputError(f"{given} is too narrow to train in; take bf16 or fp32")
     model = hub.resolve(architecture.encoder)
     settings = EncoderFolder(model.folder).config
     tokenizer = TextTokenizer(model.folder)
