@@ -64,7 +64,7 @@ _NAMES = {
 _HOMES = {name: f"ctx_metrics.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOMES)
 
-if not TYPE_CHECKING:  # which would take every name for one of the package
+if not TYPE_CHECKING:  # type checkers would accept any name of the package because of __getattr__
 
     def __getattr__(name: str):
         if name == "__version__":

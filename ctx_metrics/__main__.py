@@ -1,4 +1,4 @@
-"""`python -m ctx_metrics ...` is the sacrebleu command with our metrics, also where .pth files are not read."""
+"""`python -m ctx_metrics ...` runs the sacrebleu command with our metrics, even where Python does not read .pth files."""
 
 import sys
 

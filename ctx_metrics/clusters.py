@@ -1,4 +1,4 @@
-"""Ranks of things that significance tests tell apart, or do not."""
+"""Ranks by significance cluster."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,18 +6,18 @@ import numpy as np
 
 
 def ranks(values: Sequence[float] | np.ndarray, significantly_better: Callable[[int, int], bool]) -> list[int]:
-    """Each metric's rank, from 1, as the WMT metrics tasks give them since 2022 (Freitag et al. 2022).
+    """Return the rank of each metric, from 1, as the WMT metrics tasks have assigned ranks since Freitag et al. (2022).
 
-    values                  M values, higher is better, in any order; NaN for a metric that is not ranked: rank 0
-    significantly_better    whether metric i is significantly better than metric j; asked only for an i that comes before
-                            j, and only for as long as the answer matters
+    values                  M values in any order, higher is better; a metric whose value is NaN is not ranked and gets 0
+    significantly_better    whether metric i is significantly better than metric j; called only for an i that ranks before
+                            j, and only as long as the answer matters
 
-    Down the list from the best, a metric stays in the current cluster unless a metric of that cluster is significantly
-    better; then it opens the next cluster, with the next rank. Equal values keep their order.
+    Going down from the best metric, each one joins the current cluster unless a metric in that cluster is significantly
+    better. In that case it opens the next cluster, with the next rank. Metrics with equal values keep their order.
 
-    So not all metrics of one cluster need be better than all of the next. By hand, for A .9, B .8, C .7 and D .6 with A
-    better than C and B better than D: A and B share rank 1; C opens rank 2, although B is not better than it; D is
-    compared with C only, and shares its rank.
+    A metric in one cluster is therefore not always significantly better than every metric in the next. For example, take
+    A .9, B .8, C .7 and D .6, with A better than C and B better than D. A and B share rank 1. C opens rank 2, although B
+    is not better than C. D is compared only with C, and shares its rank.
 
     >>> better = {(0, 2), (1, 3)}
     >>> ranks([0.9, 0.8, 0.7, 0.6], lambda i, j: (i, j) in better)

@@ -1,4 +1,4 @@
-"""A corpus of segments: hypotheses with references, sources, document ids and languages, and the one text reader."""
+"""The corpus (hypotheses, references, sources, document ids and languages) and the functions that read text files."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -13,20 +13,21 @@ from .unpacking import lines_of, unpacked
 from .wording import worded
 
 BOM = "\ufeff"
-# Characters that show nothing but are neither white space nor of the category for format: Hangul's and Khmer's
-# fillers, joiners of graphemes, the empty Braille pattern, variation selectors.
+# Invisible characters that are neither white space nor in the Unicode category Cf (format): Hangul fillers, inherent
+# vowels of Khmer, the combining grapheme joiner, the blank Braille pattern, variation selectors.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0") | {
     chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 }
 
 
 def read_lines(path: str, encoding: str | None = None) -> list[str]:
-    """The lines of a text file (or .gz, .xz), counted as sacrebleu counts them.
+    """Return the lines of a text file (plain, .gz or .xz), split as sacrebleu splits them.
 
-    Lines end at "\\n" only: a lone carriage return, U+2028, U+0085 and form feed stay inside their line.
+    Only "\\n" ends a line: a lone carriage return, U+2028, U+0085 and form feed stay inside their line.
     Trailing white space is removed, as in sacrebleu. A byte-order mark at the start is removed, with a notice.
 
-    Raises InputError for a file that cannot be read, and for text that is not in `encoding`, with the file, line and byte.
+    Raises InputError if the file cannot be read, or if the text is not in `encoding`; the message then names the file,
+    line and byte.
     """
     text = read_text(path, encoding)
     if text.startswith(BOM):
@@ -36,9 +37,9 @@ def read_lines(path: str, encoding: str | None = None) -> list[str]:
 
 
 def read_text(path: str, encoding: str | None = None) -> str:
-    """All of a text file (or .gz, .xz), as it is; raises InputError as read_lines does.
+    """Return the unchanged text of a file (plain, .gz or .xz); raises InputError as read_lines does.
 
-    What is compressed can hold far more than its size: its lines may have unpacking.LONGEST bytes.
+    A compressed file can unpack to far more than its size, so its lines are limited to unpacking.LONGEST bytes.
     """
     kind = path[-2:] if path.endswith((".gz", ".xz")) else ""
     try:
@@ -50,9 +51,9 @@ def read_text(path: str, encoding: str | None = None) -> str:
 
 
 def decode(content: bytes, name: str, encoding: str | None = None) -> str:
-    """The text of some bytes; raises InputError naming the line and byte, in what `name` says, that are not text.
+    """Decode bytes to text; raises InputError if they are not valid, naming `name` and the line and byte where it can.
 
-    encoding    None where the user cannot choose one: UTF-8
+    encoding    None means UTF-8, for commands whose user cannot choose an encoding
     """
     name_it = worded("-e", "encoding")
     mend = "save it as UTF-8" + (f" or name its encoding with {name_it}" if encoding else "")
@@ -63,7 +64,7 @@ def decode(content: bytes, name: str, encoding: str | None = None) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         column, byte = error.start - content.rfind(b"\n", 0, error.start), content[error.start]
         raise InputError(f"{name}, line {line}: byte {column} (0x{byte:02x}) is not {encoding}; {mend}") from error
-    except UnicodeError as error:  # of encodings such as punycode, which do not say where
+    except UnicodeError as error:  # encodings such as punycode do not say where
         raise InputError(f"{name} is not {encoding}; {mend}") from error
     except LookupError as error:
         raise InputError(
@@ -72,9 +73,9 @@ def decode(content: bytes, name: str, encoding: str | None = None) -> str:
 
 
 def split_lines(text: str, name: str = "") -> list[str]:
-    """The lines of a text, which end at "\\n" only, without the white space at their ends.
+    """Return the lines of a text, without trailing white space; only "\\n" ends a line.
 
-    Says of a text with a name, such as a file's, if it is one line with carriage returns inside.
+    If `name` is given, such as a file's, and the text is a single line that contains carriage returns, a notice says so.
 
     >>> split_lines("one \\ntwo\\r\\n")
     ['one', 'two']
@@ -87,7 +88,10 @@ def split_lines(text: str, name: str = "") -> list[str]:
 
 
 def json_of(line: str, where: str) -> Any:
-    """What a line of JSON lines holds; raises InputError, with the file and line of `where`, for one that is not JSON."""
+    """Return the value of one line of a JSON-lines file; raises InputError if it is not JSON.
+
+    where    the file and line, for the message
+    """
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -96,20 +100,19 @@ def json_of(line: str, where: str) -> Any:
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text shows nothing: it is empty, or holds only white space and invisible characters, such as a zero-width
-    space.
+    """Whether a text is empty or holds only white space and invisible characters, such as a zero-width space.
 
     >>> is_blank(""), is_blank(" \u200b\u2060 "), is_blank("a\u200b")
     (True, True, False)
     """
     text = text.strip()
-    if text[:1].isascii():  # as nearly every text begins, so that no more is looked at
+    if text[:1].isascii():  # true of nearly every text, and settles the question quickly
         return not text
     return all(character.isspace() or category(character) == "Cf" or character in _INVISIBLE for character in text)
 
 
 def without_invisible(text: str) -> str:
-    """The text, but "" for one of invisible characters only; white space alone stays as it is.
+    """Return the text, or "" if it contains invisible characters but nothing visible; white space alone is kept.
 
     >>> without_invisible("\u200b"), without_invisible("a\u200b"), without_invisible(" ")
     ('', 'a\u200b', ' ')
@@ -119,16 +122,16 @@ def without_invisible(text: str) -> str:
 
 @dataclass
 class Corpus:
-    """One system's hypotheses with all that a metric may read beside them. Checks itself once, when made.
+    """One system's hypotheses, and everything else that a metric may read. It is validated once, on construction.
 
-    hypotheses    n strings; one of invisible characters only becomes "", and counts as empty everywhere
+    hypotheses    n strings; a string of invisible characters becomes "" and counts as empty everywhere
     references    streams of n strings each; None marks a missing reference, "" an empty one
     sources       n strings, or None
     doc_ids       n strings, or None; a document is a run of equal ids
-    source_lang, target_lang    language codes such as "de", or None where unknown
+    source_lang, target_lang    language codes such as "de", or None if unknown
 
-    Raises InputError, naming the stream and the counts or the 1-based segment, when lengths differ, a string is missing,
-    holds a lone surrogate, or a document id returns after its document has ended.
+    Raises InputError if lengths differ, a string is missing or holds a lone surrogate, or a document id returns after its
+    document has ended. The message names the stream, and the counts or the 1-based segment.
     """
 
     hypotheses: Sequence[str]
@@ -161,7 +164,7 @@ class Corpus:
         return len(self.hypotheses)
 
     def documents(self) -> list[tuple[int, int]]:
-        """The documents as half-open ranges of segments, in order; all segments are one document where ids are absent.
+        """Return the documents as half-open ranges of segments, in order; without ids, all segments are one document.
 
         >>> Corpus(["a", "b", "c"], doc_ids=["x", "x", "y"]).documents()
         [(0, 2), (2, 3)]
@@ -170,7 +173,7 @@ class Corpus:
 
 
 def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[tuple[int, int]]:
-    """The runs of equal ids as half-open ranges; raises InputError, saying where, if an id returns or is missing.
+    """Return the runs of equal ids as half-open ranges; raises InputError, naming the line, if an id returns or is missing.
 
     >>> document_ranges(["x", "x", "y"])
     [(0, 2), (2, 3)]
@@ -192,7 +195,7 @@ def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[
 
 
 def list_of_strings(name: str, stream: Collection) -> list:
-    """A list of what a collection holds; raises InputError for one string, which would be taken for its letters."""
+    """Return a collection as a list; raises InputError for a single string, which would be split into its letters."""
     if isinstance(stream, str) or not isinstance(stream, Collection):
         given = "one string" if isinstance(stream, str) else type(stream).__name__
         raise InputError(f"{name}: expected a list of strings, got {given}")
@@ -200,7 +203,10 @@ def list_of_strings(name: str, stream: Collection) -> list:
 
 
 def _checked(name: str, stream: Sequence[str | None], none_allowed: bool = False) -> list:
-    """A list of clean strings: checks types and surrogates, drops a byte-order mark, and says what looks odd."""
+    """Return a stream as a list without its byte-order mark; gives notice of that mark and of NUL characters.
+
+    Raises InputError for an item that is not a string, and for a lone surrogate.
+    """
     stream = list_of_strings(name, stream)
     with_nul = []
     for i, text in enumerate(stream):

@@ -1,4 +1,4 @@
-"""What installed packages add, by entry points: metrics, subcommands, kinds of model folders."""
+"""Entry points through which installed packages add metrics, subcommands and kinds of model folders."""
 
 import functools
 import sys
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def _of_all_groups() -> "metadata.EntryPoints | metadata.SelectableGroups":
-    """The entry points of all packages, whose files a process reads once; raises where one cannot be read."""
+    """Return the entry points of all packages, read once per process; raises an exception if any cannot be read."""
     from importlib import metadata
 
     return metadata.entry_points()
@@ -21,12 +21,12 @@ def _of_all_groups() -> "metadata.EntryPoints | metadata.SelectableGroups":
 
 @functools.cache
 def installed(group: str) -> "Sequence[metadata.EntryPoint]":
-    """A group's entry points; a package whose entry points cannot be read has none, and is named on stderr."""
-    from importlib import metadata  # not above: a run of sacrebleu's own metrics does without it
+    """Return the entry points of a group; packages whose entry points cannot be read are left out and named on stderr."""
+    from importlib import metadata  # imported here because a run of sacrebleu's own metrics does not need it
 
     try:
         return tuple(_of_all_groups().select(group=group))
-    except Exception:  # raised for all packages, whichever has the fault; so they are read one by one
+    except Exception:  # one faulty package makes the call fail for all, so they are read one by one
         entry_points: dict[str, Iterable[metadata.EntryPoint]] = {}
     for package in metadata.distributions():
         if package.name in entry_points:  # the first on the path is the one that is imported
@@ -42,17 +42,20 @@ def installed(group: str) -> "Sequence[metadata.EntryPoint]":
 
 
 def loaded(entry_point: "metadata.EntryPoint", what: str) -> Any:
-    """What an entry point names; raises CtxMetricsError with one line, which calls it `what`, where it cannot be loaded."""
+    """Return the object that an entry point names; raises CtxMetricsError if it cannot be loaded.
+
+    what    what the one-line message calls the entry point, before its name
+    """
     try:
         return entry_point.load()
-    except (Exception, SystemExit) as error:  # another package's code: whatever it raises is why it is not there
+    except (Exception, SystemExit) as error:  # another package's code may raise anything
         raise CtxMetricsError(
             f"{what} {entry_point.name} ({entry_point.value}) cannot be loaded: {type(error).__name__}: {error}"
         ) from error
 
 
 def _fault(package: "metadata.Distribution", group: str, error: Exception) -> str:
-    """Why a package's entry points cannot be read, naming the line; "" where none of them is of the group."""
+    """Say why a package's entry points cannot be read, naming the line; "" if the package has none in the group."""
     if isinstance(error, UnicodeError):
         return f"its entry_points.txt is not UTF-8: {error}"
     lines = [line.strip() for line in (package.read_text("entry_points.txt") or "").splitlines()]

@@ -1,4 +1,4 @@
-"""The errors that a user can mend. Each message is one line that names the place and the mend."""
+"""Errors that a user can fix. Each message is one line that says where the problem is and how to fix it."""
 
 import re
 import textwrap
@@ -8,7 +8,7 @@ from .wording import worded
 
 
 class CtxMetricsError(Exception):
-    """Base of all: the command prints its message as one line and exits with 1."""
+    """Base class of all errors here: the command prints the message on one line and exits with status 1."""
 
 
 class InputError(CtxMetricsError, ValueError):
@@ -20,15 +20,16 @@ class ModelError(CtxMetricsError, RuntimeError):
 
 
 class ResourceError(CtxMetricsError, RuntimeError):
-    """The device is missing or too small for the work."""
+    """The device is missing, or has too little memory for the work."""
 
 
 MORE_MEMORY = "free some, or raise the limit that `ulimit -v` shows"
 
 
-# of the CPU's memory: Python, operating systems, torch
+# Messages of Python, operating systems and torch about the CPU's memory.
 _ON_HOST = re.compile("(?:allocate|not enough) memory")
-# Of a device's: CUDA, ROCm and MPS. A library that has no memory for its own handle says that it is not initialised.
+# Messages of CUDA, ROCm and MPS about a device's memory. A library that cannot allocate its own handle says that it is
+# not initialized.
 _ON_DEVICE = re.compile(
     "out[ _]of[ _]memory|_STATUS_(?:[A-Z_]*ALLOC(?:ATION)?_FAILED|NOT_INITIALIZED)|Invalid buffer size: [0-9.]+ [KMGT]iB",
     re.IGNORECASE,
@@ -36,7 +37,7 @@ _ON_DEVICE = re.compile(
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Whether Python, the operating system, torch or a library in Rust says that the CPU or a GPU has no memory left.
+    """Whether the error is how Python, the operating system, torch or a Rust library reports that CPU or GPU memory ran out.
 
     >>> lacks_memory(MemoryError()), lacks_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."))
     (True, True)
@@ -49,13 +50,16 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def _lacks_host_memory(error: BaseException) -> bool:
-    """The same, of the CPU's memory alone."""
+    """Like lacks_memory, but for the CPU's memory only."""
     of_host = isinstance(error, MemoryError) or _ON_HOST.search(str(error)) is not None
     return of_host and not isinstance(error, CtxMetricsError)
 
 
 def memory_remedy(error: BaseException, on_device: str | None = None) -> str:
-    """What to do about an error that lacks memory; `on_device` where it is a GPU's, by default what helps any model."""
+    """Return advice for an out-of-memory error.
+
+    on_device    the advice if a GPU ran out of memory; by default, what helps with any model
+    """
     if _lacks_host_memory(error):
         return MORE_MEMORY
     return on_device or worded(
@@ -65,15 +69,15 @@ def memory_remedy(error: BaseException, on_device: str | None = None) -> str:
 
 
 def memory_words(error: BaseException) -> str:
-    """What an error that lacks memory says, cut to 160 characters."""
+    """Return the message of an out-of-memory error, cut to 160 characters."""
     return textwrap.shorten(str(error) or type(error).__name__, 160, placeholder=" ...")
 
 
 def as_line(error: Exception) -> str | None:
-    """The line that a command prints for an error that a user can mend; None for one that is a fault of the program.
+    """Return the line that a command prints for an error that the user can fix; None for a bug in the program.
 
-    Errors of ours and of the operating system, too little memory, a package that cannot be imported, and a tokenizer of
-    sacrebleu's that cannot be loaded.
+    The user can fix our own errors and those of the operating system, too little memory, a package that cannot be
+    imported, and a sacrebleu tokenizer that cannot be loaded.
     """
     message = str(error)
     shown = f"{type(error).__name__}: {message}" if message else type(error).__name__
@@ -95,7 +99,7 @@ def as_line(error: Exception) -> str | None:
 
 
 def _not_imported(error: Exception) -> str:
-    """The package whose import raised the error, whatever its type; "" where none did."""
+    """Return the name of the package whose import raised the error, whatever the error's type; "" if no import did."""
     running = [module for module, call in _calls(error) if call == "<module>"]
     others = [module for module in running if not module.startswith("ctx_metrics.")]
     name = others[0] if others else getattr(error, "name", None) if isinstance(error, ImportError) else None
@@ -103,6 +107,6 @@ def _not_imported(error: Exception) -> str:
 
 
 def _calls(error: Exception) -> list[tuple[str, str]]:
-    """The modules and functions that the error came through, outermost first; <module> is a module being imported."""
+    """Return the (module, function) pairs of the error's traceback, outermost first; "<module>" is a module's import."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return [(frame.f_globals.get("__name__", ""), frame.f_code.co_name) for frame in frames]

@@ -1,4 +1,4 @@
-"""What stands on a command line: numbers, files and lists, as types for argparse."""
+"""Types for argparse: numbers, files and lists on a command line."""
 
 import math
 import os
@@ -10,10 +10,15 @@ from typing import Annotated, Any
 
 
 def _number(kind: type, good: Callable[[float], bool], wanted: str) -> Callable[[str], Any]:
-    """A type for argparse: a finite number that is good; the message for another one says what is wanted."""
+    """Return an argparse type for finite numbers.
+
+    kind      int or float
+    good      whether a number is allowed
+    wanted    what the error message says is expected
+    """
 
     def read(text: str) -> Any:
-        """The number that a text says."""
+        """Return the number that a text spells."""
         try:
             value = kind(text)
         except ValueError:
@@ -40,12 +45,12 @@ def seed(text: str) -> int:
 
 
 def patience(text: str) -> int | None:
-    """A number of checks; None for none."""
+    """Return a number of checks; None for "0" and "none"."""
     return None if text in ("0", "none") else positive(text)
 
 
 def layers(text: str) -> list[int]:
-    """Numbers of layers.
+    """Return a list of distinct layer numbers.
 
     >>> layers("1,2,6")
     [1, 2, 6]
@@ -59,7 +64,7 @@ def layers(text: str) -> list[int]:
 
 
 def output_file(text: str) -> str | None:
-    """The path that -o names; None for -, the standard output.
+    """Return the path that -o names; None for "-", the standard output.
 
     >>> output_file("scores.tsv"), output_file("-")
     ('scores.tsv', None)
@@ -80,7 +85,7 @@ def languages(text: str) -> list[str]:
 
 
 def file_or_share(text: str) -> str | float:
-    """A file's name, or a number above 0 and below 1.
+    """Return a file's name, or a number between 0 and 1, both excluded.
 
     >>> file_or_share("0.1"), file_or_share("dev.tsv")
     (0.1, 'dev.tsv')
@@ -98,11 +103,11 @@ def file_or_share(text: str) -> str | float:
 
 
 def rank(text: str) -> int:
-    """0, or a number above it."""
+    """Return a whole number of at least 0."""
     return 0 if text == "0" else positive(text)
 
 
-# types of settings: what a field holds, what reads it from a command line, and what --help calls it there
+# Types of settings: the type of the field, the function that reads it from a command line, and its name in --help.
 Model = Annotated[str, "MODEL"]
 Name = Annotated[str, "NAME"]
 File = Annotated[str, expanduser, "FILE"]

@@ -1,4 +1,4 @@
-"""The guard for models that do not read every language: is this text English?"""
+"""Checks that a model can read the language of a text."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,8 @@ FUNCTION_WORDS = frozenset(
     "the of and to that it for with this is are was were be been has have had not but from they which you he she his her "
     "their we our at by on as would will there what who when can could should about into than them its".split()
 )
-# Languages that multilingual-e5 was trained on, by its card: those of XLM-R; with their codes of three letters (ISO 639).
+# Languages that multilingual-e5 was trained on, which its model card gives as those of XLM-R, with their three-letter codes
+# (ISO 639).
 CODES = [
     codes.split()
     for codes in (
@@ -32,16 +33,16 @@ READ_BY_MULTILINGUAL = frozenset(first for first, *_ in CODES)
 TWO_LETTERS = {code: first for first, *longer in CODES for code in longer}
 EXTRA = "pip install 'ctx-metrics[multilingual]'"
 _WORD = re.compile(r"[^\W\d_]+")
-# English prose holds 35 to 50 % of them, headlines 15 %; other European languages stay under 6 %.
+# These words make up 35 to 50 % of English prose and 15 % of headlines, but less than 6 % in other European languages.
 MIN_SHARE = 0.08
 MIN_WORDS = 30
 SAMPLE_WORDS = 5000
 
 
 def looks_english(texts: Iterable[str | None]) -> bool:
-    """False when a sample of the texts holds too few English function words, or mostly letters of another script.
+    """Return False if a sample of the texts has too few English function words, or most of its letters are not Latin.
 
-    Fewer than 30 words tell nothing and count as English, unless their script is not Latin.
+    Fewer than 30 words are not enough to judge and count as English, unless most of their letters are not Latin.
 
     >>> looks_english(["The cat sat on the mat, and it was not there for the mouse that lives with us."] * 2)
     True
@@ -65,7 +66,7 @@ def looks_english(texts: Iterable[str | None]) -> bool:
 
 
 def primary(language: str | None) -> str:
-    """The first part of a language's code, "" where it is unknown; of two letters where it has one of them and three.
+    """Return the first part of a language code, or "" if unknown; a three-letter code becomes the two-letter one if known.
 
     >>> primary("pt_BR"), primary("deu_Latn"), primary("gsw"), primary(None)
     ('pt', 'de', 'gsw', '')
@@ -75,13 +76,11 @@ def primary(language: str | None) -> str:
 
 
 def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None) -> None:
-    """Stop, or warn where the user named the model (`asked`), when the multilingual encoder is about to read a language
-    that it was not trained on.
+    """Raise InputError, naming the flag, if the multilingual encoder was not trained on the language.
 
-    flag        the flag that names another model
-    language    code of the texts that the model reads, None where unknown
-
-    Raises InputError, naming the flag.
+    flag        the flag that selects another model
+    asked       whether the user named the model; then a notice takes the place of the error
+    language    code of the texts that the model reads, or None if unknown
     """
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         if not asked:
@@ -93,7 +92,7 @@ def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None
 
 
 def say_unread_source(metric: str, language: str | None) -> None:
-    """Say it where the multilingual encoder is about to read sources in a language that it was not trained on."""
+    """Give notice if the multilingual encoder was not trained on the language of the sources."""
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         notice(
             f"{metric}: the multilingual encoder was not trained on the language {language!r} of the sources; the scores "
@@ -115,12 +114,13 @@ def guard_english(
     mend: str = "",
     multilingual: bool = False,
 ) -> None:
-    """Stop or warn when the embedded English encoder is about to read another language.
+    """Raise InputError, or give notice, if the embedded English encoder is about to read another language.
 
-    asked           whether the user named the embedded model; then a known other language is only said
-    language        code of the texts that the model reads, such as "de" or "en_GB", or None where unknown
-    mend            what to do about texts that do not look English, for commands without -l
-    multilingual    whether `flag` also takes the multilingual encoder, which is the default where it is installed
+    asked           whether the user named the embedded model; then another language only causes a notice
+    language        code of the texts that the model reads, such as "de" or "en_GB", or None if unknown
+    texts           judged by looks_english if the language is unknown; texts that do not look English cause a notice
+    mend            advice about texts that do not look English, for commands without -l
+    multilingual    whether `flag` also takes the multilingual encoder, which is the default if it is installed
     """
     known = primary(language)
     if known == "en":

@@ -1,4 +1,4 @@
-"""Language tags as users give them: one language, such as de, pt-BR or zh_Hans, or a pair of two, such as zh-Hans-en."""
+"""Language tags as users write them: one language, such as de, pt-BR or zh_Hans, or a pair, such as zh-Hans-en."""
 
 import re
 from collections.abc import Collection
@@ -6,7 +6,7 @@ from collections.abc import Collection
 from .errors import InputError
 
 LANGUAGES = ("source_lang", "target_lang")
-# ISO 639-1, with the codes that it has withdrawn and that tools still write
+# ISO 639-1, including withdrawn codes that tools still write
 TWO_LETTERS = frozenset(
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo "
     "es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji "
@@ -14,7 +14,7 @@ TWO_LETTERS = frozenset(
     "nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr "
     "ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
 )
-# what is often written for a language, such as the code of its country, and the code of the language
+# Codes that are often mistaken for a language's, such as its country's, and the right code.
 LIKELY = dict(
     each.split("=")
     for each in (
@@ -22,16 +22,16 @@ LIKELY = dict(
         "mo=ro mx=es pk=ur rs=sr se=sv sh=sr sp=es tw=zh ua=uk us=en vn=vi"
     ).split()
 )
-OFTEN_REGIONS = frozenset({"br", "ca", "ch", "tw"})  # and the languages Breton, Catalan, Chamorro and Twi
-# behind a language's code: script, region, variant
+OFTEN_REGIONS = frozenset({"br", "ca", "ch", "tw"})  # also the languages Breton, Catalan, Chamorro and Twi
+# what may follow a language's code: script, region, variant
 _SUBTAG = re.compile(r"[A-Za-z]{4}|[A-Za-z]{2}|\d{3}|[A-Za-z0-9]{5,8}|\d[A-Za-z0-9]{3}")
 
 
 def check_language(name: str, tag: str, taken: Collection[str] = LANGUAGES) -> None:
     """Raise InputError unless the tag names one language.
 
-    name     the parameter's, source_lang or target_lang
-    taken    those of the two that may be given, for the message
+    name     the parameter: source_lang or target_lang
+    taken    which of the two the caller accepts, for the message
 
     >>> check_language("target_lang", "pt-BR")
     >>> check_language("target_lang", "de-en")
@@ -49,9 +49,9 @@ def check_language(name: str, tag: str, taken: Collection[str] = LANGUAGES) -> N
 
 
 def language_pair(text: str) -> tuple[str, str]:
-    """Source and target language of a pair, each with its own script and region.
+    """Return the source and target languages of a pair; each may have a script and a region.
 
-    Raises InputError for what is not a pair of languages, with what was probably meant.
+    Raises InputError if the text is not a pair of languages; the message suggests what was probably meant.
 
     >>> language_pair("de-en"), language_pair("zh-Hans-en"), language_pair("en-pt-BR"), language_pair("eng_Latn-deu_Latn")
     (('de', 'en'), ('zh-Hans', 'en'), ('en', 'pt-BR'), ('eng_Latn', 'deu_Latn'))
@@ -66,7 +66,7 @@ def language_pair(text: str) -> tuple[str, str]:
 
 
 def likely(tag: str) -> str:
-    """What to say of a code that is often written for another language; "" of other tags.
+    """Return a suggestion for a code that is often mistaken for another language's; "" for other tags.
 
     >>> likely("jp"), likely("de")
     ("; did you mean 'ja'?", '')
@@ -76,16 +76,16 @@ def likely(tag: str) -> str:
 
 
 def _halves(text: str) -> tuple[str, str] | None:
-    """The two languages of a text; None where it is not a pair, or could be several."""
+    """Return the two languages of a pair; None if the text is not a pair or is ambiguous."""
     halves = [(text[: dash.start()], text[dash.end() :]) for dash in re.finditer("-", text)]
     pairs = [half for half in halves if not any(_is_pair(tag) or _fault(tag) for tag in half)]
-    # "fr-fr-CA": a region in capitals is no language
+    # In "fr-fr-CA", the region in capitals is not a language.
     lower = [pair for pair in pairs if all(re.match("[a-z]+(?![A-Za-z])", tag) for tag in pair)] or pairs
     return lower[0] if len(lower) == 1 else None
 
 
 def _is_pair(tag: str) -> bool:
-    """Whether a second language stands behind the first one."""
+    """Whether a second language follows the first."""
     first, *more = re.split("[-_]", tag)
     return any(
         each != first and (each in TWO_LETTERS or re.fullmatch("[a-z]{3}", each)) for each in _before_private_use(more)
@@ -93,7 +93,7 @@ def _is_pair(tag: str) -> bool:
 
 
 def _fault(tag: str) -> str:
-    """What is wrong with the tag of one language; "" if nothing is."""
+    """Say what is wrong with the tag of one language; "" if nothing is."""
     first, *more = re.split("[-_]", tag)
     code = first.lower()
     if not re.fullmatch("[a-z]{2,3}", code) or not all(map(_SUBTAG.fullmatch, _before_private_use(more))):
@@ -104,11 +104,11 @@ def _fault(tag: str) -> str:
 
 
 def _before_private_use(subtags: list[str]) -> list[str]:
-    """The subtags before the first one of one letter, such as x, behind which anything may stand."""
+    """Return the subtags before the first single-character one, such as x, after which anything is allowed."""
     return subtags[: next((k for k, each in enumerate(subtags) if len(each) == 1), len(subtags))]
 
 
 def _of_region(tag: str) -> str:
-    """How to write a region, where a part of a tag is a language and often meant as a region; "" elsewhere."""
+    """Say how to write a region if a subtag is a language code that is often meant as a region; else ""."""
     regions = [each for each in re.split("[-_]", tag)[1:] if each in OFTEN_REGIONS]
     return f", or write a region in capitals: {regions[0].upper()}" if regions else ""

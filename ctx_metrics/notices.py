@@ -1,4 +1,4 @@
-"""What a user must be told: one line each on stderr, through one logger."""
+"""Notices to the user: one line each on stderr, all through one logger."""
 
 import logging
 import os
@@ -7,13 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 
 logger = logging.getLogger("ctx_metrics")
-progress_logger = logger.getChild("progress")  # has the handlers of the other, and none of its filters
-if os.environ.get("CTX_METRICS_DEBUG"):  # which linear layers and which attention run, for instance
+progress_logger = logger.getChild("progress")  # inherits the parent's handlers, but not its filters
+if os.environ.get("CTX_METRICS_DEBUG"):  # logs, for instance, which linear layers and which attention run
     logger.setLevel(logging.DEBUG)
 
 
 class OncePerRun(logging.Filter):
-    """Lets each distinct message through once; the plugin puts one on the logger for every sacrebleu run."""
+    """Logging filter that passes each distinct message once; the plugin adds a new one to the logger for every run."""
 
     def __init__(self):
         super().__init__()
@@ -26,26 +26,26 @@ class OncePerRun(logging.Filter):
 
 
 def notice(message: str) -> None:
-    """Say something that bears on the scores (always shown, also with --quiet)."""
+    """Tell the user something that affects the scores; always shown, even with --quiet."""
     logger.warning(message)
 
 
 def shows_bars() -> bool:
-    """Whether stderr is a terminal, which shows progress bars."""
+    """Whether progress bars are shown: only if stderr is a terminal."""
     return bool(sys.stderr and sys.stderr.isatty())
 
 
 def progress(message: str, quiet: bool = False) -> None:
-    """Say how far a long run is, where stderr is no terminal and so shows no progress bar; nothing if `quiet`.
+    """Report the progress of a long run if stderr is not a terminal, and so shows no progress bar; nothing if `quiet`.
 
-    The line is no notice: filters and collectors of notices do not see it.
+    The line is not a notice: filters and collectors of notices do not see it.
     """
     if not quiet and not shows_bars():
         progress_logger.warning(message)
 
 
 def quiet_libraries() -> None:
-    """Keep other libraries from writing into the user's run: sacrebleu sets the root logger to INFO."""
+    """Silence the log messages of other libraries below ERROR, because sacrebleu sets the root logger to INFO."""
     names = "transformers sentence_transformers huggingface_hub httpx httpx2 httpcore httpcore2 urllib3 filelock torch"
     for name in names.split():
         other = logging.getLogger(name)
@@ -54,7 +54,7 @@ def quiet_libraries() -> None:
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """A number with the words that agree with it.
+    """Return a number followed by its singular or plural words.
 
     >>> counted(1, "segment has", "segments have"), counted(3000, "segment has", "segments have")
     ('1 segment has', '3,000 segments have')
@@ -63,7 +63,11 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def place(positions: Sequence[int], shown: int = 5, number: int | None = None) -> str:
-    """The first few 1-based positions of a longer list, for a message; `number` is how many there are, if not all are given.
+    """Return the first few positions of a list, counted from 1, for a message.
+
+    positions    0-based
+    shown        the most that are shown
+    number       how many there are in all, if not all are given
 
     >>> place([0, 3, 4])
     '1, 4, 5'
@@ -75,11 +79,11 @@ def place(positions: Sequence[int], shown: int = 5, number: int | None = None) -
 
 
 class Odd(str):
-    """A line on odd segments, which knows their number and the first of them, so that lines on parts of a corpus add up.
+    """A line about odd segments. It stores their number and first positions, so that lines on parts of a corpus add up.
 
-    words     what is odd, with [what agrees with one of them|and with several]
-    number    of the segments;  first    0-based positions of at most FIRST of them
-    where     what the positions are of; "" shows none
+    words     what is odd, with [singular words|plural words] in brackets
+    number    how many segments;  first    0-based positions of at most FIRST of them
+    where     what the positions count, such as "line"; "" shows no positions
 
     >>> Odd("[line is|lines are] empty", 1, [3], "line").with_more(Odd("[line is|lines are] empty", 2, [10, 12], "line"))
     '3 lines are empty (line 4, 11, 13)'
@@ -102,22 +106,22 @@ class Odd(str):
         return self.words, self.number, self.first, self.where
 
     def after(self, segments: int) -> "Odd":
-        """The line where so many segments stand before these."""
+        """Return the line with its positions moved by the number of segments that come before these."""
         return Odd(self.words, self.number, [position + segments for position in self.first], self.where)
 
     def with_more(self, other: "Odd") -> "Odd":
-        """The line on these segments and on others that come behind them and are odd in the same way."""
+        """Return one line for these segments and later ones that are odd in the same way."""
         return Odd(self.words, self.number + other.number, [*self.first, *other.first][: self.FIRST], self.where)
 
 
 def told(
     kinds: Mapping[str, tuple[Sequence[int], str]], where: str = "segment", least: Mapping[str, float] = {}
 ) -> tuple[dict[str, int], list[str]]:
-    """Counts by kind of what is odd, and a line for each kind that there is any of.
+    """Return how many segments are odd in each way, and a line for each way that occurs.
 
-    kinds    the 0-based positions of each kind, and words with [what agrees with one of them|and with several]
-    where    what the positions are of
-    least    a number that a kind must exceed to be told of, where it is not 0
+    kinds    for each kind, the 0-based positions, and words with [singular words|plural words] in brackets
+    where    what the positions count
+    least    for a kind, the count that it must exceed to get a line; 0 by default
 
     >>> told({"empty": ([3], "[line is|lines are] empty"), "cut": ([], "[line is|lines are] cut")}, "line")
     ({'empty': 1, 'cut': 0}, ['1 line is empty (line 4)'])

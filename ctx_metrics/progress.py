@@ -1,4 +1,4 @@
-"""How far a long run is: a bar in a terminal, and a line about once a minute elsewhere."""
+"""Progress of a long run: a bar in a terminal, and a line about once a minute elsewhere."""
 
 from time import monotonic
 
@@ -10,14 +10,14 @@ EVERY = 60.0  # seconds between two lines
 
 
 class Progress:
-    """Shows how far a long run is: a bar if stderr is a terminal, else a line about once a minute; nothing if `quiet`.
+    """Shows the progress of a long run: a bar if stderr is a terminal, else a line about once a minute; nothing if `quiet`.
 
     label    what is running, such as the name of a metric
     unit     what is counted, in the singular, such as "text"
-    total    how many there are; None if that is not known
-    done     how many of them an earlier run has done
+    total    how many there are; None if unknown
+    done     how many of them an earlier run has finished
 
-    A run that takes less than a minute prints no line. A line gives the time that is left if the total is known.
+    A run of less than a minute prints no line. If the total is known, each line gives the time left.
 
     >>> with Progress("comet", "text", 3, quiet=True) as shown:
     ...     shown.update(2)
@@ -44,7 +44,7 @@ class Progress:
             progress(self._line(now - self._start))
 
     def _line(self, taken: float) -> str:
-        """The line after so many seconds."""
+        """Return the progress line after `taken` seconds."""
         new = self.done - self._before
         if self.total is None:
             return f"{self.label}: {counted(self.done, self.unit, f'{self.unit}s')} in {duration(taken)}"
@@ -53,7 +53,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """A time in words.
+    """Return a time in words.
 
     >>> duration(7.2), duration(100), duration(7500)
     ('7 s', '2 min', '2 h 5 min')

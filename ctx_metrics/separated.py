@@ -1,4 +1,4 @@
-"""Tables for programs: cells separated by tabs or by commas."""
+"""Tables for other programs: cells separated by tabs or commas."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ SEPARATED = ("tsv", "csv")
 
 
 def separated(form: str, rows: Iterable[Sequence[str]]) -> str:
-    """Rows as tsv, where a space replaces a tab in a cell, or as csv, which quotes cells that need it (RFC 4180).
+    """Return rows as tsv, with each tab in a cell replaced by a space, or as csv, with quotes where needed (RFC 4180).
 
     >>> separated("tsv", [["a", "b"], ["1,5", "x\\ty"]])
     'a\\tb\\n1,5\\tx y\\n'

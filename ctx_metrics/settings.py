@@ -1,4 +1,4 @@
-"""Settings: frozen dataclasses whose fields declare the flags that give them, with help, default and what is allowed."""
+"""Settings: frozen dataclasses whose fields declare their command-line flags, with help, default and allowed values."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,23 +15,27 @@ Part = type | Adder | tuple[type | str, Any]
 
 
 def setting(help: str, default: Any = None, *, flag: str = "", group: str = "", **options: Any) -> Any:
-    """Returns a dataclass field that declares its flag; its type says how argparse reads it, see flag_types.
+    """Returns a dataclass field that declares its flag; the field's type decides how argparse reads it, see flag_types.
 
-    help       what --help and the reference page say; the default is added to it unless it is None, empty, a bool, or told
-               there
-    default    the value where the flag is not given; a flag with False takes no value; MISSING where it must be given
-    flag       the flag in full, and others after blanks, where it is not the prefix and the field's name. A word without
-               dashes is what follows the prefix, or, of a class without PREFIX, what --help calls an argument without flag
-    group      title of the group of flags that begins with this one
-    options    of argparse's add_argument, where they are others than the type says: type, choices (or what gives them when
-               the flag is added), metavar, nargs, action, required
+    help       the text in --help and on the reference page; the default is appended unless it is None, empty, a bool, or
+               already mentioned
+    default    the value if the flag is not given; a flag whose default is False takes no value; MISSING if it is required
+    flag       the flag in full, and any further ones after blanks; by default the prefix and the field's name. A word
+               without dashes follows the prefix; in a class without PREFIX it is the name of a positional argument in
+               --help
+    group      title of the group of flags that starts with this one
+    options    of argparse's add_argument, if they differ from what the type implies: type, choices (or a function that
+               returns them when the flag is added), metavar, nargs, action, required
     """
     return field(default=default, metadata={"help": help, "flag": flag, "group": group, "options": options})
 
 
 def add_all(parser: argparse.ArgumentParser, parts: Sequence[Part]) -> None:
-    """Adds flags: of settings classes, alone or with `usual` as add_flags takes it, and what functions add to the group of
-    the flags before them, or to one of their own with a title."""
+    """Adds flags to a parser, part by part.
+
+    parts    each a settings class; (a settings class, `usual` of add_flags); a function that adds flags to the group of
+             the part before; or (a title, a function that adds flags to a new group with that title)
+    """
     group: Group = parser
     for part in parts:
         first, more = part if isinstance(part, tuple) else (part, cast(Any, None))
@@ -54,14 +58,14 @@ def add_flags(
     usual: Mapping[str, object] | None = None,
     into: Group | None = None,
 ) -> Group:
-    """Adds the flags of a settings class to an argparse parser or a group of it; returns the group of the last one.
+    """Adds the flags of a settings class to an argparse parser or to one of its groups; returns the last flag's group.
 
-    prefix    what the flags begin with, such as --bertr-; None: the class's own PREFIX, or --
-    dest      what their attributes of the parsed arguments begin with, such as bertr_; None: by the prefix
+    prefix    the start of the flags, such as --bertr-; None: the class's own PREFIX, or --
+    dest      the start of their attributes in the parsed arguments, such as bertr_; None: derived from the prefix
     only      the fields whose flags are added; None: all that declare one
-    usual     settings whose values --help gives as defaults, each under its name, the first without. A flag that is not
-              given is then not among the parsed arguments, and from_flags keeps what the settings it is given have
-    into      the group of those flags that come before the first group of the class; None: `group`
+    usual     settings by name, whose values --help shows as defaults, each with its name except the first. A flag that is
+              not given is then absent from the parsed arguments, and from_flags keeps the value of its own `usual`
+    into      the group for flags that come before the class's first own group; None: `group`
     """
     types, target = get_type_hints(settings, include_extras=True), into or group
     for each in fields(settings):
@@ -91,7 +95,7 @@ def add_flags(
 
 
 def _names(settings: type, each: Field, prefix: str | None, dest: str | None) -> tuple[list[str], str]:
-    """A field's flags, and the attribute of the parsed arguments that they set."""
+    """Returns a field's flags, and the attribute of the parsed arguments that they set."""
     own = getattr(settings, "PREFIX", "")
     prefix = own or "--" if prefix is None else prefix
     dest = prefix.lstrip("-").replace("-", "_") if dest is None else dest
@@ -103,12 +107,12 @@ def _names(settings: type, each: Field, prefix: str | None, dest: str | None) ->
 
 
 def _options(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What argparse is told of a type: Literal's choices, Annotated's reader and metavar, several values of a Sequence, no
-    value of a bool."""
+    """Returns the options of add_argument for a type: a Literal gives choices, Annotated a type and a metavar, a Sequence
+    takes several values, and a bool takes none."""
     options: dict[str, Any] = {}
     if NoneType in get_args(kind) and get_origin(kind) is not Literal:
         [kind, *others] = [each for each in get_args(kind) if each is not NoneType]
-        if others:  # one of several types: as text, unless the options say more
+        if others:  # a union of several types is read as text, unless the options say more
             return options
     if get_origin(kind) is Annotated:
         kind, *more = get_args(kind)
@@ -125,12 +129,12 @@ def _options(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None = None, usual: S | None = None) -> S:
-    """Returns the settings that a command line gives; a field whose flag it has not keeps its default.
+    """Returns the settings that a command line gives; a field whose flag was not given keeps its default.
 
-    dest     as add_flags took it; a field that declares no flag has the attribute of its name
-    usual    settings to take in place of the defaults
+    dest     as passed to add_flags; a field that declares no flag is read from the attribute of the same name
+    usual    settings whose values replace the defaults
 
-    Raises what the settings raise for values that contradict each other.
+    Raises whatever the settings class raises, for instance for values that contradict each other.
     """
     attributes = {
         each.name: _names(settings, each, None, dest)[1] if "help" in each.metadata else each.name
@@ -141,7 +145,7 @@ def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None 
 
 
 def check_choices(settings: object, name: str = "") -> None:
-    """Raises InputError where a field that declares choices holds none of them; `name`, if any, begins the message."""
+    """Raises InputError if a field's value is not among its declared choices; `name`, if any, begins the message."""
     for each in fields(settings):  # type: ignore[arg-type]  # no type says "any dataclass"
         choices, value = each.metadata.get("options", {}).get("choices"), getattr(settings, each.name)
         if choices and value is not None and value not in choices:

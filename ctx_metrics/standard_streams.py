@@ -13,25 +13,25 @@ STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr",
 
 
 def open_closed() -> None:
-    """Open the standard streams that whoever started the command has closed, so that no file gets their numbers.
+    """Open the standard streams that were closed when the command started, so that no other file gets their numbers.
 
-    The input is empty then, the error output takes all, and the output refuses what is written, as a closed one does.
+    The input is then empty, stderr accepts and drops everything, and stdout refuses what is written, as a closed one does.
     """
     for name, mode, access in STREAMS:
         if getattr(sys, name) is None:
-            number = os.open(os.devnull, access)  # sacrebleu opens it a second time, and drops this file
+            number = os.open(os.devnull, access)  # sacrebleu opens the stream again and drops this file object
             setattr(sys, name, open(number, mode, encoding="utf-8", errors="surrogateescape", closefd=False))  # noqa: SIM115
 
 
 def check_output() -> None:
-    """Raise InputError where the standard output is closed. For before long work."""
+    """Raise InputError if the standard output is closed. Call it before long work."""
     if os.name != "posix":
         return
     import fcntl
 
     try:
         number = sys.stdout.fileno()
-    except OSError:  # it is no file, as in a notebook
+    except OSError:  # not a file, as in a notebook
         return
     if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise InputError("the standard output is closed; leave out `>&-`, or send it to a file")
@@ -39,7 +39,7 @@ def check_output() -> None:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """A block that prints and does nothing else: raises InputError where the standard output does not take it."""
+    """Context for a block that only prints: raises InputError if the standard output cannot be written."""
     try:
         yield
         sys.stdout.flush()
@@ -49,8 +49,10 @@ def printing() -> Iterator[None]:
 
 @contextmanager
 def utf8_output() -> Iterator[None]:
-    """A block whose standard output is UTF-8, in which names of files need not be text; raises InputError, then or at the
-    end, where the output does not take what is printed."""
+    """Context in which the standard output is UTF-8 and also accepts file names that are not valid text.
+
+    Raises InputError, inside or at the end, if the output cannot be written.
+    """
     before = sys.stdout
     if not isinstance(before, io.TextIOWrapper):
         yield
@@ -69,7 +71,7 @@ def utf8_output() -> Iterator[None]:
 
 
 class _Output(io.BufferedIOBase):
-    """The bytes of the standard output. Closing it closes nothing."""
+    """The binary standard output. Closing it does not close the underlying file."""
 
     def __init__(self, file: Any):
         self._file = file
@@ -97,7 +99,9 @@ class _Output(io.BufferedIOBase):
 
 
 def lost(error: OSError, number: int) -> InputError:
-    """The error of an output that takes no more. What is left of it is thrown away, or Python would try again when it ends,
-    and complain."""
+    """Return the InputError for an output that can no longer be written, and send the rest of it to os.devnull.
+
+    Otherwise Python would try to write the rest again at exit, and complain.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     return InputError(f"cannot write to the standard output: {error.strerror}")

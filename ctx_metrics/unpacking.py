@@ -1,4 +1,4 @@
-"""Compressed files: what they hold, read in a stream and whole, and the lines of a file, whose length is bounded."""
+"""Readers of compressed files, and of lines whose length is limited."""
 
 import io
 import zlib
@@ -8,20 +8,20 @@ from typing import IO, Any, cast
 
 from .errors import InputError
 
-LONGEST = 16 * 2**20  # bytes of a line
+LONGEST = 16 * 2**20  # most bytes in a line
 EXTRA = "pip install 'ctx-metrics[tables]'"
-# what is unpacked at a time: zstd makes up to 128 KiB of four bytes
+# compressed bytes unpacked at a time, and read at a time; zstd expands four bytes to up to 128 KiB
 _STEP, _BLOCK = 2**10, 2**16
 
 
 def unpacked(file: IO[bytes], kind: str, path: str) -> IO[bytes]:
-    """What a compressed file holds, to be read in a stream.
+    """Return a stream of the uncompressed content of a file.
 
-    kind    gz, xz or zst; "" for a file that is not compressed, which is given back
+    kind    gz, xz or zst; "" for a file that is not compressed, which is returned as it is
     path    what messages call the file
 
-    A file may have several members, one after another. Reading raises InputError for a file that is cut short, damaged or
-    of another kind; this function does where Python lacks what reads the kind.
+    The file may consist of several members, one after another. Reading raises InputError if the file is truncated, damaged
+    or of another kind. This function raises InputError if Python has no module for the kind.
     """
     if not kind:
         return file
@@ -30,7 +30,7 @@ def unpacked(file: IO[bytes], kind: str, path: str) -> IO[bytes]:
 
 
 def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
-    """The lines of a file with their ends; raises InputError for a line of more than LONGEST bytes, naming it."""
+    """Yield the lines of a file with their line ends; raises InputError, naming the line, for more than LONGEST bytes."""
     read = partial(io.BufferedReader(cast(io.RawIOBase, file), 2**20).readline, LONGEST + 1)
     for number, line in enumerate(iter(read, b""), 1):
         if len(line) > LONGEST:
@@ -41,7 +41,7 @@ def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
 
 
 def zstandard(path: str) -> Any:
-    """The package that reads .zst; raises InputError where it is not installed."""
+    """Return the module that reads .zst files; raises InputError if it is not installed."""
     try:
         import zstandard as package
     except ImportError as error:
@@ -50,7 +50,7 @@ def zstandard(path: str) -> Any:
 
 
 def _reader_of(kind: str, path: str) -> tuple[Callable[[], Any], str, type[Exception]]:
-    """What makes the reader of a member, what the kind is called, and what is raised for damage."""
+    """Return a function that makes a decompressor for one member, the name of the kind, and the exception for damage."""
     if kind == "gz":
         return partial(zlib.decompressobj, 16 + zlib.MAX_WBITS), "gzip", zlib.error
     if kind == "zst":
@@ -64,14 +64,14 @@ def _reader_of(kind: str, path: str) -> tuple[Callable[[], Any], str, type[Excep
 
 
 def _pieces(file: IO[bytes], new: Callable[[], Any], name: str, broken: type[Exception], path: str) -> Iterator[bytes]:
-    """The content of all members, never much at a time."""
+    """Yield the content of all members in small pieces."""
     member, begun = None, False
     for block in iter(partial(file.read, _BLOCK), b""):
         for start in range(0, len(block), _STEP):
             left = block[start : start + _STEP]
             while left:
                 if member is None:
-                    if begun and not (left := left.lstrip(b"\0")):  # zeros may fill up what is behind a member
+                    if begun and not (left := left.lstrip(b"\0")):  # members may be padded with zeros
                         break
                     member, begun = new(), True
                 try:
@@ -90,7 +90,7 @@ def _pieces(file: IO[bytes], new: Callable[[], Any], name: str, broken: type[Exc
 
 
 class _Stream(io.RawIOBase):
-    """Pieces of bytes as one file."""
+    """A raw binary stream over an iterator of bytes."""
 
     def __init__(self, pieces: Iterator[bytes]):
         self._pieces, self._left = pieces, memoryview(b"")

@@ -1,4 +1,4 @@
-"""Document windows (SLIDE, Raunak et al. 2023): pure functions of integers.
+"""Document windows (SLIDE, Raunak et al. 2023), as pure functions of numbers.
 
 A window is a half-open range of sentences within one document. Windows never cross a document's end.
 """
@@ -12,7 +12,7 @@ PARTIAL = ("drop", "include", "weight")
 
 
 class Window(NamedTuple):
-    """Sentences start..end-1 of a corpus, counted in the corpus score with `weight`."""
+    """Sentences start to end - 1 of a corpus, and their weight in the corpus score."""
 
     start: int
     end: int
@@ -20,15 +20,16 @@ class Window(NamedTuple):
 
 
 def sentence_windows(length: int, window: int, stride: int, partial: str = "weight") -> list[Window]:
-    """The windows over one document of `length` sentences (paper, section 3).
+    """Return the windows over one document of `length` sentences (paper, section 3).
 
-    Full windows start at 0, stride, 2*stride, ... while start + window <= length. What they leave uncovered, or a shorter
-    document, makes one partial window from the next start to the document's end, of which `partial` says what it becomes:
-      drop     it is left out (the paper's setting); full windows weigh 1
-      include  it is scored and weighs 1, as much as a full window
-      weight   it is scored, and every window weighs its number of sentences
+    Full windows start at 0, stride, 2*stride, ... while start + window <= length. If they leave sentences uncovered, or the
+    document is shorter than a window, one partial window runs from the next start to the document's end. `partial` says
+    how it is treated:
+      drop     it is left out (the paper's setting); full windows have weight 1
+      include  it is scored with weight 1, like a full window
+      weight   it is scored, and the weight of every window is its number of sentences
 
-    That agrees with the paper's figure 1 (w=4, s=2), while its "d mod (w - s)" fails for w = s and s = 1.
+    This agrees with the paper's figure 1 (w=4, s=2). The paper's formula "d mod (w - s)" fails for w = s and s = 1.
 
     Raises InputError unless 1 <= stride <= window.
 
@@ -52,15 +53,15 @@ def sentence_windows(length: int, window: int, stride: int, partial: str = "weig
 
 
 def token_windows(tokens: Sequence[int], budget: int, stride: int = 0, overhead: int = 0) -> list[Window]:
-    """Windows over one document that hold as many sentences as fit a budget of tokens (paper, appendix A.2).
+    """Return windows over one document, each with as many sentences as fit into a token budget (paper, appendix A.2).
 
-    tokens    tokens of each sentence, all the texts that the model reads of it together
-    budget    most tokens of a window; a sentence that exceeds it alone makes a window of its own
-    stride    sentences from one window's start to the next; 0 starts each where the last one ended. A stride never
+    tokens    number of tokens of each sentence, summed over all its texts that the model reads
+    budget    most tokens per window; a sentence that alone exceeds it gets a window of its own
+    stride    sentences from one window's start to the next; with 0, each starts where the last one ended. A stride never
               skips a sentence: it is cut to the last window's length
-    overhead  tokens that every window costs beside its sentences (special tokens)
+    overhead  extra tokens in every window (special tokens)
 
-    Every window weighs its number of sentences.
+    The weight of a window is its number of sentences.
 
     >>> [(w.start, w.end) for w in token_windows([4, 4, 4, 9, 1], budget=9)]
     [(0, 2), (2, 3), (3, 4), (4, 5)]
@@ -85,12 +86,13 @@ def token_windows(tokens: Sequence[int], budget: int, stride: int = 0, overhead:
 
 
 def credit(windows: Sequence[Window], values: Sequence[float], length: int) -> list[list[float]]:
-    """Each sentence's share in the windows that cover it, as rows [sum of weight * value, sum of weight].
+    """Return each sentence's share of the windows that cover it, as `length` rows [sum of weight * value, sum of weight].
 
-    A window of n sentences gives each of its rows 1/n of its weighted value and of its weight. So the ratio of the columns'
-    sums is the exact SLIDE score, and a row's the weighted mean of the windows over that sentence; [0, 0] where none is.
+    A window of n sentences gives each of its rows 1/n of its weighted value and of its weight. The ratio of the column
+    sums is therefore the exact SLIDE score. The ratio within a row is the weighted mean of the windows over that sentence;
+    the row is [0, 0] if no window covers it.
 
-    windows, values    as many of each; length    number of sentences in the corpus
+    windows, values    equally many of each; length    number of sentences in the corpus
 
     >>> credit([Window(0, 2, 2.0), Window(1, 3, 2.0)], [0.5, 1.0], 4)
     [[0.5, 1.0], [1.5, 2.0], [1.0, 1.0], [0.0, 0.0]]

@@ -1,4 +1,4 @@
-"""How messages name a setting: by its flag in a command, by its keyword in Python."""
+"""Names of settings in messages: the flag in a command, the keyword in Python."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ _by_flags = False
 
 @contextmanager
 def by_flags() -> Iterator[None]:
-    """Within it, which is while a command runs, messages name flags."""
+    """Context in which messages name flags; active while a command runs."""
     global _by_flags
     before, _by_flags = _by_flags, True
     try:
@@ -18,7 +18,7 @@ def by_flags() -> Iterator[None]:
 
 
 def setting_named(flag: str, keyword: str, value: str | float = "") -> str:
-    """A setting, with its value if one is given.
+    """Return the name of a setting, with its value if one is given.
 
     >>> setting_named("--comet-model", "model"), setting_named("--comet-inputs", "inputs", "mt+src")
     ('model=...', "inputs='mt+src'")
@@ -32,7 +32,7 @@ def setting_named(flag: str, keyword: str, value: str | float = "") -> str:
 
 
 def worded(flag: str, keyword: str) -> str:
-    """The first in a command, the second in Python.
+    """Return the flag in a command, and the keyword in Python.
 
     >>> worded("--docids FILE", "doc_ids")
     'doc_ids'
@@ -44,7 +44,7 @@ def worded(flag: str, keyword: str) -> str:
 
 
 def any_of(flags: Sequence[str]) -> str:
-    """Flags of which one is enough.
+    """Return flags joined by commas and "or".
 
     >>> any_of(["--docids", "--source", "--roundtrip"])
     '--docids, --source or --roundtrip'
@@ -54,12 +54,12 @@ def any_of(flags: Sequence[str]) -> str:
 
 
 def name_the_language() -> str:
-    """What to do where the language of the texts is not known."""
+    """Return the advice for texts whose language is unknown."""
     return worded("name the language pair with -l", "name the language with target_lang (round trips: source_lang)")
 
 
 def metric_with_model(metric: str, model: str) -> str:
-    """A metric by its name in lower case, with a model.
+    """Return the words for a metric, given by its name in lower case, with a model.
 
     >>> metric_with_model("pairwise", "my-model")
     "the metric pairwise with model='my-model'"

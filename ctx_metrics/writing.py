@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and whether they can be written."""
+"""Atomic writing of files, and checks that a path can be written."""
 
 import codecs
 import errno
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 PROBE = bytes(4096)  # enough to find a full disk
 LINK = "it is a link, and nothing is written through a link; name the file itself"
-# such as s3://bucket, which pathlib makes s3:/bucket; C:/ is a drive
+# such as s3://bucket, which pathlib turns into s3:/bucket; C:/ is a drive
 ADDRESS = re.compile(r"[A-Za-z][\w+.-]+:/")
-STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to what is open, also where that is a file
+STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to whatever is open, even to a regular file
 
 
 def check_writable(path: str | None, folder: bool = False, flag: str = "") -> None:
-    """Raise InputError where a file, or files in a folder, cannot be written, as at an address; makes nothing. For before
-    long work.
+    """Raise InputError if a file, or files in a folder, cannot be written; creates nothing. Call it before long work.
 
-    path    None is the standard output
-    flag    what names the path on the command line, for the message
+    path      None is the standard output; an address such as s3://bucket cannot be written
+    folder    whether `path` is a folder
+    flag      the flag that gives the path on the command line, for the message
     """
     if path is None:
         check_output()
@@ -70,9 +70,11 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
 
 
 def check_not_input(path: str | None, given: Mapping[str, object], flag: str) -> None:
-    """Raise InputError where the file that a flag names is also among the files of a command line, which would be lost.
+    """Raise InputError if an output file is also an input file of the command, and so would be overwritten.
 
-    given    the command line's values by attribute; lists of paths too
+    path     the output file; None is the standard output
+    given    the command line's values by attribute, which may be lists of paths
+    flag     the flag that names the output file
     """
     if path is None or not os.path.isfile(path):
         return
@@ -84,16 +86,16 @@ def check_not_input(path: str | None, given: Mapping[str, object], flag: str) ->
 
 @contextmanager
 def replacing(path: str, mend: str = "") -> Iterator[str]:
-    """The name of a file or folder to make, which takes the place of `path` when the block ends well, and goes if it fails.
+    """Yield a temporary name for a file or folder, which replaces `path` if the block succeeds and is removed if it fails.
 
-    It lies beside `path` in a folder of a random name, which only this user can enter, so nobody can foresee the name or
-    plant a link there. The folders above `path` are made. A file that is replaced hands on its permissions, a new one has
-    those of the umask. A device or a pipe is written as it is.
+    The name lies beside `path`, in a randomly named folder that only this user can enter, so nobody can predict it or
+    plant a link there. Missing folders above `path` are created. A new file gets the permissions of the file it replaces,
+    or else those of the umask. A device or a pipe is written directly.
 
-    mend    the end of the message
+    mend    the end of the error message
 
-    Raises InputError where the operating system refuses, as for a full disk, or where `path` is a link, and what else the
-    block raises.
+    Raises InputError if `path` is a link or the operating system reports an error, such as a full disk, and passes on
+    whatever else the block raises.
     """
     path = os.fspath(path)
     with os_errors(f"cannot write {path}", mend):
@@ -120,15 +122,17 @@ def replacing(path: str, mend: str = "") -> Iterator[str]:
 def write_whole(
     path: str, text: str, comfort: str = "", encoding: str = "utf-8", errors: str = "surrogateescape"
 ) -> None:
-    """Write a text; raises InputError where that fails, with `comfort` at the end of its message.
+    """Write a text atomically; raises InputError if that fails.
 
-    encoding    the user's choice, by -e; where it is not UTF-8 and lacks a character, that is an InputError too
-    errors      what becomes of names that are no text: their bytes, or with backslashreplace JSON's escapes
+    comfort     the end of the error message
+    encoding    the user's choice, by -e; a character that it does not have raises InputError
+    errors      how file names that are not valid text are written: as their bytes, or, with backslashreplace, as JSON
+                escapes
     """
     try:
         content = text.encode(encoding, errors)
     except UnicodeEncodeError as error:
-        if codecs.lookup(encoding).name == "utf-8":  # half of a surrogate pair, which no reader lets through
+        if codecs.lookup(encoding).name == "utf-8":  # a lone surrogate, which no reader lets through
             raise
         line, lacking = text.count("\n", 0, error.start) + 1, text[error.start]
         raise InputError(
@@ -139,13 +143,13 @@ def write_whole(
 
 
 def write_bytes(path: str, content: bytes, mend: str = "") -> None:
-    """Write a file; raises InputError where that fails, with `mend` at the end of its message."""
+    """Write a file atomically; raises InputError if that fails, with `mend` at the end of its message."""
     with replacing(path, mend) as beside, open(beside, "wb") as file:
         file.write(content)
 
 
 def write_tensors(path: str, tensors: "Mapping[str, torch.Tensor]", metadata: dict[str, str] | None = None) -> None:
-    """Write tensors as a safetensors file; raises InputError where that fails."""
+    """Write tensors atomically as a safetensors file; raises InputError if that fails."""
     from safetensors.torch import save_file
 
     with replacing(path) as beside:
@@ -153,12 +157,12 @@ def write_tensors(path: str, tensors: "Mapping[str, torch.Tensor]", metadata: di
 
 
 def leftovers(folder: Path) -> list[Path]:
-    """What processes that were killed while they wrote have left in a folder."""
+    """Return the temporary folders in a folder: those of killed processes, and any that are in use."""
     return [path for path in folder.glob(".*.tmp") if path.is_dir()]
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes have left in a folder; what other processes are writing there stays."""
+    """Remove the temporary folders that killed processes left in a folder; those in use by other processes stay."""
     for path in leftovers(folder):
         with _locked(str(path), wait=False) as free:
             if free:
@@ -167,21 +171,23 @@ def remove_leftovers(folder: Path) -> None:
 
 @contextmanager
 def _folder_in_use(above: str) -> Iterator[str]:
-    """A new folder for what is being written, which `remove_leftovers` of other processes leaves alone."""
+    """Yield a new temporary folder, which is removed at the end; `remove_leftovers` in other processes leaves it alone."""
     while True:
         with tempfile.TemporaryDirectory(".tmp", ".", above, ignore_cleanup_errors=True) as own, _locked(own):
-            if os.path.isdir(own):  # or another process removed it before it was locked
+            if os.path.isdir(own):  # unless another process removed it before it was locked
                 yield own
                 return
 
 
 @contextmanager
 def _locked(folder: str, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock of a folder, which goes with the process; whether it is held. Some file systems have no locks: there
-    every process holds it."""
+    """Hold the lock of a folder, and yield whether it is held; the lock ends with the process.
+
+    On file systems without locks, every process counts as holding it.
+    """
     try:
         import fcntl
-    except ImportError:  # Windows, which removes no file that is open
+    except ImportError:  # Windows, which does not remove open files
         yield True
         return
     try:
@@ -203,26 +209,26 @@ def _locked(folder: str, wait: bool = True) -> Iterator[bool]:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder and those above it; raises InputError where that fails."""
+    """Create a folder and its parents; raises InputError if that fails."""
     with os_errors(f"cannot write into {path}"):
         os.makedirs(path, exist_ok=True)
 
 
 def is_stream(path: str) -> bool:
-    """Whether a path names a device, a pipe or what is open already, which no file may replace."""
+    """Whether a path names a device, a pipe or an open file descriptor, none of which may be replaced by a file."""
     status = _status(path)
     kinds = (stat.S_IFREG, stat.S_IFDIR)
     return path.startswith(STREAMS) or bool(status and stat.S_IFMT(status.st_mode) not in kinds)
 
 
 def checksum(*parts: bytes) -> int:
-    """CRC-32 of some bytes, or arrays, one after another: it tells when a disk gives back others than were written."""
+    """Return the CRC-32 of bytes or arrays, taken one after another; it detects when a disk returns wrong bytes."""
     return reduce(lambda crc, part: zlib.crc32(part, crc), parts, 0)
 
 
 @contextmanager
 def os_errors(what: str, mend: str = "") -> Iterator[None]:
-    """Inside, what the operating system refuses becomes the InputError `what: why` with `mend` at its end."""
+    """Context that turns an error of the operating system into the InputError `what: why`, with `mend` at its end."""
     try:
         yield
     except CtxMetricsError:
@@ -232,14 +238,14 @@ def os_errors(what: str, mend: str = "") -> Iterator[None]:
     except OSError as error:
         raise InputError(f"{what}: {error.strerror or error}{mend}") from error
     except Exception as error:
-        number = re.search(r"\(os error (\d+)\)", str(error))  # so say safetensors and tokenizers, written in Rust
+        number = re.search(r"\(os error (\d+)\)", str(error))  # how safetensors and tokenizers, in Rust, report it
         if number is None:
             raise
         raise InputError(f"{what}: {os.strerror(int(number[1]))}{mend}") from error
 
 
 def _status(path: str) -> os.stat_result | None:
-    """What is at a path, or None; raises OSError for a name that cannot be."""
+    """Return the status of what is at a path, or None if nothing is there; raises OSError for an impossible name."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
