@@ -1,1 +1,1 @@
-"""What metrics are made of."""
+"""Building blocks of metrics: base classes, rows, scores, tests."""

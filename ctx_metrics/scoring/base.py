@@ -1,4 +1,4 @@
-"""What every metric of ours shares: per-segment values as sacrebleu statistics, scores, signatures."""
+"""The base class of our metrics, with their scores, signatures and per-segment sacrebleu statistics."""
 
 import argparse
 import copy
@@ -31,10 +31,10 @@ from .texts import as_list, number_of_references, reference_streams, streams
 
 
 class ContextScore(Score):
-    """A score on sacrebleu's scale (x100). NaN marks a sentence that nothing covers: `nan` in text, null in JSON."""
+    """A score on sacrebleu's scale (x100). NaN marks a sentence that no window covers: `nan` in text, null in JSON."""
 
     def format(self, width: int = 2, score_only: bool = False, signature: str = "", is_json: bool = False) -> str:
-        if is_json and not (signature or score_only):  # sacrebleu takes it apart, and none cannot be
+        if is_json and not (signature or score_only):  # sacrebleu parses the signature, and fails on an empty one
             content = json.loads(self.format(width, False, ":", True))
             del content[""]
             return json.dumps({**content, "signature": ""}, indent=1, ensure_ascii=False)
@@ -44,7 +44,7 @@ class ContextScore(Score):
             return shown.format(width, False, signature, True).replace('"score": 0.0', '"score": null', 1)
         if not self._ci >= 0 or self._mean > 0:
             return super().format(width, score_only, signature, is_json)
-        # sacrebleu hides the interval of a mean that is not positive
+        # sacrebleu hides the interval unless the mean is positive
         mean, self._mean = self._mean, 1.0
         try:
             text = super().format(width, score_only, signature, is_json)
@@ -55,13 +55,13 @@ class ContextScore(Score):
         )
 
     def estimate_ci(self, scores: list) -> None:
-        """As sacrebleu does it, over the resamples that hold a scored segment; no interval if none does."""
+        """Estimate the interval as sacrebleu does, from the resamples that have a score; none if no resample has one."""
         if scored := [score for score in scores if not math.isnan(score.score)]:
             super().estimate_ci(scored)
 
 
 class ContextSignature(Signature):
-    """A metric's settings and library versions; values that would break sacrebleu's format are spelled otherwise."""
+    """A metric's settings and library versions; characters that would break sacrebleu's format become underscores."""
 
     ABBREVIATIONS: ClassVar = dict(
         each.split("=")
@@ -89,16 +89,16 @@ class ContextSignature(Signature):
 
 @dataclass(frozen=True)
 class NoSettings:
-    """Of a metric that has no settings."""
+    """The settings of a metric that has none."""
 
 
 def model_setting(what: str, default: str = "embedded, English only") -> Any:
-    """Returns the field of a model's name; `what` says which there are, and `default` which is taken."""
+    """Returns the field of a model's name; the help says which models there are (`what`) and which is the `default`."""
     return setting(f"{what}. (Default: {default})", metavar="MODEL")
 
 
 def multiref_setting() -> Any:
-    """Returns the field that says which of several references' scores counts."""
+    """Returns the field that says how the scores of several references are combined."""
     return setting("How to combine the scores of several references.", "max", choices=["max", "mean"])
 
 
@@ -127,19 +127,19 @@ class ContextMetric(Metric):
     Settings: type = NoSettings
     options: Any  # the settings, a value of Settings
     capabilities = Capabilities(reads=frozenset({"systems"}))
-    english_only = False  # of a metric over a model: whether that reads English alone
-    takes_multilingual = False  # whether --...-model takes the multilingual encoder
-    in_blocks: Any = None  # a scale.corpora.InBlocks, where the run has one
-    flag: str  # what its flags begin with, such as --bertr
+    english_only = False  # whether the metric's model, if any, reads only English
+    takes_multilingual = False  # whether --...-model accepts the multilingual encoder
+    in_blocks: Any = None  # a scale.corpora.InBlocks, if the run scores in blocks
+    flag: str  # the start of the metric's flags, such as --bertr
     __signature__: inspect.Signature | None
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
         if "flag" not in vars(cls):
             cls.flag = next(iter(cls.capabilities.flags), f"--{getattr(cls, 'NAME', '').lower()}-").rstrip("-")
-        own = cls.__init__ is not ContextMetric.__init__  # shows itself
+        own = cls.__init__ is not ContextMetric.__init__  # a constructor of its own shows its own signature
         cls.__signature__ = None if own else signature_of(cls.__init__, cls.Settings, cls.capabilities)
-        if "Settings" in vars(cls):  # so that help() shows them
+        if "Settings" in vars(cls):  # so that help() shows the settings
             told = [f"    {each.name:<13} {each.metadata['help']}\n" for each in fields(cls.Settings) if each.metadata]
             cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{''.join(told)}    "
 
@@ -164,15 +164,15 @@ class ContextMetric(Metric):
             self._prepare()
 
     def _prepare(self) -> None:
-        """Make what scoring needs, and `self.settings`; called at the end of the constructor."""
+        """Set up scoring, and set `self.settings` for the signature; called at the end of the constructor."""
 
     @classmethod
     def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """Adds the flags of its settings, as the sacrebleu command has them."""
+        """Adds the flags of the metric's settings to a group of the sacrebleu command."""
         add_flags(group, cls.Settings, prefix=f"{cls.flag}-", dest=f"{cls.NAME.lower()}_")
 
     def named(self, name: str, value: str = "") -> str:
-        """A setting as messages name it, with its value if one is given: --comet-model in a command, model in Python."""
+        """Return a setting's name in messages (--comet-model in a command, model in Python), with its value if given."""
         return setting_named(f"{self.flag}-{name.replace('_', '-')}", name, value)
 
     def __repr__(self) -> str:
@@ -184,7 +184,11 @@ class ContextMetric(Metric):
         return getattr(self.options, "model", None) is not None
 
     def _guard_language(self, read: Callable[[], Sequence[str | None]] = list) -> None:
-        """Say, or refuse, that a model of English reads another language: that of the run, or else of the texts read."""
+        """Run guard_english if the model reads only English.
+
+        With no texts, it checks the run's target language. With texts, it checks them, but only if that language is not
+        known.
+        """
         texts = read()
         if self.english_only and bool(texts) != bool(self._context.target_lang):
             guard_english(
@@ -197,17 +201,17 @@ class ContextMetric(Metric):
             )
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
-        """Take all systems' hypotheses that will be scored against the constructor's references, in one pass."""
+        """Set the hypotheses of all systems, to be scored against the constructor's references in one pass."""
         self._context = replace(self._context, systems=streams(f"{self.NAME.lower()}: systems", systems))
 
     @property
     def title(self) -> str:
-        """The name that its scores are shown under."""
+        """The name under which the metric's scores are shown."""
         return self.NAME
 
     @abstractmethod
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        """Score all corpora (one a system; the same references, sources and ids in each) in one pass."""
+        """Score all corpora in one pass: one per system, all with the same references, sources and document ids."""
 
     def corpus_score(
         self,
@@ -215,7 +219,7 @@ class ContextMetric(Metric):
         references: Collection[Collection[str | None]] | None = None,
         n_bootstrap: int = 1,
     ) -> Score:
-        """As Metric.corpus_score, with the counts of what was cut, dropped or empty after the score.
+        """Return Metric.corpus_score, with the counts of truncated, dropped and empty segments after the score.
 
         references    streams of references; None for those of the constructor, or for a model that reads none
         """
@@ -227,15 +231,15 @@ class ContextMetric(Metric):
         return score
 
     def sentence_score(self, hypothesis: str, references: Collection[str | None] | None = None) -> Score:
-        """The score of one segment by itself.
+        """Return the score of a single segment.
 
-        references    its references; None, or none, for a model that reads none
+        references    its references; None or empty for a model that reads none
         """
         given = [] if references is None else list_of_strings("references", references)
         return self._aggregate_and_compute(self._extract_corpus_statistics([hypothesis], [[text] for text in given]))
 
     def _cache_references(self, references: Collection[Collection[str | None]]) -> list:
-        """Check and keep the reference streams; unlike sacrebleu's zip, never cuts them to the shortest."""
+        """Return the checked reference streams and set num_refs; unlike sacrebleu, never cut them to the shortest."""
         kept = reference_streams(self.NAME.lower(), references)
         self.num_refs = number_of_references(kept)
         return kept
@@ -262,22 +266,22 @@ class ContextMetric(Metric):
         self.last_result = self._results[key]
         return self.last_result.rows
 
-    _extract_corpus_statistics.__dict__["checks_finite"] = True  # by _announced
+    _extract_corpus_statistics.__dict__["checks_finite"] = True  # _announced does
 
     def _results_of(self, corpora: list[Corpus]) -> list[SystemResult]:
-        """The corpora's results, in blocks where the run has them so and the metric can be."""
+        """Return the corpora's results; they are scored in blocks if the run asks for that and the metric allows it."""
         in_blocks = self.in_blocks is not None and self.in_blocks.can(self)
         return self.in_blocks(self, corpora) if in_blocks else self._scored(corpora)
 
     def _scored(self, corpora: list[Corpus]) -> list[SystemResult]:
-        """What _score gives; raises ResourceError where the device has too little memory for it."""
+        """Return the results of _score; raises ResourceError if the device has too little memory."""
         with memory_for(self.NAME.lower(), self._context.engine.device):
             return self._score(corpora)
 
     def part_results(self, guard: bool = True) -> list[SystemResult]:
-        """What was found for each of `systems`, a part of a corpus; nothing is said of it, and nothing is kept.
+        """Return the results of all `systems` for one part of a corpus; prints no notices of them and stores nothing.
 
-        guard    whether to look at the texts' language, as for the first part
+        guard    whether to check the language of the texts, as for the first part
         """
         results = self._scored(self._corpora(self._context.systems, self._to_score_against(self._ref_cache), guard))
         for result in results:
@@ -285,7 +289,10 @@ class ContextMetric(Metric):
         return results
 
     def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
-        """The references, after what depends on whether there are any; raises InputError where they are missing."""
+        """Return the references to score against; raises InputError if they are missing.
+
+        Subclasses that also score without references choose their model here.
+        """
         if streams is None:
             raise InputError(f"{self.NAME.lower()}: no references are given")
         return streams
@@ -293,7 +300,10 @@ class ContextMetric(Metric):
     def _corpora(
         self, systems: Sequence[Sequence[str]], references: Sequence[Stream], guard: bool = True
     ) -> list[Corpus]:
-        """The systems' hypotheses with what the metric reads beside them; says so where a model may not read them."""
+        """Return one corpus per system.
+
+        guard    whether to check that the model reads the language of the texts
+        """
         context = self._context
         beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
         corpora = [Corpus(hypotheses, references, *beside) for hypotheses in systems]
@@ -302,10 +312,11 @@ class ContextMetric(Metric):
         return corpora
 
     def _announced(self, results: list[SystemResult], names: list[str]) -> None:
-        """Print the results' notices, of all systems with the same one at once.
+        """Print the notices of the results; systems with the same notice share a line.
 
-        Raises InputError, and prints nothing, if a system has no scored row, or one that is not finite. `names` are the
-        systems' files, or "".
+        names    the systems' files, or ""
+
+        Prints nothing and raises InputError if a system has no scored row, or ModelError if it has one that is not finite.
         """
         metric, several = self.NAME.lower(), len(results) > 1
         names = [name or f"system {number}" for number, name in enumerate(names, 1)]
@@ -323,29 +334,29 @@ class ContextMetric(Metric):
             notice(f"{prefix}{where}{text}")
 
     def _why_nothing(self, result: SystemResult) -> str:
-        """Why no row of a system is scored."""
+        """Say why no row of a system is scored."""
         return "; ".join(["no segment can be scored", *result.notices])
 
     def _is_scored(self, row: Row) -> bool:
-        """Whether a row is of a segment that has a score; its last number says so."""
+        """Whether a row's segment has a score: its last number is not 0."""
         return row[-1] != 0
 
     @classmethod
     def context_args(cls) -> list[str]:
-        """What a sacrebleu that passes context gives to the constructor (upstream/ proposes it)."""
+        """Return the keywords that a sacrebleu with context support, as proposed in upstream/, passes to the constructor."""
         return [name for name in ("sources", "doc_ids", "source_lang", "target_lang") if name in cls.capabilities.reads]
 
     def segment_scores(
         self, hypotheses: Collection[str], references: Collection[Collection[str | None]] | None = None
     ) -> list[Score]:
-        """Each segment's own score with the corpus around it, as sacrebleu --sentence-level prints it.
+        """Return the score of each segment within its corpus, as sacrebleu --sentence-level prints it.
 
-        Takes what corpus_score takes. A segment that nothing scored has NaN.
+        Takes the arguments of corpus_score. A segment that was not scored has NaN.
         """
         return [self._compute_score_from_stats(row) for row in self._extract_corpus_statistics(hypotheses, references)]
 
     def system_results(self) -> list[SystemResult]:
-        """What was found for each of `systems`, in their order, against the references of the constructor."""
+        """Return the results of all `systems`, in their order, against the constructor's references."""
         for system in self._context.systems:
             self._extract_corpus_statistics(system, None)
         return [self._results[digest(system)] for system in self._context.systems]
@@ -365,15 +376,15 @@ class ContextMetric(Metric):
         return ContextScore(self.title, float(self._of_mean(100 * total / weight)) if weight > 0 else math.nan)
 
     def _of_mean(self, mean: Any) -> Any:
-        """The score that 100 times a mean of the rows' values stands for; of a number, or of an array."""
+        """Return the score for 100 times the mean of the rows' values; takes a number or an array."""
         return mean
 
-    # sacrebleu's checks see the first segment only and raise TypeError; Corpus checks all and names the segment
+    # sacrebleu checks only the first segment, and raises TypeError; Corpus checks all of them and names the segment.
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Sequence | None) -> None:
         if not hyps:
             raise InputError(f"{self.NAME.lower()}: no hypotheses to score")
 
-    # sacrebleu's hooks for one segment at a time, which metrics that read a whole corpus do not use
+    # sacrebleu's hooks for one segment at a time, which metrics over a whole corpus do not use.
     def _preprocess_segment(self, sent: str) -> str:
         return sent
 
@@ -385,7 +396,9 @@ class ContextMetric(Metric):
 
 
 def best_reference(values: Sequence[float | None], multiref: str) -> float | None:
-    """One value of the values against several references: the best, or their mean; None if there is none.
+    """Return the best or the mean of the values against several references; None if there is none.
+
+    multiref    "max" or "mean"
 
     >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")
     (0.6, 0.4, None)
@@ -393,13 +406,13 @@ def best_reference(values: Sequence[float | None], multiref: str) -> float | Non
     given = [value for value in values if value is not None]
     if not given:
         return None
-    if not all(map(math.isfinite, given)):  # max() would pass over a NaN, which check_finite must see
+    if not all(map(math.isfinite, given)):  # max() could drop a NaN, which check_finite must see
         return math.nan
     return max(given) if multiref == "max" else math.fsum(given) / len(given)
 
 
 def digest(texts: Sequence[str]) -> str:
-    """A hash of a list of texts: equal for equal lists alone."""
+    """Return the SHA-256 of a list of texts as hex digits; the lengths are hashed too, so ["ab"] and ["a", "b"] differ."""
     digest = hashlib.sha256()
     for text in texts:
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else repr(text).encode()

@@ -1,4 +1,4 @@
-"""A metric's scores of all systems, with the comparison of the systems by it."""
+"""One metric's scores of all systems, and the comparison of the systems by that metric."""
 
 import math
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from .testing import Design
 
 @dataclass(frozen=True)
 class Column:
-    """One metric: its scores of each system, and how far apart systems are by it.
+    """One metric's scores of each system, and the comparison of the systems by it.
 
-    signature     "" where it is not known
+    signature     "" if unknown
     metric        None for scores that were read from files
-    sign          1 where a larger score is the better one, -1 where the smaller is
-    comparison    None for fewer than two segments (or documents, where they are drawn), of which nothing can be drawn
+    sign          1 if higher scores are better, -1 if lower ones are
+    comparison    None for fewer than two segments (or documents, if those are resampled), which cannot be tested
     """
 
     name: str
@@ -31,7 +31,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, metric: Metric, scores: Sequence[Scores], design: Design) -> "Column":
-        """A metric's scores of a run, and the comparison that the design asks for."""
+        """Return the column of a metric's scores, with the comparison that the design asks for."""
         sign = 1 if capabilities(metric).higher_is_better else -1
         rows, of_systems = [each.rows for each in scores], [each.system for each in scores]
         comparison = compare(scorer(metric), rows, of_systems, design.ranges, sign=sign, testing=design.testing)
@@ -39,16 +39,16 @@ class Column:
 
     @property
     def title(self) -> str:
-        """What the metric calls itself in tables."""
+        """The name of the metric in tables."""
         return self.scores[0].title
 
     @property
     def best(self) -> int:
-        """The number of the system with the best score."""
+        """The number of the system with the best score, from 0."""
         return self.order[0]
 
     @property
     def order(self) -> list[int]:
-        """The systems' numbers from the best; equal ones stay as they were given, and those without a score come last."""
+        """The systems' numbers, best first; ties keep the given order, and systems without a score come last."""
         scores = [each.system for each in self.scores]
         return sorted(range(len(scores)), key=lambda s: (math.isnan(scores[s]), -self.sign * scores[s]))

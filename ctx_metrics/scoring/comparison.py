@@ -1,4 +1,4 @@
-"""How far apart systems are: intervals of their scores, tests between all pairs, corrected for their number, and ranks."""
+"""Comparison of systems: confidence intervals, tests between all pairs with a correction for their number, and ranks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,21 +11,21 @@ from ..clusters import ranks
 from .base import ContextMetric
 from .testing import ALPHA, BOOTSTRAP, USUAL, SystemTests
 
-AT_ONCE = 40  # resamples, which bounds memory
-CELLS = 2**22  # units times trials at once, which does so too
+AT_ONCE = 40  # resamples processed at a time, to limit memory
+CELLS = 2**22  # units times trials processed at a time, to limit memory
 Scorer = Callable[[np.ndarray], np.ndarray]
 
 
 class Comparison(NamedTuple):
-    """S systems by one metric.
+    """The comparison of S systems by one metric.
 
-    means, margins    float64 [S]: of the scores in resamples, and half the width of their 95 % interval
-    differences       float64 [S, S, 2]: 95 % bootstrap interval of a row's score less a column's
-    p_values          float64 [S, S], symmetric: two-sided, of no difference between two systems; NaN on the diagonal, and
-                      for a system whose score is NaN
-    adjusted          the same corrected for the number of pairs (Holm 1979); p_values where --no-holm asks for none
-    ranks             from 1, 0 where the score is NaN; no system of a rank is significantly better than another one of it
-    alpha             the level that an adjusted p-value of a significant difference is below
+    means, margins    float64 [S]: means of the scores in resamples, and half the width of their 95 % intervals
+    differences       float64 [S, S, 2]: 95 % bootstrap interval of a row's score minus a column's
+    p_values          float64 [S, S], symmetric: two-sided, for the hypothesis that two systems do not differ; NaN on the
+                      diagonal, and for a system whose score is NaN
+    adjusted          p_values corrected for the number of pairs (Holm 1979); with --no-holm the same as p_values
+    ranks             from 1; 0 if the score is NaN. No system is significantly better than another one of its rank
+    alpha             significance level: a difference is significant if its adjusted p-value is below it
     """
 
     means: np.ndarray
@@ -50,26 +50,28 @@ def compare(
     sign: int = 1,
     testing: SystemTests = USUAL,
 ) -> Comparison | None:
-    """All pairs of systems as sacrebleu's paired tests compare each one with its baseline; None for fewer than two segments
-    (or documents, where they are drawn).
+    """Test all pairs of systems as sacrebleu's paired tests compare each system with the baseline.
 
-    With D the difference of two systems' scores and d_k that of trial k of K, p = (1 + #{k: s_k >= |D|}) / (1 + K):
+    Returns None for fewer than two segments (or documents, if `ranges` are given).
 
-    bootstrap        the same segments are drawn for all systems, and s = |d| - mean |d| (Koehn 2004). Of two systems that do
-                     not differ it finds p < .05 in about 12 of 100 cases, not in 5
-    randomization    the two systems' outputs of each segment are swapped or not, at random, and s = |d| (Riezler and Maxwell
-                     2005). It holds its level
+    With D the difference between two systems' scores, and d_k the difference in trial k of K,
+    p = (1 + #{k: s_k >= |D|}) / (1 + K):
 
-    sacrebleu counts s_k > |D| alone, which is the same unless trials are exactly as far apart as the systems. With few
-    documents they are: of 3 there are 8 ways to swap, 2 of them the systems themselves, so p is about .25, where sacrebleu
-    finds .0001.
+    bootstrap        the same segments are drawn for all systems, and s = |d| - mean |d| (Koehn 2004). For two systems that
+                     do not differ, it finds p < .05 in about 12 of 100 cases instead of 5
+    randomization    for each segment, the outputs of the two systems are swapped or not, at random, and s = |d| (Riezler
+                     and Maxwell 2005). It keeps its level
 
-    score      of sums of rows: float64 [n, statistics] to [n]
-    rows       of each system, its segments' statistics, which add up: [segments, statistics] in what NumPy takes
-    scores     of each system, of all its segments
-    ranges     of documents, which are drawn or swapped whole then; None: segments are
-    sign       -1 where a smaller score is the better one
-    testing    the test, its trials and the correction. Its unit is not read: the ranges tell it
+    sacrebleu counts only s_k > |D|. The result differs only if the difference in a trial exactly equals that of the
+    systems. With few documents, this happens: 3 documents can be swapped in 8 ways, 2 of which give the systems
+    themselves, so p is about .25, while sacrebleu finds .0001.
+
+    score      maps sums of rows to scores: float64 [n, statistics] to [n]
+    rows       for each system, the additive statistics of its segments: array-like [segments, statistics]
+    scores     for each system, its corpus score
+    ranges     of the documents that are drawn or swapped whole; None draws or swaps segments
+    sign       -1 if lower scores are better
+    testing    the test, its trials and the correction; its unit is ignored, because `ranges` determines it
 
     >>> from sacrebleu.metrics import BLEU
     >>> references, good, bad = ["It rains today."] * 9, ["It rains today."] * 9, ["Snow fell there."] * 9
@@ -112,7 +114,7 @@ def compare(
 
 
 def scorer(metric: Metric) -> Scorer:
-    """A metric's scores of sums of its rows: float64 [n, statistics] to [n]."""
+    """Return a function from sums of a metric's rows to scores: float64 [n, statistics] to [n]."""
     mean = ContextMetric._compute_score_from_stats
     if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
         return lambda rows: metric._of_mean(weighted_mean(rows))
@@ -120,7 +122,7 @@ def scorer(metric: Metric) -> Scorer:
 
 
 def weighted_mean(rows: np.ndarray) -> np.ndarray:
-    """100 times sum(weight * value) / sum(weight) of rows [n, 2] of these sums; NaN where nothing was scored.
+    """Return 100 * sum(weight * value) / sum(weight) for rows [n, 2] of these two sums; NaN where nothing was scored.
 
     >>> weighted_mean(np.array([[1.0, 2.0], [0.0, 0.0]])).tolist()
     [50.0, nan]
@@ -130,8 +132,10 @@ def weighted_mean(rows: np.ndarray) -> np.ndarray:
 
 
 def corrected_by_holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """P-values of m tests so corrected that the chance of any false finding is at most the level (Holm 1979): the k-th
-    smallest, from 1, becomes (m - k + 1) times itself, at least the one before it and at most 1.
+    """Return the p-values of m tests, corrected so that the probability of any false positive is at most the level.
+
+    The k-th smallest, from 1, is multiplied by m - k + 1, raised to at least the one before it, and capped at 1 (Holm
+    1979).
 
     >>> corrected_by_holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
@@ -145,7 +149,7 @@ def corrected_by_holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def _bootstrapped(resampled: np.ndarray, pairs: Sequence[tuple[int, int]], gaps: Sequence[float]) -> np.ndarray:
-    """In how many resamples each pair is at least its gap further apart than on average."""
+    """Count, for each pair, the resamples in which its difference exceeds the mean difference by at least its gap."""
     larger = []
     for (i, j), gap in zip(pairs, gaps, strict=True):
         apart = np.abs(resampled[i] - resampled[j])
@@ -162,9 +166,9 @@ def _swapped(
     trials: int,
     seed: int,
 ) -> np.ndarray:
-    """In how many trials each pair is at least its gap apart, where either system has a random part of both's rows."""
+    """Count, for each pair, the trials with random swaps of its rows in which its difference is at least its gap."""
     generator, units = np.random.default_rng(seed), len(tables[0])
-    step = max(32, CELLS // units // 32 * 32)  # so that the generator gives what it gives at once, as sacrebleu asks it
+    step = max(32, CELLS // units // 32 * 32)  # a multiple of 32, so that the draws equal sacrebleu's single draw
     totals, larger = [table.sum(0) for table in tables], np.zeros(len(pairs), np.int64)
     for begin in range(0, trials, step):
         chosen = generator.integers(2, size=(min(step, trials - begin), units), dtype=bool).astype(np.float64)
@@ -176,12 +180,12 @@ def _swapped(
 
 
 def _as_large(values: np.ndarray, gap: float) -> np.ndarray:
-    """Which values are at least a gap, but for rounding."""
+    """Return which values are at least `gap`, allowing for rounding errors."""
     return values >= gap - 1e-9 * (1 + gap)
 
 
 def _draws(units: int, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each unit is drawn in each resample, float64 [some resamples, units] at a time: sacrebleu's draws."""
+    """Yield how often each unit is drawn, float64 [up to AT_ONCE resamples, units]; the draws are sacrebleu's."""
     generator = np.random.default_rng(seed)
     for start in range(0, resamples, AT_ONCE):
         drawn = generator.choice(units, size=(min(AT_ONCE, resamples - start), units), replace=True)

@@ -1,4 +1,4 @@
-"""The constructor of a metric as users see it: its signature, its faults and its repr."""
+"""The constructor of a metric as users see it: its signature, its errors and its repr."""
 
 import difflib
 import inspect
@@ -16,7 +16,7 @@ STREAMS = ("sources", "doc_ids")
 
 
 def keywords(settings: type, can: Capabilities) -> list[inspect.Parameter]:
-    """The keyword parameters of a metric: its settings, the fields of a context that it reads, and its inputs."""
+    """Return the keyword parameters of a metric: its settings, the context fields that it reads, and its inputs."""
     taken = [
         (each.name, each.default, types[each.name])
         for cls, own in ((settings, fields(settings)), (Context, fields(Context)))
@@ -32,13 +32,13 @@ def keywords(settings: type, can: Capabilities) -> list[inspect.Parameter]:
 
 
 def signature_of(constructor: Callable, settings: type, can: Capabilities) -> inspect.Signature:
-    """The signature of a constructor whose last parameter takes these keywords."""
+    """Return the signature of a constructor, with its last parameter replaced by the metric's keywords."""
     *shared, _ = list(inspect.signature(constructor).parameters.values())[1:]
     return inspect.Signature([*shared, *keywords(settings, can)])
 
 
 def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
-    """The error for a keyword that a metric does not take, with the one that was probably meant."""
+    """Return the error for a keyword that a metric does not take; it suggests the one that was probably meant."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
@@ -46,10 +46,10 @@ def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
 
 
 def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context:
-    """The context that keywords give: lists of strings from whatever holds them, such as arrays and columns of tables.
+    """Return the context for a metric's keywords; collections of strings, such as arrays or table columns, become lists.
 
-    Raises InputError, naming the parameter, for what holds no strings, for the tag of a language that is none, and for an
-    engine that is no EngineOptions.
+    Raises InputError, naming the parameter, for a value that is not a collection of strings, an invalid language tag, or
+    an engine that is not an EngineOptions.
     """
     inputs = {name: keyword.default for name, keyword in can.input_keywords.items()}
     clean = dict(given)
@@ -69,7 +69,7 @@ def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context
 
 
 def shown(metric: object, references: list | None, settings: Any, context: Context, can: Capabilities) -> str:
-    """A metric as a call of its constructor, without what has its default; texts are counted."""
+    """Return a metric's repr: the call of its constructor, without defaults; of texts, only the number is shown."""
     given = {each.name: (getattr(of, each.name), each.default) for of in (settings, context) for each in fields(of)}
     del given["inputs"]
     given |= {name: (context.inputs[name], keyword.default) for name, keyword in can.input_keywords.items()}

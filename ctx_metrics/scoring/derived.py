@@ -1,4 +1,4 @@
-"""Metrics whose statistics are another metric's over other texts: round trips, pseudo-references."""
+"""Metrics that apply another metric to other texts: round trips, pseudo-references."""
 
 import copy
 import math
@@ -17,9 +17,9 @@ from .segment_counts import counted_result
 
 
 class Texts(NamedTuple):
-    """What the inner metric compares for one system, and what is to be said of it.
+    """The texts that the inner metric compares for one system, with counts and notices about them.
 
-    group    systems of one group share their references, and are scored in one pass
+    group    systems of one group share their references and are scored in one pass
     """
 
     hypotheses: Sequence[str]
@@ -45,15 +45,15 @@ class DerivedMetric(ContextMetric):
 
     @abstractmethod
     def _make_inner(self) -> Metric:
-        """A metric of sacrebleu, or a ContextMetric without references, by the settings."""
+        """Return the inner metric for the settings: a sacrebleu metric, or a ContextMetric made without references."""
 
     @abstractmethod
     def _texts(self, corpus: Corpus) -> Texts:
-        """What the inner metric compares for one system."""
+        """Return the texts that the inner metric compares for one system."""
 
     @property
     def effective_order(self) -> bool:
-        """BLEU's setting for single sentences, where the inner metric is BLEU."""
+        """BLEU's setting for single sentences, if the inner metric is BLEU."""
         return cast(ByOrders, self.inner).effective_order
 
     @effective_order.setter
@@ -75,14 +75,14 @@ class DerivedMetric(ContextMetric):
         return results
 
     def _of_inner(self, texts: list[Texts]) -> list[SystemResult]:
-        """The inner metric's results of systems that share their references."""
+        """Return the inner metric's results for systems that share their references."""
         if isinstance(self.inner, ContextMetric):
             return self.inner._score(self.inner._corpora([each.hypotheses for each in texts], texts[0].references))
         references = texts[0].references
         of_segments = enumerate(zip(*references, strict=True))
         missing = [i for i, of_segment in of_segments if all(text is None for text in of_segment)]
         kept = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
-        inner = copy.copy(self.inner)  # which keeps these segments' references and their n-grams from system to system
+        inner = copy.copy(self.inner)  # the copy caches the references and their n-grams for all systems
         inner._ref_cache = inner._cache_references(
             [[stream[i] for i in kept] for stream in references]  # type: ignore[misc]  # it takes None for a gap
         )
@@ -111,7 +111,7 @@ class DerivedMetric(ContextMetric):
 
 
 def inner_settings(inner: Metric) -> dict[str, Any]:
-    """What a metric's signature says of its settings, without what every signature has.
+    """Return the settings in a metric's signature, without the entries that all signatures have.
 
     >>> from sacrebleu.metrics import CHRF
     >>> inner_settings(CHRF())

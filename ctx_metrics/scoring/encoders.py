@@ -1,4 +1,4 @@
-"""Metrics that compare texts by an encoder that is not trained for it: which one, and whether it reads their language."""
+"""Metrics over a general-purpose encoder: the choice of the encoder, and a check that it reads the texts' language."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def encoder_setting(what: str) -> Any:
-    """Returns the field of an encoder's name; `what` says which there are beside the two that come with the install."""
+    """Returns the field of an encoder's name; `what` lists the encoders besides the two that can be installed."""
     return model_setting(f"embedded, multilingual, {what}", "multilingual if -l names another language, else embedded")
 
 
@@ -21,13 +21,13 @@ class EncoderMetric(ContextMetric):
     model: "ResolvedModel"
 
     def _default_model(self) -> str:
-        """The name of the encoder where the user names none, by the language of the texts."""
+        """Return the name of the encoder for the language of the texts, used if the user names none."""
         from ..models.hub import encoder_for
 
         return encoder_for(self._context.target_lang)
 
     def _take(self, model: "ResolvedModel") -> None:
-        """Keep the encoder; stop, or say so, where it does not read the language of the texts."""
+        """Store the encoder; raises InputError, or gives notice, if it does not read the language of the texts."""
         self.model, self.english_only = model, model.embedded
         if model.multilingual:
             guard_multilingual(self.NAME.lower(), self.named("model"), self.asked, self._context.target_lang)

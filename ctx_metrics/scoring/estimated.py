@@ -1,4 +1,4 @@
-"""What `comet`, `slide` and the learned metrics share: scoring with an estimator of quality."""
+"""The base class of `comet`, `slide` and the learned metrics, which score with a quality estimator."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -46,11 +46,11 @@ class EstimatorMetric(ContextMetric):
             self.num_refs = 0
 
     def _are_references(self, streams: Sequence[Stream]) -> bool:
-        """Whether the streams are references; the sources in their place, which sacrebleu may ask for, are none."""
+        """Whether any stream holds references, not the sources, which users may pass where sacrebleu demands a reference."""
         return any(stream != self._context.sources for stream in streams)
 
     def _adapt(self, has_references: bool) -> None:
-        """Take the model for scoring with references, or without."""
+        """Load the model for scoring with or without references, unless it is loaded already."""
         self._has_references = has_references
         if (chosen := self._choice()) == self._chosen:
             return
@@ -58,15 +58,15 @@ class EstimatorMetric(ContextMetric):
         try:
             self._take_model()
         except CtxMetricsError:
-            self._chosen = None  # so that the next call does not take it for loaded
+            self._chosen = None  # the next call must not treat the model as loaded
             raise
 
     def _choice(self) -> tuple[str | None, str | None]:
-        """The model's name, and the texts that it shall read; None leaves them to the model."""
+        """Return the model's name and the texts that it should read; None means the model's default."""
         return self.options.model, None
 
     def _take_model(self) -> None:
-        """Load the chosen model; what it reads, and its signature, become the metric's."""
+        """Load the chosen model, and set the metric's capabilities and signature from it."""
         self._estimator: Estimator | None = None
         self.english_only = self.estimator.english_only
         self._guard_language()
@@ -81,7 +81,10 @@ class EstimatorMetric(ContextMetric):
             self.settings["average"] = "penalty"
 
     def _average(self) -> "Penalty | None":
-        """How values are averaged; raises InputError where the model's scale has no penalties."""
+        """Return the penalty by which values are averaged, or None for the plain mean.
+
+        Raises InputError if the user asks for penalties and the model has none.
+        """
         asked, own = getattr(self.options, "average", None), self.estimator.penalty
         if asked == "penalty" and own is None:
             penalty = self.named("average", "penalty")
@@ -102,11 +105,11 @@ class EstimatorMetric(ContextMetric):
 
     @abstractmethod
     def _load_estimator(self) -> "Estimator":
-        """The estimator that the settings name, on the engine of the run."""
+        """Load the estimator that the settings name, on the run's engine."""
 
     @property
     def estimator(self) -> "Estimator":
-        """The model; a pickled metric leaves it behind and loads it again when it must score more."""
+        """The model. Pickling drops it; the unpickled metric loads it again when needed."""
         if self._estimator is None:
             self._estimator = self._load_estimator()
         return self._estimator
@@ -120,9 +123,9 @@ class EstimatorMetric(ContextMetric):
 
     @property
     def _reading(self) -> dict[str, Any]:
-        """How windows are read: what system_results takes beside them."""
+        """The keyword arguments of system_results that say how windows are read."""
         how = {"on_long": self.options.on_long, "multiref": self.options.multiref}
         return {**how, "penalty": self.penalty, "examples_of": self._examples}
 
-    # what the model reads of a window, an example for each reference that it has whole
+    # makes the model's inputs for a window: one example for each reference without gaps
     _examples: ExamplesOf = staticmethod(window_examples)

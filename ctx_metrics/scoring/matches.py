@@ -1,4 +1,4 @@
-"""How well the tokens of two texts match, which explains the scores of metrics that match tokens."""
+"""How well the tokens of two texts match, to explain the scores of token-matching metrics."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,10 +7,10 @@ import numpy as np
 
 
 class Side(NamedTuple):
-    """The tokens of one text of a pair, without the special ones at both ends.
+    """The tokens of one text of a pair, without the special tokens at both ends.
 
-    cosines    float32 [tokens]: the largest with any token of the other text
-    weights    float32 [tokens]: of each in the mean of the cosines; they sum to 1
+    cosines    float32 [tokens]: each token's largest cosine with any token of the other text
+    weights    float32 [tokens]: each token's weight in the mean of the cosines; they sum to 1
     """
 
     cosines: np.ndarray
@@ -18,7 +18,7 @@ class Side(NamedTuple):
 
 
 class PairMatch(NamedTuple):
-    """The value of a pair (hypothesis, reference), and its sides; None for one that the value does not depend on."""
+    """The value of a pair (hypothesis, reference), and its two sides; a side that does not affect the value is None."""
 
     value: float
     hypothesis: Side | None
@@ -26,7 +26,7 @@ class PairMatch(NamedTuple):
 
 
 class SegmentMatch(NamedTuple):
-    """A segment's hypothesis and the reference whose value counts: its number, from 0, and how they match."""
+    """How a segment's hypothesis matches the reference with the best value; `number` is that reference, from 0."""
 
     number: int
     pair: PairMatch
@@ -35,10 +35,10 @@ class SegmentMatch(NamedTuple):
 def of_segments(
     places: Sequence[tuple[int, int, int]], pairs: Sequence[PairMatch | None], shape: tuple[int, int]
 ) -> list[list[SegmentMatch | None]]:
-    """Of each system and segment, the reference with the largest value; None where no pair has one.
+    """Return the match with the best reference as [systems][segments]; None where no pair has a value.
 
-    places    (system, segment, number of the reference) of each pair
-    shape     the numbers of systems and segments
+    places    (system, segment, reference) numbers of each pair
+    shape     (number of systems, number of segments)
 
     >>> pairs = [PairMatch(value, None, None) for value in (0.5, 0.9)]
     >>> [[match]] = of_segments([(0, 0, 0), (0, 0, 1)], pairs, (1, 1))

@@ -1,4 +1,4 @@
-"""Whole documents, not segments, as what confidence intervals and paired tests take for independent."""
+"""Confidence intervals and paired tests that treat whole documents, not segments, as independent."""
 
 import functools
 import math
@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..notices import counted, notice
 from .texts import as_list
 
-FEW = 10  # documents below which resampling is said to be rough
+FEW = 10  # with fewer documents, a notice calls intervals and p-values imprecise
 
 
 def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
@@ -54,7 +54,7 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
 
 
 def say_few_documents(documents: int) -> None:
-    """Say so if documents that are resampled are few."""
+    """Give notice if there are fewer than FEW documents to resample."""
     if documents < FEW:
         notice(
             f"resampling by document: there are only {documents} documents, so intervals and p-values are "
@@ -63,7 +63,7 @@ def say_few_documents(documents: int) -> None:
 
 
 class Documents(list):
-    """A system's segments as a list of documents, each a list of segments; `segments` is the system as it was given."""
+    """A system as a list of documents, each a list of segments; `segments` is the original list."""
 
     def __init__(self, segments: Sequence[str], ranges: Sequence[tuple[int, int]]):
         segments = as_list("hypotheses", segments)
@@ -75,7 +75,7 @@ class Documents(list):
 
 
 class DocumentRows(list):
-    """A statistics row for each document, the sum of its segments' rows; `segments` holds those."""
+    """One row of statistics per document, the sum of its segments' rows; `segments` holds the rows of the segments."""
 
     def __init__(self, rows: list[list[float]], ranges: Sequence[tuple[int, int]]):
         super().__init__([_total(column) for column in zip(*rows[start:end], strict=True)] for start, end in ranges)
@@ -87,24 +87,24 @@ def _total(column: Sequence[float]) -> float:
 
 
 class ByDocument(Metric):
-    """Goes before a metric's class: a system given as Documents has a row for each document, any other as before.
+    """Mixin before a metric's class: a system given as Documents gets one row per document; others are not affected.
 
-    The score is still computed from the segments' rows, so it is the same to the last bit.
+    The score is still computed from the segments' rows, so it is bit-identical.
     """
 
     document_ranges: list[tuple[int, int]]
-    _used = False  # whether statistics by document were asked for; the signature says so
+    _used = False  # whether statistics by document were computed, which the signature records
 
     def corpus_score(
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str]] | None, n_bootstrap: int = 1
     ) -> Any:
-        """As the metric's own, with the interval from resampled documents."""
+        """Return the metric's own corpus score, with an interval from resampled documents."""
         if n_bootstrap > 1:
             hypotheses = Documents(hypotheses, self.document_ranges)
         return super().corpus_score(hypotheses, references, n_bootstrap)
 
     def get_signature(self) -> Signature:
-        """The metric's own, with resample:document once that was done."""
+        """Return the metric's own signature, with resample:document once documents were resampled."""
         signature = super().get_signature()
         if self._used:
             signature._abbr["resample"] = "ru"  # "rs" is sacrebleu's seed
@@ -123,10 +123,10 @@ class ByDocument(Metric):
 
     def _aggregate_and_compute(self, stats: list[list[Any]]) -> Any:
         rows = stats.segments if isinstance(stats, DocumentRows) else stats
-        return super()._aggregate_and_compute(rows)  # type: ignore[safe-super]  # the metric's own, which comes next
+        return super()._aggregate_and_compute(rows)  # type: ignore[safe-super]  # next in the MRO is the metric itself
 
     def __reduce__(self) -> tuple:
-        # this class is made on the fly, so pickle, which takes metrics to the workers of -j, must be told how
+        # This class is created at run time, so pickle, which sends metrics to the workers of -j, cannot find it by name.
         own = type(self).__mro__[2]
         return _blank, (own,), self.__getstate__() if hasattr(self, "__getstate__") else self.__dict__
 

@@ -1,4 +1,4 @@
-"""What a metric found for a system, and the same of a corpus from what was found for its parts."""
+"""A metric's results for a system, and how the results of a corpus's parts are combined."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ class ScoredWindow:
     """One input of a learned model: a segment, or a window of several.
 
     window      its segments and its weight
-    value       on the model's own scale (not x100); None if it has no whole reference
-    estimate    what the model said of it, beside the best of several references; None without a value
+    value       on the model's own scale (not x100); None if every reference has a gap
+    estimate    the model's estimate with the best of several references; None without a value
     """
 
     window: Window
@@ -28,15 +28,15 @@ class ScoredWindow:
 
 @dataclass
 class SystemResult:
-    """What a metric found for one system.
+    """A metric's results for one system.
 
-    rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] where nothing was scored
-    counts     what was cut, dropped, empty: shown after the score when not zero
+    rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] if it was not scored
+    counts     numbers of truncated, dropped and empty segments; shown after the score if not zero
     notices    the same in words, for stderr
-    windows    what learned models read as one input, in order; empty for other metrics
-    of_texts   what is to be said of the texts, whatever the metric: said once a run, without the metric's name
-    matches    how the tokens of each segment match those of the reference that counts, None where nothing was matched;
-               empty for metrics that match none, and where nobody asked
+    windows    the inputs of a learned model, in order; empty for other metrics
+    of_texts   notices about the texts themselves, printed once per run without the metric's name
+    matches    how each segment's tokens match those of the best reference, or None if nothing was matched; empty for
+               metrics that do not match tokens, or if matches were not asked for
     """
 
     rows: list[Row]
@@ -48,7 +48,7 @@ class SystemResult:
 
 
 def coverage(rows: Sequence[Row]) -> str:
-    """The share of segments that were scored, in percent.
+    """Return the share of segments that were scored, as a percentage.
 
     >>> coverage([[0.5, 1.0], [0.0, 0.0]])
     '50.0%'
@@ -57,8 +57,10 @@ def coverage(rows: Sequence[Row]) -> str:
 
 
 def together(parts: Sequence[SystemResult]) -> SystemResult:
-    """The result of a corpus from those of its parts, in their order: rows behind each other, counts added, lines on odd
-    segments made one."""
+    """Return the result of a corpus from those of its parts, in order.
+
+    Rows, windows and matches are concatenated, counts are added, and lines about odd segments are merged.
+    """
     whole = SystemResult([])
     for part in parts:
         before = len(whole.rows)
@@ -83,7 +85,10 @@ def together(parts: Sequence[SystemResult]) -> SystemResult:
 
 
 def _add(lines: list[str], line: str, before: int) -> None:
-    """Add a line on a part that has so many segments before it; to the one that says the same, if there is one."""
+    """Add a line about a part of a corpus; a line about segments that are odd in the same way is merged with it.
+
+    before    number of segments before the part
+    """
     if not isinstance(line, Odd):
         lines += [line] if line not in lines else []
         return

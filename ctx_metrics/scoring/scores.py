@@ -1,4 +1,4 @@
-"""The one way from a metric's rows to a system's scores: of segments, of documents and of the whole."""
+"""Scores of segments, documents and systems, computed from a metric's rows."""
 
 import copy
 import math
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class ByOrders(Protocol):
-    """A metric that can be told to take the n-gram orders that a text has, as BLEU can."""
+    """A metric, such as BLEU, that can be limited to the n-gram orders that occur in a text."""
 
     effective_order: bool
 
 
 class Scores(NamedTuple):
-    """One system's scores, on the metric's scale, in corpus order; NaN where nothing was scored.
+    """One system's scores on the metric's scale, in corpus order; NaN where nothing was scored.
 
-    title     what the metric calls itself in tables
-    rows      the statistics of segments, which add up
-    result    all that a metric of ours found for the system; None for other metrics
+    title     the name of the metric in tables
+    rows      the segments' statistics, which can be added
+    result    the full result of one of our metrics; None for other metrics
     """
 
     segments: list[float]
@@ -37,7 +37,7 @@ class Scores(NamedTuple):
 
 
 def scores(metric: Metric, system: Sequence[str], doc_ids: Sequence[str] | None = None) -> Scores:
-    """A system's scores by one metric, as all_scores gives them.
+    """Return one system's scores by one metric, as all_scores does.
 
     >>> from sacrebleu.metrics import BLEU
     >>> found = scores(BLEU(references=[["It rains.", "We left."]]), ["It rains.", "We went."], ["a", "b"])
@@ -51,13 +51,13 @@ def scores(metric: Metric, system: Sequence[str], doc_ids: Sequence[str] | None 
 def all_scores(
     metrics: Iterable[Metric], systems: Sequence[Sequence[str]], doc_ids: Sequence[str] | None = None
 ) -> list[list[Scores]]:
-    """Every metric's scores of every system: [metrics][systems], sacrebleu's own metrics' too.
+    """Return the scores of all systems by all metrics, our own and sacrebleu's, as [metrics][systems].
 
-    The references are those that the metrics were made with.
+    The references are those that the metrics were constructed with.
 
-    doc_ids    document id of each segment; without them there are no documents
+    doc_ids    document id of each segment; without them there are no document scores
 
-    Raises ModelError if a row of a metric is not finite, and what the metrics raise.
+    Raises ModelError if a row is not finite, and whatever the metrics raise.
     """
     documents = [] if doc_ids is None else document_ranges(doc_ids)
     scores_of = []
@@ -84,8 +84,11 @@ def _of_rows(metric: Metric, rows: list[list[float]], documents: Sequence[tuple[
 
 
 def of_parts(metric: Metric) -> Metric:
-    """The metric as it scores segments and documents: BLEU of short texts takes the n-gram orders that they have, as
-    sacrebleu's --sentence-level does. Its signature then says eff:yes."""
+    """Return the metric for scoring segments and documents.
+
+    BLEU then uses only the n-gram orders that occur in a short text, as in sacrebleu's --sentence-level, and its signature
+    says eff:yes.
+    """
     if getattr(metric, "effective_order", True):
         return metric
     part = copy.copy(metric)
@@ -94,7 +97,7 @@ def of_parts(metric: Metric) -> Metric:
 
 
 def shown(score: float | None) -> str:
-    """A score in full precision, None for what was not scored.
+    """Return a score as text in full precision; "None" if there is none.
 
     >>> shown(0.1), shown(float("nan")), shown(None)
     ('0.1', 'None', 'None')
@@ -103,6 +106,6 @@ def shown(score: float | None) -> str:
 
 
 def score_lines(systems: Sequence[str], of_systems: Sequence[Sequence[float]]) -> str:
-    """The lines `system<TAB>score` of a score file of mt-metrics-eval, system after system."""
+    """Return the lines `system<TAB>score` of an mt-metrics-eval score file, one system after another."""
     each = zip(systems, of_systems, strict=True)
     return "".join(f"{name}\t{shown(score)}\n" for name, of_system in each for score in of_system)

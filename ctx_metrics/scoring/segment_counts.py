@@ -1,4 +1,4 @@
-"""Rows of segments, with what is said of those that could not be scored as they are: cut, empty, without a reference."""
+"""Rows of segments, with counts and notices of those that were truncated, empty or without a reference."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -21,9 +21,9 @@ def counted_result(
     truncated: Sequence[int] = (),
     max_length: int | None = None,
 ) -> SystemResult:
-    """Rows of one system with the counts and notices of odd segments, which are given by their places from 0 on.
+    """Return one system's rows, with counts and notices of odd segments, which are given by their 0-based positions.
 
-    max_length    tokens that were kept of each text, for the notice of truncated ones
+    max_length    number of tokens to which texts were cut, for the notice
 
     >>> result = counted_result([[0.5, 1.0], [0.0, 0.0]], empty=[], unreferenced=[1])
     >>> result.counts, result.notices
@@ -40,10 +40,10 @@ def counted_result(
 def results_of_segments(
     corpora: Sequence[Corpus], read: Callable[..., R], value: Callable[[str, R], float | None]
 ) -> list[SystemResult]:
-    """Rows and counts of every system by a value of each segment against all of its references.
+    """Return each system's result, from one value for each segment against all of its references.
 
-    read     what is made of a segment's references, which it gets one by one; once for equal ones
-    value    of a hypothesis and that, or None where one of them is empty, which scores 0
+    read     called with a segment's references as arguments; the result is cached for equal references
+    value    called with a hypothesis and the result of `read`; returns None, which scores 0, if either is empty
     """
     read, results = cache(read), []
     for corpus in corpora:
@@ -60,16 +60,16 @@ def results_of_segments(
 
 
 def result_of_values(values: Iterable[float | None]) -> SystemResult:
-    """Rows and counts of one system by a value of each segment, in [0, 1]; None of an empty one, which scores 0."""
+    """Return one system's result from the segments' values in [0, 1]; None marks an empty segment, which scores 0."""
     found = list(values)
     rows = [[value or 0.0, 1.0] for value in found]
     return counted_result(rows, empty=[i for i, value in enumerate(found) if value is None], unreferenced=[])
 
 
 def places_of_pairs(references: Sequence[Sequence[Sequence[str | None]]]) -> list[tuple[int, int, int]]:
-    """The pairs to score, as (system, segment, stream of references): all systems' of one reference are side by side.
+    """Return the pairs to score, as (system, segment, reference stream); pairs with the same reference are adjacent.
 
-    references    each system's streams, as many and as long for all
+    references    [systems][streams][segments]; every system has equally many streams of equal length
 
     >>> places_of_pairs([[["a", None]], [["a", "b"]]])
     [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
@@ -91,11 +91,12 @@ def results_of_pairs(
     multiref: str,
     max_length: int | None,
 ) -> list[SystemResult]:
-    """Rows and counts of every system by the values of pairs (hypothesis, reference). A pair without a value counts as 0.
+    """Return each system's result from the values of (hypothesis, reference) pairs. A pair without a value counts as 0.
 
-    places      those of places_of_pairs, one a result
-    shape       the numbers of systems and segments
-    multiref    "max" takes the best of several references' values, "mean" their average
+    places        from places_of_pairs, one for each of the results
+    shape         (number of systems, number of segments)
+    multiref      "max" takes the best of several references' values, "mean" their average
+    max_length    number of tokens to which texts were cut, for the notice
     """
     systems, segments = shape
     pairs: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]

@@ -1,4 +1,4 @@
-"""The mean over segments of a sacrebleu metric's sentence scores, in place of its corpus score."""
+"""A sacrebleu metric averaged over segments, instead of its corpus score."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +39,7 @@ class SegmentMean(ContextMetric):
         return results_of_segments(corpora, self._read, self._value)
 
     def _read(self, *references: str) -> dict[str, Any] | None:
-        """What the metric keeps of a segment's references; None where they are blank."""
+        """Return the metric's reference info for a segment; None if all references are blank."""
         if not any(text.strip() for text in references):
             return None
         return self.metric._extract_reference_info([self.metric._preprocess_segment(text) for text in references])

@@ -12,7 +12,7 @@ from .segment_counts import results_of_segments
 from .tokenization import Words, WordSettings
 
 ORDERS = 4
-_COUNTS = BLEU(tokenize="none")  # counts n-grams of texts whose words stand apart
+_COUNTS = BLEU(tokenize="none")  # counts n-grams of texts that are already tokenized
 
 
 class SentenceBLEU(ContextMetric):
@@ -42,7 +42,7 @@ class SentenceBLEU(ContextMetric):
         return results_of_segments(corpora, self._pooled, self._value)
 
     def _pooled(self, *references: str) -> dict[str, Any]:
-        """The counts of all references together."""
+        """Return the n-gram counts of all references together."""
         return _COUNTS._extract_reference_info([self._text(text) for text in references])
 
     def _value(self, hypothesis: str, pooled: dict[str, Any]) -> float | None:
@@ -55,12 +55,12 @@ def moses_bleu(statistics: Sequence[int]) -> float:
 
         BLEU = exp(1/4 sum_n log((m_n + 1) / (h_n + 1)) + min(0, 1 - r / h))
 
-    for n = 1..4. h_n is the hypothesis's number of n-grams, m_n how many of them match when each counts at most as often as
-    in the reference that has most of it, h = h_1, and r the length of the reference that is closest to h, the shorter one
-    of two (Moses, mert/BleuScorer.cpp; the smoothing of Lin and Och 2004, here of single words too). An empty hypothesis
-    has 0, or 1 if the closest reference is empty as well.
+    for n = 1..4. h_n is the number of n-grams in the hypothesis. m_n is the number of those that match, where each n-gram
+    is clipped to its highest count in any one reference. h = h_1, and r is the length of the reference closest to h, or
+    the shorter of two that are equally close (Moses, mert/BleuScorer.cpp; the smoothing is that of Lin and Och 2004, but
+    also applies to unigrams). An empty hypothesis scores 0, or 1 if the closest reference is also empty.
 
-    statistics    as sacrebleu's BLEU has them: h, r, m_1 to m_4, h_1 to h_4
+    statistics    in the order of sacrebleu's BLEU: h, r, m_1 to m_4, h_1 to h_4
 
     >>> moses_bleu([3, 6, 3, 2, 1, 0, 3, 2, 1, 0])    # all of "a b c" matches in "a b c d e f"; exp(1 - 6/3)
     0.36787944117144233

@@ -1,5 +1,4 @@
-"""How systems are tested, for every command: the unit, the test and the correction, their defaults, and the words that name
-them below a table."""
+"""The design of significance tests in all commands: unit, test, correction, defaults, and the notes below a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ def resample(group: str = "") -> Any:
 
 @dataclass(frozen=True)
 class SystemTests:
-    """How systems are compared."""
+    """The settings of significance tests between systems."""
 
     test: str = setting(
         "randomization (sacrebleu's --paired-ar), or bootstrap (sacrebleu's --paired-bs), which reports a difference "
@@ -56,12 +55,12 @@ class SystemTests:
     def design(
         self, systems: Sequence[Sequence[Any]], doc_ids: Sequence[str] | None, flag: str = "--resample"
     ) -> "Design":
-        """The design of the tests of some systems: documents are the unit where there are at least two.
+        """Return the design of the tests; documents are the unit if there are at least two, unless segments are asked for.
 
-        systems    of each system, its segments
-        flag       what asks for documents on the command line, for the message
+        systems    for each system, its segments
+        flag       the flag that selects the unit, for the message
 
-        Raises InputError for documents that are asked for and are fewer than two.
+        Raises InputError if documents are asked for and there are fewer than two.
         """
         ranges = [] if doc_ids is None else document_ranges(doc_ids)
         if self.resample == "document" and len(ranges) < 2:
@@ -73,16 +72,16 @@ class SystemTests:
         return Design(self, len(systems), len(systems[0]), ranges if by_document else None)
 
 
-USUAL = SystemTests()  # of every command, as far as its flags say nothing else
+USUAL = SystemTests()  # the defaults of all commands
 
 
 @dataclass(frozen=True)
 class Design:
-    """How some systems are tested.
+    """The design of the significance tests between some systems.
 
-    systems     their number
-    segments    those of each system
-    ranges      of the documents that are swapped or drawn whole; None: segments are
+    systems     number of systems
+    segments    number of segments of each system
+    ranges      of the documents that are swapped or drawn whole; None means that segments are
     """
 
     testing: SystemTests
@@ -92,7 +91,7 @@ class Design:
 
     @property
     def unit(self) -> str:
-        """What is swapped or drawn: segment or document."""
+        """The unit that is swapped or drawn: segment or document."""
         return "segment" if self.ranges is None else "document"
 
     @property
@@ -104,7 +103,7 @@ class Design:
         return self.systems * (self.systems - 1) // 2
 
     def facts(self) -> dict[str, Any]:
-        """The test, its trials, the unit and the correction, for programs."""
+        """Return the test, its trials, the unit and the correction, for output that programs read."""
         testing = self.testing
         return {
             "test": testing.test,
@@ -117,7 +116,7 @@ class Design:
         }
 
     def notes(self, intervals: bool = True) -> list[str]:
-        """What stands below a table of these tests, in sentences; `intervals` says whether the table shows any."""
+        """Return the sentences below a table of these tests; `intervals` says whether the table shows intervals."""
         if self.units < 2:
             return []
         testing, units = self.testing, self._units
@@ -135,7 +134,11 @@ class Design:
         ]
 
     def say_what_is_rough(self, metrics: Mapping[str, Metric], flag: str = "--resample") -> None:
-        """Say what makes intervals and p-values rough; `flag` selects the unit on the command line."""
+        """Give notice of whatever makes intervals and p-values unreliable.
+
+        metrics    the metrics by name
+        flag       the flag that selects the unit, for the messages
+        """
         if self.ranges is not None:
             say_few_documents(self.units)
         for name, metric in metrics.items():
@@ -152,11 +155,11 @@ class Design:
         return counted(self.units, self.unit, f"{self.unit}s")
 
     def _say_undecidable(self, flag: str) -> None:
-        """Say it where not even the smallest p-value there can be is significant: few units have few outcomes."""
+        """Give notice if even the smallest possible p-value is not significant, because few units have few outcomes."""
         testing, pairs = self.testing, 1 if self.testing.no_holm else self.pairs
         smallest, few = 1 / (1 + testing.trials), counted(testing.trials, "trial", "trials")
         more = "more --samples of ctx-metrics compare"
-        swaps = 2.0 ** (1 - self.units)  # the share of the systems themselves, and of all units swapped
+        swaps = 2.0 ** (1 - self.units)  # the share of the outcomes in which no unit or every unit is swapped
         if testing.test == RANDOMIZATION and swaps > smallest:
             smallest, few = swaps, self._units
             more = "more segments" if self.ranges is None else f"more documents, or {flag} segment"

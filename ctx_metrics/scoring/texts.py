@@ -1,4 +1,4 @@
-"""The texts that a metric is given, in whatever holds them: lists, arrays, columns of tables."""
+"""Conversion of the texts given to a metric, such as arrays and table columns, into lists."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -9,17 +9,17 @@ from ..run.context import Stream
 
 
 def as_list(name: str, stream: Any) -> list:
-    """The stream itself if it is a list, which may know its file's name, else a list of what it holds."""
+    """Return a stream as a list; a list is returned as it is, because a subclass may carry its file's name."""
     return stream if isinstance(stream, list) else list_of_strings(name, stream)
 
 
 def streams(name: str, given: Any) -> list[list]:
-    """Lists of strings from a list, or another collection, of what holds them."""
+    """Return a collection of streams as a list of lists of strings."""
     return [as_list(name, stream) for stream in as_list(name, given)]
 
 
 def reference_streams(metric: str, references: Any) -> list[list]:
-    """Streams of references as lists; raises InputError for what holds none, and for streams of different lengths."""
+    """Return reference streams as lists; raises InputError if they are not streams of strings or differ in length."""
     given = [references] if isinstance(references, str) or not isinstance(references, Collection) else references
     if any(isinstance(stream, str) or not isinstance(stream, Collection) for stream in given):
         raise InputError(f"{metric}: references must be a list of streams, each a list of strings")
@@ -30,7 +30,7 @@ def reference_streams(metric: str, references: Any) -> list[list]:
 
 
 def number_of_references(streams: Sequence[Stream]) -> int:
-    """The number of references of every segment, for signatures; -1 where segments have different numbers.
+    """Return the number of references per segment, for signatures; -1 if it varies between segments.
 
     >>> number_of_references([["a", "b"], ["c", "d"]]), number_of_references([["a", None]]), number_of_references([])
     (2, -1, 0)
@@ -40,7 +40,7 @@ def number_of_references(streams: Sequence[Stream]) -> int:
 
 
 def counted_texts(value: list) -> str:
-    """A list of texts, or of lists of texts, by its size.
+    """Describe a list of texts, or of lists of texts, by its size.
 
     >>> counted_texts(["a", "b"]), counted_texts([["a", "b"], ["c", "d"]])
     ('[2 texts]', '[2 lists]')

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from ..engine.pairs import EncodedText
 
-# whether it keeps how well each token matched
+# whether to keep how well each token matched
 EXPLAIN = Input(explain=Keyword(bool, False))
 
-# The layers with the best segment Pearson on WMT15/16 DA: docs/bertr.md and docs/bertscore.md show the choice.
+# The layers with the best segment-level Pearson correlation on WMT15/16 DA; see docs/bertr.md and docs/bertscore.md.
 EMBEDDED_LAYER, MULTILINGUAL_LAYER = "4", "7"
 Layers = int | str | Sequence[int]
 Matching = Callable[["EncodedText", "EncodedText"], PairMatch]
@@ -55,12 +55,12 @@ class TextSettings:
 
 
 def paper_model_setting(paper: str) -> Any:
-    """Returns the field of an encoder's name; `paper` says what the model "paper" is."""
+    """Returns the field of an encoder's name; `paper` describes the model "paper" in the help."""
     return encoder_setting(f"paper ({paper} for the target language), a folder, or a hub name[@revision]")
 
 
 def layers_setting(of_paper: str = "") -> Any:
-    """Returns the field of an encoder's layers; `of_paper` says those of the model "paper" where it has its own."""
+    """Returns the field of an encoder's layers; `of_paper` names those of the model "paper" if they differ."""
     return setting(
         "A layer number, several to average (3,4,5), mean, or concat_last4. "
         f"(Default: {EMBEDDED_LAYER} for embedded, {MULTILINGUAL_LAYER} for multilingual{of_paper}, mean for any other)",
@@ -76,7 +76,7 @@ class TokenMatchingMetric(EncoderMetric):
     """
 
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(EXPLAIN,))
-    # of target languages, "" for any other: hub name and layer
+    # by target language ("" for any other): hub name and layer
     PAPER_MODELS: ClassVar[dict[str, tuple[str, str | None]]]
 
     def _prepare(self) -> None:
@@ -119,24 +119,27 @@ class TokenMatchingMetric(EncoderMetric):
 
     @abstractmethod
     def _matching(self, references: Sequence[Stream]) -> Matching:
-        """How an encoded pair (hypothesis, reference) matches; `references` are those of the run."""
+        """Return a function that matches an encoded hypothesis with an encoded reference.
+
+        references    the reference streams of the run
+        """
 
     def weighed(self, text: "EncodedText") -> "tuple[torch.Tensor, np.ndarray]":
-        """The states of the tokens that can be matched, fp32 [tokens, width], and how much each weighs in its own side of a
-        match, float64 [tokens], where weights are no matter of a whole corpus."""
+        """Return the states of the tokens that can be matched, fp32 [tokens, width], and their weights within their text,
+        float64 [tokens]. The weights do not depend on the rest of the corpus."""
         states = self._states(text)[1:-1]
         return states, np.full(len(states), 1 / len(states))
 
     def value_of(self, precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
-        """The values of pairs by their precision and recall."""
+        """Return the values of pairs from their precision and recall."""
         return recall
 
     def as_read(self, text: str) -> str:
-        """A text as the tokenizer is given it."""
+        """Return a text as it is passed to the tokenizer."""
         return text
 
     def _states(self, text: "EncodedText") -> "torch.Tensor":
-        """The states of all tokens, also the special ones at both ends: [tokens, width of the mixes together]."""
+        """Return the states of all tokens, including the special ones at both ends: [tokens, total width of the mixes]."""
         import torch
 
         return torch.cat([text.states[mix] for mix in self.mixes], dim=1)
@@ -165,7 +168,7 @@ class TokenMatchingMetric(EncoderMetric):
         return made
 
     def tokens(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """The characters (start, end) of each token of a text that is read, special ones left out."""
+        """Return, for each text, the character range (start, end) of each token that is read, without special tokens."""
         read = [self.as_read(text) for text in texts]
         shifts = [
             len(own) - len(own.lstrip(" ")) - (len(text) - len(text.lstrip()))
@@ -179,11 +182,12 @@ class TokenMatchingMetric(EncoderMetric):
 
 
 def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[int, ...]]:
-    """The layers to average, and concatenate, of an encoder of `depth` transformer layers.
+    """Return the layers of an encoder to use, as groups: each group is averaged, and the averages are concatenated.
 
-    layers    a layer's number (0 is the embedding layer), a list of numbers to average or a text such as "3,4",
-              "mean" of the transformer layers, or "concat_last4"
-    name      the metric's, for messages
+    layers    a layer's number (0 is the embedding layer), several to average as a list or a text such as "3,4", "mean"
+              for all transformer layers, or "concat_last4"
+    depth     number of transformer layers
+    name      the metric's name, for messages
 
     Raises InputError for layers that the encoder does not have.
 

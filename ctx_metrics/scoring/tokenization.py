@@ -1,4 +1,4 @@
-"""The choice of a tokenizer, for metrics that are made of BLEU or take its tokenizers."""
+"""The choice of a tokenizer, for metrics that use BLEU or its tokenizers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +10,13 @@ from ..settings import setting
 
 
 class Words:
-    """The words of a text, by one of BLEU's tokenizers; can be pickled, whatever the tokenizer wraps.
+    """Splits a text into words with one of BLEU's tokenizers; can be pickled, whatever the tokenizer wraps.
 
-    metric       the name that errors begin with
+    metric       the metric's name, with which error messages begin
     tokenizer    one of BLEU.TOKENIZERS
-    lowercase    whether words are in lower case
+    lowercase    whether to lowercase the words
 
-    Raises InputError for a tokenizer whose library or model cannot be had.
+    Raises InputError if the tokenizer's library or model cannot be loaded.
 
     >>> Words("nist", "13a", lowercase=True)("The cat, sat.")
     ['the', 'cat', ',', 'sat', '.']
@@ -27,7 +27,7 @@ class Words:
         self.lowercase = lowercase
         try:
             self._tokenizer = BLEU(tokenize=tokenizer).tokenizer
-        except Exception as error:  # they raise anything
+        except Exception as error:  # tokenizers raise all kinds of exceptions
             why = " ".join(str(error).split()) or type(error).__name__
             raise InputError(f"{metric}: the tokenizer {tokenizer} cannot be loaded: {why}") from error
 
@@ -38,12 +38,12 @@ class Words:
         return self._tokenizer((text.lower() if self.lowercase else text).rstrip()).split()
 
     def signature(self) -> str:
-        """What BLEU's signature says of the tokenizer."""
+        """Return the tokenizer's entry in BLEU's signature."""
         return self._tokenizer.signature()
 
 
 def tokenizer_for(tokenize: str | None, language: str | None) -> str:
-    """The name of the tokenizer that was asked for, else the one that BLEU takes for a language.
+    """Return the tokenizer that was asked for, or else the one that BLEU uses for the language.
 
     >>> tokenizer_for(None, "de"), tokenizer_for(None, "zh"), tokenizer_for("none", "zh")
     ('13a', 'zh', 'none')
@@ -52,7 +52,7 @@ def tokenizer_for(tokenize: str | None, language: str | None) -> str:
 
 
 def tokenizer_setting(chosen_by: str) -> Any:
-    """Returns the field of a tokenizer's name, which is otherwise `chosen_by` a language."""
+    """Returns the field of a tokenizer's name; `chosen_by` names the language that decides the default, in the help."""
     return setting(
         f"BLEU's tokenizers; none for text that is tokenised already. (Default: by {chosen_by}, else 13a)",
         choices=[*BLEU.TOKENIZERS],

@@ -1,4 +1,4 @@
-"""Scoring windows of a corpus with an estimator: what `comet` (windows of one segment) and `slide` share."""
+"""Scoring windows of a corpus with an estimator, for `comet` (windows of one segment) and `slide`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, islice
@@ -17,13 +17,13 @@ from .base import best_reference
 from .results import ScoredWindow, SystemResult
 
 TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
-READ_TOGETHER = 4096  # windows of systems that share no text: more are read one system after another
+READ_TOGETHER = 4096  # with more windows that share no texts, systems are read one after another
 
 
 def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example]:
-    """The example of a window for each reference that is there in all its lines (one, if no reference is read).
+    """Return one example for each reference that has all lines of the window, or one if the model reads no reference.
 
-    The window's sentences are joined by one space on every side, whatever the language (paper, section 3).
+    In each text, the window's sentences are joined by one space, whatever the language (paper, section 3).
     """
 
     def joined(stream: Stream) -> str:
@@ -52,17 +52,19 @@ def estimate_windows(
     on_long: str,
     examples_of: ExamplesOf = window_examples,
 ) -> list[list[Sequence[Estimate]]]:
-    """The estimates of every system's every window, one for each of its whole references (one, if none is read); all windows
-    of all systems go through the estimator in one pass.
+    """Return the estimates of all windows of all systems, as [systems][windows][examples].
 
-    on_long        "truncate" counts what is cut to the model's length, "error" refuses it before anything is scored
-    examples_of    makes a window's examples, one for each reference that it has whole
+    A window has one example for each reference without gaps, or one in all if the model reads no reference. All windows go
+    through the estimator in one pass, unless there are more than READ_TOGETHER and they share no texts.
+
+    on_long        "truncate" cuts texts that are too long; "error" raises InputError before anything is scored
+    examples_of    makes the examples of a window
     """
     if "ref" in estimator.inputs and not corpora[0].references:
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
 
     def examples(systems: Sequence[int]) -> Iterator[tuple[int, int, list[Example]]]:
-        """The system, the window and its examples; systems side by side, so that the texts they share are."""
+        """Yield (system, window number, examples), window by window, so that texts shared by systems are adjacent."""
         for k in range(max(map(len, windows))):
             for system in systems:
                 if k < len(windows[system]):
@@ -91,7 +93,7 @@ def estimate_windows(
 def _refuse_long(
     metric: str, estimator: Estimator, windows: Sequence[Sequence[Window]], long: list[tuple[int, int]]
 ) -> None:
-    """Raise InputError, naming the first, if windows (system, number) are longer than the model reads."""
+    """Raise InputError, naming the first window, if there are any in `long`, the (system, number) of overlong windows."""
     if long:
         system, k = long[0]
         start, end, _ = windows[system][k]
@@ -105,12 +107,12 @@ def _refuse_long(
 
 
 def unit_of(windows: Sequence[Sequence[Window]]) -> str:
-    """ "segment" if no system has a window of several segments, else "window"."""
+    """Return "window" if any window holds several segments, else "segment"."""
     return "segment" if all(end - start == 1 for of_system in windows for start, end, _ in of_system) else "window"
 
 
 def read_texts(inputs: str) -> str:
-    """The texts that a model reads, in words.
+    """Return the names of the texts that a model reads.
 
     >>> read_texts("mt+src+ref")
     'hypothesis, source or reference'
@@ -120,9 +122,9 @@ def read_texts(inputs: str) -> str:
 
 
 def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | None, references: bool) -> None:
-    """Raise InputError, naming what to add, when a model reads sources and there are none.
+    """Raise InputError, saying what to add, if a model reads sources and there are none.
 
-    references    whether there are any
+    references    whether references are given
     """
     if "src" in estimator.inputs and sources is None:
         if "ref" in estimator.inputs and not references:
@@ -155,8 +157,12 @@ def system_results(
     penalty: Penalty | None = None,
     **reading: Any,
 ) -> list[SystemResult]:
-    """All systems' results by their windows, `reading` as estimate_windows takes it; against several references a window
-    takes the best value, or their mean. With `penalty`, rows hold penalties (negated) in the values' place."""
+    """Return each system's result from its windows.
+
+    multiref    "max" or "mean": how a window's values against several references are combined
+    penalty     if given, the rows hold negated penalties instead of values
+    reading     keyword arguments of estimate_windows
+    """
     estimates_of = estimate_windows(metric, estimator, corpora, windows, **reading)
     return [
         system_result(estimator, len(corpus), of_system, estimates, multiref, penalty)
@@ -172,7 +178,11 @@ def system_result(
     multiref: str,
     penalty: Penalty | None = None,
 ) -> SystemResult:
-    """Rows, counts and notices of one system from the estimates of its windows, [windows][references]."""
+    """Return one system's result from the estimates of its windows.
+
+    length          number of segments
+    estimates_of    [windows][references]
+    """
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in estimates_of]
     rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
     credited = [value for _, value in rated]
