@@ -1,1 +1,1 @@
-"""One run, whoever asks for it: what it knows, its streams, its metrics, and how a metric is made of them."""
+"""One run, from any command or from Python: its context, streams and metrics, and how the metrics are built."""

@@ -1,4 +1,4 @@
-"""What one run knows, what a metric declares, and the one way to make a metric of both."""
+"""The context of a run, the capabilities that a metric declares, and the function that builds a metric from both."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,16 +17,16 @@ Stream = Sequence[str | None]
 
 @dataclass(frozen=True)
 class Context:
-    """What one run knows beside the hypotheses that are scored. Every stream has one text a segment.
+    """Everything that a run provides besides the hypotheses being scored. Every stream has one text per segment.
 
     references         streams of references, in which None marks a missing one; None: they are given when scoring
-    systems            the hypotheses of all systems that will be scored, so that one pass serves all
+    systems            the hypotheses of all systems that will be scored, so that one pass can score them all
     sources            source segments, or None
     doc_ids            document id of each segment, or None; a document is a run of equal ids
-    source_lang, target_lang    language codes such as "de", or None where unknown
+    source_lang, target_lang    language codes such as "de", or None if unknown
     engine             device, number format, batch size
-    inputs             what else metrics read, by keyword (see run.inputs)
-    in_blocks          what scores corpora block by block (scale.corpora.InBlocks), or None
+    inputs             further inputs of metrics, by keyword (see run.inputs)
+    in_blocks          scores corpora block by block (scale.corpora.InBlocks), or None
     """
 
     references: Sequence[Stream] | None = None
@@ -41,7 +41,7 @@ class Context:
 
     @property
     def trg_lang(self) -> str:
-        """The target language as sacrebleu's BLEU takes it: by its own name, "" where unknown."""
+        """The target language under the name that sacrebleu's BLEU uses; "" if unknown."""
         return self.target_lang or ""
 
 
@@ -50,18 +50,18 @@ CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inp
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a metric can do and what it needs: one value a class, and one a metric whose settings or model narrow it.
+    """What a metric can do and what it needs: one value per class, replaced on a metric if its settings or model limit it.
 
-    reads               the fields of Context that it reads beside the references
-    inputs              what else it reads
+    reads               the fields of Context that it reads besides the references
+    inputs              the further inputs that it reads
     references          whether it reads references
-    estimator           whether a learned model of quality gives its values, which --model of `ctx-metrics score` names
+    estimator           whether its values come from a learned quality model, which `ctx-metrics score --model` names
     compares_systems    whether a system's score depends on the other systems' outputs
-    whole_corpus        whether a segment's row depends on segments of other documents, in words why; "" where it does not
-    dependent_rows      whether segments share scores, so that resampled segments give intervals that are too small
-    higher_is_better    whether a larger score is the better one
-    line_files          settings whose flags name files with one line a segment
-    flags               what flags of its own begin with, beside --NAME-
+    whole_corpus        why a segment's row depends on segments of other documents, in words; "" if it does not
+    dependent_rows      whether segments share scores, so that resampling segments gives intervals that are too narrow
+    higher_is_better    whether higher scores are better
+    line_files          settings whose flags name files with one line per segment
+    flags               prefixes of its own flags, besides --NAME-
     """
 
     reads: frozenset[str] = frozenset()
@@ -77,24 +77,24 @@ class Capabilities:
 
     @property
     def input_keywords(self) -> dict[str, Keyword]:
-        """The keywords of its inputs."""
+        """The keywords of the metric's inputs."""
         return {name: keyword for each in self.inputs for name, keyword in each.keywords.items()}
 
     @property
     def keywords(self) -> frozenset[str]:
-        """All that its constructor takes beside its settings and the references."""
+        """The keywords that the constructor takes besides the settings and the references."""
         return self.reads | self.input_keywords.keys()
 
     @property
     def streams(self) -> frozenset[str]:
-        """Those of its inputs' keywords that hold streams of segments."""
+        """The keywords of the inputs that hold streams of segments."""
         return frozenset[str]().union(*(each.streams for each in self.inputs))
 
 
 def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
-    """The capabilities of a metric or of its class.
+    """Return the capabilities of a metric or a metric class.
 
-    A class that declares none, such as sacrebleu's own, reads what its constructor names, and references.
+    A class that declares none, such as sacrebleu's own, reads references and the context that its constructor names.
 
     >>> from sacrebleu.metrics import BLEU, TER
     >>> sorted(capabilities(BLEU).reads), capabilities(TER).higher_is_better
@@ -110,18 +110,18 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
 
 
 def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":
-    """Make a metric from its settings and from what it reads of a context; a setting goes before the context's value.
+    """Build a metric from its settings and the context that it reads; settings override the context.
 
-    Raises what the metric raises.
+    Raises whatever the metric raises.
     """
     [metric] = build_all([(cls, settings)], context)
     return metric
 
 
 def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], context: Context) -> list["Metric"]:
-    """Make the metrics of (class, settings), as build makes one.
+    """Build a metric, as build does, for each (class, settings) pair.
 
-    The systems are announced, when all are made, to the metrics that take them so; these are made without them.
+    Metrics with an `announce` method are built without the systems, and get them when all metrics are built.
     """
     metrics = []
     for cls, settings in chosen:
@@ -140,7 +140,7 @@ def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], contex
 
 
 def _building(cls: type["Metric"]) -> AbstractContextManager:
-    """Within it, whatever another package's constructor raises is a ModelError of one line."""
+    """Return a context that turns the exceptions of another package's constructor into ModelErrors of one line."""
     if cls.__module__.partition(".")[0] in ("sacrebleu", "ctx_metrics"):
         return nullcontext()
     from .finite import of_package  # needs NumPy
@@ -149,7 +149,7 @@ def _building(cls: type["Metric"]) -> AbstractContextManager:
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
-    """Returns what a class's constructor takes by name, also of the bases' when it passes **keywords on to them."""
+    """Return a constructor's named parameters, including those of base classes to which it passes **keywords."""
     if declared := getattr(cls, "__signature__", None):
         return dict(declared.parameters)
     taken: dict[str, inspect.Parameter] = {}

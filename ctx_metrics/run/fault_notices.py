@@ -1,4 +1,4 @@
-"""What is said of systems, references and sources before they are scored: copies, the wrong language, repetitions."""
+"""Notices about systems, references and sources before scoring: copies, wrong languages, repetitions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from .faults import COPIES, LANGUAGE, REPEATS, copied, repetitive
 from .languages import MIN_LETTERS, are_close, letters, looks_like, verdict
 from .streams import Segments
 
-# A notice needs more than this share of a text's lines, and five lines. No published text that benchmarks/text_checks.py
-# reads has so many; see docs/text-checks.md.
+# A notice is given if more than this share of a text's lines, and at least five lines, have the fault. No published text
+# that benchmarks/text_checks.py reads has that many; see docs/text-checks.md.
 SHARES = {COPIES: 0.5, LANGUAGE: 0.5, REPEATS: 0.25}
 LEAST = 5
-SAMPLE = 1000  # lines, evenly spread, whose language is looked at
+SAMPLE = 1000  # evenly spaced lines whose language is checked
 Languages = tuple[str | None, str | None]
 
 
 @dataclass
 class Found:
-    """What was found in some lines of a text, to be added up.
+    """Counts of faults in a text, which can be added up.
 
-    told     of each kind of fault, the lines that could be told
-    wrong    of each kind, those among them that have the fault
-    looks    what the lines in a wrong language look like
+    told     for each kind of fault, the number of lines that could be checked
+    wrong    for each kind, the number of lines that have the fault
+    looks    how many lines in a wrong language look like each language or script
     """
 
     told: Counter[str] = field(default_factory=Counter)
@@ -31,11 +31,11 @@ class Found:
     looks: Counter[str] = field(default_factory=Counter)
 
     def many(self, kind: str) -> bool:
-        """Whether so many lines have a fault that it is no chance."""
+        """Whether so many lines have a fault that it cannot be chance."""
         return self.wrong[kind] >= LEAST and self.wrong[kind] > SHARES[kind] * self.told[kind]
 
     def share(self, kind: str) -> str:
-        """The lines that have a fault, in words.
+        """Return how many of the checked lines have a fault, in words.
 
         >>> Found(Counter(copies=50), Counter(copies=30)).share("copies")
         '30 of 50 checked lines'
@@ -44,7 +44,7 @@ class Found:
 
     @property
     def most(self) -> str:
-        """What most lines in a wrong language look like; "" where there are none."""
+        """The language or script that most lines in a wrong language look like; "" if there are none."""
         return max(self.looks, key=self.looks.__getitem__, default="")
 
 
@@ -54,14 +54,15 @@ def check_faults(
     source: Segments | None = None,
     languages: Languages = (None, None),
 ) -> None:
-    """Say which systems are copies of the source or repeat a word or phrase many times, and which texts are in another
-    language than the language pair names. Each finding is one notice; nothing is said of texts without findings.
+    """Give notice of systems that copy the source or repeat words many times, and of texts in the wrong language.
 
-    systems, references, source    texts of n lines, which know their names
-    languages                      codes of the source and target language; None where unknown: then no language is checked
+    Each finding is one notice. There is no notice of texts without findings.
+
+    systems, references, source    texts of n lines, with their names
+    languages                      codes of the source and target language; a language of None is not checked
     """
     of_systems = [(each.name, faults_of(each, source, languages)) for each in systems]
-    # sacrebleu needs a reference: of metrics that read none, it is the source again
+    # sacrebleu demands a reference, so users of metrics without references pass the source again
     others = [each for each in references if source is None or [*each] != [*source]]
     of_references = [(each.name, in_language(each, languages[1])) for each in others]
     of_source = None if source is None else (source.name, in_language(source, languages[0]))
@@ -75,7 +76,7 @@ def check_faults(
 
 
 def faults_of(texts: Sequence[str | None], source: Sequence[str | None] | None, languages: Languages) -> Found:
-    """What is wrong with a system's lines; the language of at most 1,000 of them is looked at."""
+    """Count the faults in a system's lines; the language of at most 1,000 of them is checked."""
     found = in_language(texts, languages[1])
     told = [i for i, text in enumerate(texts) if text and len(letters(text)) >= MIN_LETTERS]
     found.told[REPEATS] = len(told)
@@ -87,7 +88,7 @@ def faults_of(texts: Sequence[str | None], source: Sequence[str | None] | None, 
 
 
 def in_language(texts: Sequence[str | None], language: str | None) -> Found:
-    """How many of at most 1,000 of a text's lines are in another language; nothing where the language is not known."""
+    """Count the lines in a wrong language among at most 1,000 of a text; checks none if `language` is unknown."""
     found = Found()
     if not language:
         return found
@@ -100,10 +101,10 @@ def in_language(texts: Sequence[str | None], language: str | None) -> Found:
 
 
 def say_languages(texts: Sequence[tuple[str, Found]], source: tuple[str, Found] | None, languages: Languages) -> None:
-    """Say which texts are in another language than they should be, and how to fix it.
+    """Give notice of texts in the wrong language, and say how to fix it.
 
-    texts     the systems and references, by name, with what was found in their lines
-    source    the same of the source, where there is one
+    texts     names of the systems and references, with the findings in their lines
+    source    the same for the source, or None
     """
     source_lang, target_lang = languages
     wrong = [(name, found) for name, found in texts if found.many(LANGUAGE)]

@@ -1,11 +1,11 @@
-"""What is wrong with a translation by itself: a copy of the source, another language, a word that is repeated many times."""
+"""Faults of a single translation: a copy of the source, a wrong language, a word that is repeated many times."""
 
 import re
 
 from .languages import MIN_LETTERS, are_close, letters, verdict
 
 COPIES, LANGUAGE, REPEATS = KINDS = ("copies", "wrong-language", "repeats")
-TIMES = 5  # a word or phrase that comes so often in a row counts as repeated
+TIMES = 5  # a word or phrase that occurs this often in a row counts as repeated
 _REPEATED = re.compile(rf"(\S.{{0,60}}?)\1{{{TIMES - 1},}}")
 _GRAM = 8
 _WORD = re.compile(r"[^\W\d_]+")
@@ -13,7 +13,7 @@ _NAMES = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+|\S*\d\S*", re.IGNOR
 
 
 def faults(text: str, source: str | None, source_lang: str | None, target_lang: str | None) -> list[str]:
-    """What is wrong with a hypothesis, of KINDS in their order. What cannot be told without a source or a language is not.
+    """Return the faults of a hypothesis, in the order of KINDS; checks that lack a source or a language are skipped.
 
     >>> faults("Der Vertrag wurde gestern unterschrieben.", "Der Vertrag wurde gestern unterschrieben.", "de", "en")
     ['copies', 'wrong-language']
@@ -24,14 +24,14 @@ def faults(text: str, source: str | None, source_lang: str | None, target_lang: 
         COPIES: source is not None and not are_close(source_lang, target_lang) and copied(text, source),
         REPEATS: repetitive(text, source or ""),
     }
-    # one word many times over tells nothing of the language
+    # a single word repeated many times does not reveal the language
     told = verdict(text, target_lang) if target_lang and not found[REPEATS] else None
     found[LANGUAGE] = told is not None and told.wrong
     return [kind for kind in KINDS if found[kind]]
 
 
 def kinds(text: str) -> tuple[str, ...]:
-    """Kinds of faults from their names with commas between; raises ValueError for others. "none" is none of them.
+    """Return the kinds in a comma-separated list, or () for "none"; raises ValueError for an unknown kind.
 
     >>> kinds("copies,repeats"), kinds("none")
     (('copies', 'repeats'), ())
@@ -43,9 +43,9 @@ def kinds(text: str) -> tuple[str, ...]:
 
 
 def copied(text: str, source: str) -> bool:
-    """Whether a text repeats its source: the same letters, at least 20 of them in words that are no names.
+    """Whether a text copies its source: it has the same letters, at least 20 of them in words that are not names.
 
-    Capital letters, signs and numbers do not count. A name is a word that begins with a capital letter or holds digits; URLs
+    Case, punctuation and numbers are ignored. A name is a word that starts with a capital letter or contains digits; URLs
     and addresses are names too.
 
     >>> copied("Der Vertrag wurde gestern unterschrieben!", "der Vertrag wurde gestern unterschrieben.")
@@ -55,7 +55,7 @@ def copied(text: str, source: str) -> bool:
     """
     first, of_source = _WORD.search(text), _WORD.search(source)
     if first is None or of_source is None or first.group().casefold() != of_source.group().casefold():
-        return False  # as most are, which spares the rest
+        return False  # as for most texts, which saves the rest of the work
     if letters(text.casefold()) != letters(source.casefold()):
         return False
     words = _NAMES.sub(" ", text).split()
@@ -64,9 +64,9 @@ def copied(text: str, source: str) -> bool:
 
 
 def repetitive(text: str, source: str = "") -> bool:
-    """Whether a word or phrase comes five times in a row in a text, with 20 letters in all, and none does in its source.
+    """Whether a text repeats a word or phrase five times in a row, with at least 20 letters in all, and its source does not.
 
-    What is repeated has at most 61 characters.
+    The repeated word or phrase has at most 61 characters.
 
     >>> repetitive("He said that he he he he he he he he he he he came."), repetitive("No, no, no, no, no, no.")
     (True, False)
@@ -75,8 +75,8 @@ def repetitive(text: str, source: str = "") -> bool:
 
 
 def _repeats(text: str) -> bool:
-    # Two conditions that every repetition meets, and that spare most texts the search: words that come again, or one long
-    # one; and so many grams that come again where one thing comes five times in 20 letters.
+    # Two cheap conditions that every repetition meets, so that most texts need no search: some words recur, or one is long;
+    # and as many n-grams recur as in something that is repeated five times in 20 letters.
     words = text.split()
     if len(words) - len({*words}) < TIMES - 2 and max(map(len, words), default=0) < MIN_LETTERS:
         return False

@@ -1,5 +1,5 @@
-"""The checks that every metric's rows, and another package's metrics, pass: what is no number, or too large for one, is an
-error, never a score."""
+"""Checks of the rows of all metrics, and of other packages' metrics: a value that is not a number, or is too large, is an
+error and never a score."""
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -13,17 +13,18 @@ from sacrebleu.metrics.base import Metric
 from ..errors import ModelError, as_line
 from ..wording import setting_named
 
-LARGEST = 1e100  # what a score is below: intervals add up squares of such numbers, which a float can hold
+LARGEST = 1e100  # limit of a score; intervals sum the squares of scores, which must fit into a float
 
 
 def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "", dtype: str = "") -> None:
-    """Raise ModelError if a row holds NaN, an infinity, a number from LARGEST or no number, naming the metric and the first
-    such segment.
+    """Raise ModelError if a row holds a NaN, an infinity, an absolute value of at least LARGEST, or anything but numbers.
 
-    rows      a row of statistics for each segment
+    The message names the metric and the first such segment.
+
+    rows      one row of statistics per segment
     system    the system's name, for the message
-    dtype     number format of the metric's model, "" for another package's metric; where it is a half format, the message
-              names fp32 as the mend
+    dtype     number format of the metric's model, "" for another package's metric; for a half format, the message
+              suggests fp32
 
     >>> check_finite("toy", [[0.5, 1.0], [float("nan"), 1.0]], "a.txt", "fp16")
     Traceback (most recent call last):
@@ -45,8 +46,8 @@ def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "",
 
 
 def checked(cls: type[Metric]) -> type[Metric]:
-    """The same class, another package's: from now on its rows pass check_finite, its scores are numbers, and whatever goes
-    wrong in it is a ModelError of one line."""
+    """Return another package's class, changed in place so that its rows are checked by check_finite and its scores must be
+    numbers; its exceptions become ModelErrors of one line."""
     extract, scores = cls._extract_corpus_statistics, ("_aggregate_and_compute", "_compute_score_from_stats")
     if hasattr(extract, "checks_finite") or cls.__module__.startswith("sacrebleu."):
         return cls
@@ -81,7 +82,8 @@ def checked(cls: type[Metric]) -> type[Metric]:
 
 @contextmanager
 def of_package(metric: str) -> Iterator[None]:
-    """Within it, whatever another package's metric raises is a ModelError of one line, but for what a user can mend."""
+    """Context that turns the exceptions of another package's metric into ModelErrors of one line, except for those that a
+    user can fix."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Flags that several commands take: those of metrics, and of the engine."""
+"""Flags shared by several commands: those of the metrics and of the engine."""
 
 import argparse
 import re
@@ -13,7 +13,7 @@ from ..settings import add_flags, from_flags, setting
 from .context import capabilities
 from .registry import MetricTable
 
-# what COMET models are called, and a name that the hub knows; the first pattern that is found counts
+# Patterns for names of COMET models, and a model on the hub for each; the first pattern that matches is used.
 COMET_MODELS = {
     "xcomet.*xxl": "Unbabel/XCOMET-XXL",
     "xcomet": "Unbabel/XCOMET-XL",
@@ -26,7 +26,7 @@ OTHER_MODELS = "metricx|bleurt"
 
 
 def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
-    """The plugin metrics whose flags this command line may use; only they are imported."""
+    """Return the plugin metrics whose flags the command line may use, so that only those are imported."""
     if any(arg in ("-h", "--help") or (len(arg) > 2 and "--help".startswith(arg)) for arg in argv):
         return list(names)
     return [
@@ -46,7 +46,7 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class ContextFiles:
-    """The files that a run's context is read from, with one line a segment."""
+    """The files from which a run's context is read, with one line per segment."""
 
     source: File | None = setting("Source segments, one per line. (Default with -t: the source of the test set)")
     docids: File | None = setting(
@@ -55,15 +55,15 @@ class ContextFiles:
     )
 
 
-# the flags --ctx-* of a group, and what they and --quiet say
+# add the flags --ctx-* to a group; read them and --quiet from the arguments
 add_engine_arguments = partial(add_flags, settings=EngineOptions)
 engine_options = partial(from_flags, EngineOptions)
 
 
 def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:
-    """Let a metric add its flags in a group of its own; returns their attribute names.
+    """Add a metric's flags in a group of their own; returns the names of their attributes.
 
-    Raises CtxMetricsError, with the parser as it was, for a metric that cannot be loaded or whose flags are not its own.
+    Raises CtxMetricsError, leaving the parser unchanged, if the metric cannot be loaded or a flag lacks its prefix.
     """
     metric = table[name.upper()]
     if not hasattr(metric, "add_arguments"):
@@ -72,10 +72,7 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
     trial = argparse.ArgumentParser(add_help=False).add_argument_group(title)
     try:
         metric.add_arguments(trial)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # another package's code: whatever it raises is why its flags are not there
+    except (Exception, SystemExit) as error:  # another package's code may raise anything
         raise CtxMetricsError(f"metric {name}: its flags cannot be added: {type(error).__name__}: {error}") from error
     for action in trial._group_actions:
         flags = action.option_strings or [action.dest]
@@ -91,12 +88,12 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
 
 
 def own_prefixes(name: str, metric: type) -> tuple[str, ...]:
-    """What a metric's own flags begin with: --NAME-, or what its capabilities name."""
+    """Return the prefixes of a metric's own flags: --NAME-, and those in its capabilities."""
     return (f"--{name}-", *capabilities(metric).flags)
 
 
 def model_hint(name: str, table: MetricTable) -> str:
-    """What to give in place of a model's name where a metric is to be named; "" for a metric of the table and other words.
+    """Return advice if a model's name was given instead of a metric's; "" for a metric in the table, or any other word.
 
     >>> model_hint("xcomet", {})
     'xcomet is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XL'
@@ -115,7 +112,7 @@ def model_hint(name: str, table: MetricTable) -> str:
 
 
 def metric_name(table: MetricTable) -> Callable[[str], str]:
-    """A type for argparse: a metric's name in lower case; its error says what to give for a model's name."""
+    """Return an argparse type for a metric's name, in lower case; its error for a model's name says what to give."""
 
     def read(text: str) -> str:
         if hint := model_hint(text, table):

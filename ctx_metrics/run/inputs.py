@@ -1,4 +1,4 @@
-"""Inputs: what some metrics read beside the texts of every run, and the flags that give it."""
+"""Inputs that some metrics read besides the texts of every run, and the flags that give them."""
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,10 @@ class Keyword(NamedTuple):
 
 
 class Input:
-    """What a metric reads beside the fields of a Context, under keywords of its constructor.
+    """An input that a metric reads besides the fields of a Context, as keywords of its constructor.
 
-    Metrics name the inputs that they read in their Capabilities. In Python any of them can be given; a command gives those
-    that have flags: the FileInputs that entry points of the group `ctx_metrics.inputs` name.
+    Metrics list the inputs that they read in their Capabilities. In Python, any of them can be given. A command gives those
+    that have flags: the FileInputs named by entry points of the group `ctx_metrics.inputs`.
     """
 
     def __init__(self, **keywords: Keyword):
@@ -40,21 +40,21 @@ class Input:
 
     @property
     def streams(self) -> frozenset[str]:
-        """Those of the keywords that hold streams of segments."""
+        """The keywords that hold streams of segments."""
         return frozenset(name for name, keyword in self.keywords.items() if keyword.streams)
 
 
 class FileInput(Input):
-    """Streams of segments that a flag reads from files, one segment a line.
+    """Streams of segments that a flag reads from files, with one segment per line.
 
     name          the keyword
-    flag, help    of the command line
-    words         what messages call it
-    per_system    one file for each system, in the order of the systems; else any number
-    required      whether metrics that read it cannot do without
-    column        the role of its columns in tables; "" where tables have none
-    title         of its group of flags in --help
-    more          other keywords, which a subclass gives
+    flag, help    the flag on the command line, and its help
+    words         the name of the input in messages
+    per_system    whether there is one file per system, in the order of the systems; otherwise any number
+    required      whether metrics that read the input need it
+    column        the role of its columns in tables; "" if tables have none
+    title         title of its group of flags in --help
+    more          further keywords of a subclass
 
     >>> keywords = FileInput("keywords", "--keywords", "Terms that each segment must hold.", "keywords")
     >>> keywords.values([["Haus"]], None, None)
@@ -81,23 +81,23 @@ class FileInput(Input):
         self.column, self.title = column, title or words
 
     def add_arguments(self, group: Group) -> None:
-        """Add the flag, and in subclasses those of its settings."""
+        """Add the input's flag; subclasses also add the flags of their settings."""
         group.add_argument(self.flag, nargs="+", type=expanduser, metavar="FILE", help=self.help)
 
     def paths(self, args: Namespace) -> Sequence[str]:
-        """The files that a command line names."""
+        """Return the files that the command line names."""
         return getattr(args, self.flag.lstrip("-").replace("-", "_")) or ()
 
     def given_by(self, args: Namespace) -> str:
-        """The flag by which a command line gives the input; "" where it gives none."""
+        """Return the flag by which the command line gives the input; "" if it does not give it."""
         return self.flag if self.paths(args) else ""
 
     def settings(self, args: Namespace) -> Any:
-        """What the flags say beside the files; raises InputError for flags that contradict each other."""
+        """Return the settings that the flags give besides the files; raises InputError if flags contradict each other."""
         return None
 
     def check(self, paths: Sequence[str], settings: Any, systems: int) -> None:
-        """Raise InputError where the files are not what so many systems need."""
+        """Raise InputError if the number of files does not fit the number of systems."""
         if self.per_system and paths and len(paths) != systems:
             raise InputError(
                 f"{self.flag} has {counted(len(paths), 'file', 'files')} for {counted(systems, 'system', 'systems')}; "
@@ -105,18 +105,19 @@ class FileInput(Input):
             )
 
     def values(self, streams: "Sequence[Segments] | None", settings: Any, context: "Context | None") -> dict[str, Any]:
-        """The value of each keyword: of the streams, None where there are none, and of `settings`.
+        """Return the value of each keyword, from the streams and the settings.
 
-        context    what the run knows otherwise, for inputs that can be computed
+        streams    None if there are none
+        context    the rest of the run's context, for inputs that can be computed
         """
         return {self.name: streams}
 
     def missing(self) -> str:
-        """How to give what is required and is not there."""
+        """Say how to give a required input that is missing."""
         return f"needs {self.words}: give {worded(f'{self.flag} FILE ...', self.name)}"
 
     def column_error(self, args: Namespace) -> str:
-        """Why a command that reads tables cannot use what the command line gives; "" where it gives nothing."""
+        """Say why a command that reads tables cannot use the given files; "" if none are given."""
         if not self.paths(args):
             return ""
         return f"{self.flag}: annotate reads tables; name the column of these texts (--columns {self.column}=NAME)"
@@ -124,6 +125,6 @@ class FileInput(Input):
 
 @cache
 def installed_inputs() -> tuple[FileInput, ...]:
-    """The inputs that have flags, of all installed packages: those of each system first, then by name."""
+    """Return the inputs with flags of all installed packages, sorted by name, but inputs with a file per system first."""
     inputs = [loaded(each, "the input") for each in installed(GROUP)]
     return tuple(sorted(inputs, key=lambda each: (not each.per_system, each.name)))

@@ -1,4 +1,4 @@
-"""Is a text in the language that it should be in? Told by its script, and by the n-grams of py3langid's model."""
+"""Checks whether a text is in the expected language, from its script and the n-grams of py3langid's model."""
 
 import re
 from functools import cache
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 MIN_LETTERS = 20  # shorter texts get no verdict
-# How much likelier (in nats) another language must make a text before the text counts as written in that language, and the
-# share of letters in the language's scripts below which the script is wrong; see docs/text-checks.md for how they were set.
+# How much more likely (in nats) a text must be in another language to count as written in it, and the share of letters in
+# the language's scripts below which the script is wrong; docs/text-checks.md says how they were chosen.
 MARGIN = 15.0
 MIN_SHARE = 0.25
-# Languages that count as one: those that py3langid takes for each other, and pairs too close for a verdict.
+# Languages that count as one: those that py3langid confuses, and pairs that are too similar for a verdict.
 CLOSE = [
     frozenset(line.split())
     for line in (
         "bs hr sr|cs sk|da nb nn no|fo is|id jv ms|es gl|gl pt|bho hi mai mr ne|af nl|de lb|az tr|fa ps ur|bg mk|rw xh zu"
     ).split("|")
 ]
-PY3LANGID = {"fil": "tl"}  # what the model calls a language, where that is not its code
-# Languages that hardly any text is in, but many a list of names or a broken text looks like.
+PY3LANGID = {"fil": "tl"}  # the model's label for a language, if it is not the language's code
+# Languages in which few texts are written, but which lists of names and broken texts often resemble.
 RARE = frozenset("an br dz eo fo ht la mg oc qu rw se vo wa xh zu".split())
 _SCRIPTS = {
     "Latin": "A-Za-z\u00aa\u00ba\u00c0-\u024f\u0250-\u02af\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a",
@@ -53,7 +53,7 @@ _SCRIPTS = {
     "Kana": "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f",
     "Han": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
 }
-# By script, the languages that are written in it. A language in two lines is written in both.
+# The languages written in each script. A language that is listed twice is written in both scripts.
 _WRITTEN_IN = {
     "Latin": "af az br bs ca cs cy da de en eo es et eu fi fil fo fr fy ga gd gl ha hr ht hu id is it jv ku la lb lt lv "
     "mg ms mt nb nl nn no oc om pl pt qu ro rw se sk sl so sq sr su sv sw tk tl tr uz vi xh zu",
@@ -87,10 +87,10 @@ _NO_WORDS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+", re.IGNORECASE)
 
 
 class Verdict(NamedTuple):
-    """Whether a text is in the language that it should be in.
+    """Whether a text is in the expected language.
 
-    wrong    whether it is in another one, or in another script
-    looks    the code of the language that it looks like, or its script, where it is wrong
+    wrong    whether it is in another language or script
+    looks    if it is wrong, the code of the language that it looks like, or the name of its script
     """
 
     wrong: bool
@@ -98,9 +98,9 @@ class Verdict(NamedTuple):
 
 
 def verdict(text: str, language: str) -> Verdict | None:
-    """Whether a text is in a language; None where that cannot be told.
+    """Decide whether a text is in a language; None if that cannot be decided.
 
-    It cannot be told of texts with fewer than 20 letters, and of languages whose script and words are not known.
+    It cannot be decided for texts with fewer than 20 letters, or for languages whose script and words are unknown.
 
     >>> verdict("Der Vertrag wurde gestern von beiden Seiten unterschrieben.", "en").looks
     'de'
@@ -131,7 +131,7 @@ def verdict(text: str, language: str) -> Verdict | None:
 
 
 def letters(text: str) -> str:
-    """The letters of a text, without what is between them.
+    """Return the letters of a text, without anything between them.
 
     >>> letters("It's 9 o'clock.")
     'Itsoclock'
@@ -140,7 +140,7 @@ def letters(text: str) -> str:
 
 
 def are_close(one: str | None, other: str | None) -> bool:
-    """Whether two codes name one language, or two that count as one; False where one is not known.
+    """Whether two codes name the same language, or two that count as one; False if either is None.
 
     >>> are_close("pt_BR", "pt"), are_close("cs", "sk"), are_close("de", "en"), are_close(None, None)
     (True, True, False, False)
@@ -149,7 +149,7 @@ def are_close(one: str | None, other: str | None) -> bool:
 
 
 def looks_like(looks: str, language: str | None) -> bool:
-    """Whether a language, or a script, that a text looks like is that of `language`.
+    """Whether `looks`, the language or script that a text looks like, is that of `language`.
 
     >>> looks_like("de", "de"), looks_like("Cyrillic", "ru"), looks_like("Cyrillic", "de")
     (True, True, False)
@@ -163,7 +163,8 @@ def _close(code: str) -> set[str]:
 
 @cache
 def _places(code: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where the model has a language and those that count as one with it, and where it has the others."""
+    """Return the model's class indices of a language and those that count as one with it, and of all other languages but
+    RARE ones."""
     classes = _model().nb_classes
     names = {PY3LANGID.get(each, each) for each in _close(code)}
     same = [k for k, each in enumerate(classes) if each in names]
@@ -172,13 +173,13 @@ def _places(code: str) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _of_script(code: str) -> re.Pattern[str] | None:
-    """Letters of the scripts that a language is written in; None for languages whose script is not known."""
+    """Return a pattern for letters of a language's scripts; None if they are not known."""
     ranges = [_SCRIPTS[script] for script, codes in _WRITTEN_IN.items() if code in codes.split()]
     return re.compile(f"[{''.join(ranges)}]+") if ranges else None
 
 
 def _script_of(letters: str) -> str:
-    """The script that most letters are in."""
+    """Return the script of most of the letters."""
     return max(_SCRIPTS, key=lambda script: len("".join(re.findall(f"[{_SCRIPTS[script]}]+", letters))))
 
 
@@ -190,10 +191,10 @@ def _model() -> "LanguageIdentifier":
 
 
 def _log_probabilities(text: str) -> np.ndarray:
-    """How likely each of the model's languages makes a text: float (languages,), nats, up to a constant."""
+    """Return the log-probability of each of the model's languages, in nats up to a constant: float [languages]."""
     model = _model()
     counts = model.instance2fv(text)
     there = np.flatnonzero(
         counts
-    )  # some 100 of 7,480: the library's own product with all of them is four times as slow
+    )  # about 100 of 7,480; the library's own product with all of them is four times slower
     return counts[there].astype(np.float32) @ model.nb_ptc[there] + model.nb_pc

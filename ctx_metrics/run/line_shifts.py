@@ -1,7 +1,7 @@
-"""Are two streams of lines aligned? Finds blocks of lines that fit a neighbour's counterpart better than their own.
+"""Checks whether two streams of lines are aligned: finds blocks of lines that fit a neighbor's counterpart better.
 
-A line that was dropped in one place and made up for in another leaves a file of the right length in which every line between
-the two is scored against the wrong one.
+If a line was dropped in one place and another one added elsewhere, the file has the right length, but every line between
+the two places is scored against the wrong one.
 """
 
 import re
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 OFFSETS = (1, -1, 2, -2, 3, -3)
-CHUNK = 20_000  # lines that are looked at together, which bounds the memory
-HASHED = 18  # bits of a feature's number
-BAD = 0.3  # the cosine below which a line fits its own badly
+CHUNK = 20_000  # lines compared at a time, to limit memory
+HASHED = 18  # bits of a feature's hash
+BAD = 0.3  # the cosine below which a line fits its counterpart badly
 AROUND, BAD_LINES = 8, 4
 GRAM = 4  # bytes: four Latin letters, two Cyrillic ones, one or two Chinese characters
 _SHARED = re.compile(
     r"[0-9]+|[a-z]{3,}"
-)  # what translation often keeps: numbers, names, and words that languages share
+)  # what translations often keep: numbers, names, and words shared by both languages
 
 
 class Shift(NamedTuple):
-    """Lines first..last (from 0, last included) that fit the other stream's line + offset better than their own."""
+    """Lines first to last (from 0, inclusive) that fit the other stream's line + offset better than their own line."""
 
     first: int
     last: int
@@ -34,11 +34,11 @@ class Shift(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """When a block is a shift. A line's gain is how much better it fits at the offset, less what chance may give.
+    """When a block of lines counts as a shift. A line's gain is how much better it fits at the offset, minus `chance`.
 
-    chance    what is taken off each line's gain
-    total     the least sum of a block's gains
-    lines     the least number of lines with a gain in a block, all of them different
+    chance    deducted from each line's gain, because chance alone may give that much
+    total     minimum sum of a block's gains
+    lines     minimum number of distinct lines with a positive gain in a block
     """
 
     chance: float
@@ -52,20 +52,21 @@ class _Run(NamedTuple):
     end: int
 
 
-_TAKEN = -1e6  # the gain of a line that is in a block already
-# Set where nothing is found in any aligned set that benchmarks/text_checks.py reads; see docs/text-checks.md.
+_TAKEN = -1e6  # the gain of a line that is already in a block
+# Chosen so that no shift is found in any aligned set that benchmarks/text_checks.py reads; see docs/text-checks.md.
 SAME_LANGUAGE = _Rule(0.03, 1.5, 5)  # gains are differences of cosines
 TRANSLATION = _Rule(1.2, 10.0, 6)  # gains are log-likelihood ratios
 
 
 def shifts(lines: Sequence[str | None], others: Sequence[str | None], translated: bool = False) -> list[Shift]:
-    """Blocks of lines that fit the other stream's line + 1, 2 or 3, or - 1, 2 or 3, better than their own; in order.
+    """Return the blocks of lines that fit the other stream better at an offset of 1, 2 or 3 lines either way, in order.
 
     lines, others    n texts each; None and "" fit nothing
-    translated       whether the streams are in different languages: then lengths, numbers and Latin words are compared, in
-                     place of character n-grams. Some 10 lines are enough in one language, some 20 in two.
+    translated       whether the streams are in different languages; then lengths, numbers and Latin words are compared
+                     instead of n-grams. A shift of about 10 lines can be found within one language, and of about 20
+                     between two.
 
-    Raises ValueError for streams of different lengths.
+    Raises ValueError if the streams differ in length.
 
     >>> texts = "apples berries cherries dates elderberries figs grapes haws".split()
     >>> shifts([*texts[:1], *texts[2:], "none"], texts)
@@ -80,7 +81,7 @@ def shifts(lines: Sequence[str | None], others: Sequence[str | None], translated
         left, right = ([text or "" for text in stream[start:end]] for stream in (lines, others))
         gains = compare(left, right)
         for first, last, offset in sorted(_blocks(left, right, gains, rule)):
-            begin, border = start + first, 1 + abs(offset)  # at a border some lines have no counterpart in their chunk
+            begin, border = start + first, 1 + abs(offset)  # near a border, lines may have no counterpart in the chunk
             if blocks and blocks[-1].offset == offset and blocks[-1].last >= start - border and first < border:
                 begin = blocks.pop().first
             blocks.append(Shift(begin, start + last, offset))
@@ -88,9 +89,10 @@ def shifts(lines: Sequence[str | None], others: Sequence[str | None], translated
 
 
 def overlap_gains(lines: Sequence[str], others: Sequence[str]) -> dict[int, np.ndarray]:
-    """By offset, by how much each line shares more with the other stream's line + offset than with its own: float (n,).
+    """Return, for each offset, how much more each line shares with the other stream's line + offset than with its own.
 
-    What is compared is the cosine of weighted n-grams of bytes, in [0, 1]; -1 where there is no such line.
+    The gains, float [n], are differences of cosines of weighted byte n-grams, which are in [0, 1]. The gain is -1 if there
+    is no such line, and for lines that are not compared (see _doubtful).
     """
     left, right = _weighted(_hashed(lines, _grams), _hashed(others, _grams))
     own = _cosines(left, right)
@@ -102,17 +104,18 @@ def overlap_gains(lines: Sequence[str], others: Sequence[str]) -> dict[int, np.n
 
 
 def _doubtful(own: np.ndarray) -> np.ndarray:
-    """Which lines have at least BAD_LINES that fit their own badly around them; no others are compared with neighbours."""
+    """Return which lines have at least BAD_LINES badly fitting lines around them; only those are compared at offsets."""
     bad = np.concatenate([[0], np.cumsum(own < BAD)])
     starts, ends = (np.clip(np.arange(len(own)) + each, 0, len(own)) for each in (-AROUND, AROUND))
     return bad[ends] - bad[starts] >= BAD_LINES
 
 
 def translation_gains(lines: Sequence[str], others: Sequence[str]) -> dict[int, np.ndarray]:
-    """By offset, how much likelier each line is a translation of the other stream's line + offset: float (n,), nats.
+    """Return, for each offset, how much more likely each line translates the other stream's line + offset than its own.
 
-    The log ratio of a translation's length to its source's is taken to be Student-t distributed; ten times the cosine of
-    their numbers and Latin words is added. -10 where there is no such line.
+    The gains are float [n], in nats. The log ratio of the lengths of translation and source is assumed to follow a
+    Student t-distribution, and ten times the cosine of their numbers and Latin words is added. The gain is -10 if there is
+    no such line.
     """
     left, right = _weighted(_hashed(lines, _kept), _hashed(others, _kept))
     lengths, other_lengths = (np.log1p([len(text) for text in stream]) for stream in (lines, others))
@@ -129,7 +132,7 @@ def translation_gains(lines: Sequence[str], others: Sequence[str]) -> dict[int, 
 
 
 def _blocks(lines: Sequence[str], others: Sequence[str], gains: dict[int, np.ndarray], rule: _Rule) -> list[Shift]:
-    """The blocks with the largest sums of gains, one after the other, none of them overlapping."""
+    """Return the blocks with the largest sums of gains, picked one after another so that none overlap."""
     net = {offset: gain - rule.chance for offset, gain in gains.items()}
     runs = {offset: _largest_run(gain) for offset, gain in net.items()}
     blocks: list[Shift] = []
@@ -139,7 +142,7 @@ def _blocks(lines: Sequence[str], others: Sequence[str], gains: dict[int, np.nda
             return blocks
         gaining = [i for i in range(start, end) if net[offset][i] > 0]
         distinct = min(len({lines[i] for i in gaining}), len({others[i + offset] for i in gaining}))
-        is_shift = distinct >= rule.lines  # or else a few lines resemble a neighbour's
+        is_shift = distinct >= rule.lines  # otherwise only a few lines resemble a neighbor's
         if is_shift:
             blocks.append(Shift(start, end - 1, offset))
         for each in net if is_shift else [offset]:
@@ -148,7 +151,7 @@ def _blocks(lines: Sequence[str], others: Sequence[str], gains: dict[int, np.nda
 
 
 def _largest_run(values: np.ndarray) -> _Run:
-    """The neighbouring values with the largest sum."""
+    """Return the run of adjacent values with the largest sum."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
     rises = sums - np.minimum.accumulate(sums)
     end = int(np.argmax(rises))
@@ -156,7 +159,7 @@ def _largest_run(values: np.ndarray) -> _Run:
 
 
 def _at(values: np.ndarray, offset: int) -> np.ndarray:
-    """Each line's value at line + offset; NaN where there is no such line."""
+    """Return, for each line, the value at line + offset; NaN where there is no such line."""
     moved = np.full(len(values), np.nan)
     rows = np.arange(max(0, -offset), min(len(values), len(values) - offset))
     moved[rows] = values[rows + offset]
@@ -168,7 +171,7 @@ def _filled(values: np.ndarray, missing: float) -> np.ndarray:
 
 
 def _centre(values: np.ndarray) -> tuple[float, float]:
-    """Median and spread, which a block of other values does not move much."""
+    """Return the median and a robust spread, which a block of outliers hardly changes."""
     if not len(values):
         return 0.0, np.inf
     median = float(np.median(values))
@@ -176,7 +179,7 @@ def _centre(values: np.ndarray) -> tuple[float, float]:
 
 
 def _grams(lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The line and the number of each n-gram of bytes."""
+    """Return the line number and the hash of each byte n-gram."""
     texts = [text.lower().encode("utf-8", "replace") for text in lines]
     bytes_ = np.frombuffer(b"".join(texts), np.uint8)
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
@@ -189,14 +192,14 @@ def _grams(lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _kept(lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The line and the number of each number or Latin word."""
+    """Return the line number and the hash of each number or Latin word."""
     words = [(i, zlib.crc32(word.encode())) for i, text in enumerate(lines) for word in _SHARED.findall(text.lower())]
     pairs = np.array(words, np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1] >> (32 - HASHED)
 
 
 def _hashed(lines: Sequence[str], features: Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]) -> "csr_matrix":
-    """A matrix, lines x features, of 1 where a line has a feature."""
+    """Return a sparse float32 matrix [lines, features] with 1 where a line has a feature."""
     from scipy.sparse import csr_matrix
 
     row, number = features(lines)
@@ -208,7 +211,7 @@ def _hashed(lines: Sequence[str], features: Callable[[Sequence[str]], tuple[np.n
 
 
 def _weighted(left: "csr_matrix", right: "csr_matrix") -> "tuple[csr_matrix, csr_matrix]":
-    """Both matrices with rare features weighted more, and rows of length 1."""
+    """Weight rare features more, and scale rows to length 1; changes both matrices in place and returns them."""
     lines_with = sum(np.bincount(each.indices, minlength=each.shape[1]) for each in (left, right))
     weights = np.log((2 * left.shape[0] + 1) / (lines_with + 1)).astype(np.float32)
     for each in (left, right):
@@ -220,7 +223,7 @@ def _weighted(left: "csr_matrix", right: "csr_matrix") -> "tuple[csr_matrix, csr
 
 
 def _cosines(left: "csr_matrix", right: "csr_matrix", offset: int = 0, rows: np.ndarray | None = None) -> np.ndarray:
-    """The cosine of each row (or of `rows`) with the other matrix's row + offset; NaN where there is no such row."""
+    """Return the cosine of each row (or of `rows`) with the other matrix's row + offset; NaN where there is no such row."""
     rows = np.arange(left.shape[0]) if rows is None else rows
     cosines = np.full(len(rows), np.nan)
     paired = (rows + offset >= 0) & (rows + offset < left.shape[0])

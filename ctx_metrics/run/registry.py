@@ -1,4 +1,4 @@
-"""Installed metrics, found by entry points of the group `sacrebleu.metrics`, in sacrebleu's METRICS table."""
+"""Installed metrics, found through entry points of the group `sacrebleu.metrics`, in sacrebleu's METRICS table."""
 
 import functools
 import re
@@ -19,8 +19,11 @@ _installed = functools.partial(installed, GROUP)
 
 
 class MetricTable(dict):
-    """sacrebleu's METRICS with the installed metrics beside its own. The first look at more than a metric of sacrebleu's
-    searches for them; an entry point is loaded when first looked up."""
+    """sacrebleu's METRICS, with the installed metrics besides its own.
+
+    Installed metrics are searched for the first time that something other than one of sacrebleu's metrics is looked up. An
+    entry point is loaded when its metric is first looked up.
+    """
 
     def __init__(self, built_in: dict, installed: "Callable[[], Iterable[metadata.EntryPoint]]" = tuple):
         super().__init__(built_in)
@@ -40,7 +43,7 @@ class MetricTable(dict):
             self.add(entry_point)
 
     def add(self, entry_point: "metadata.EntryPoint") -> None:
-        """Add an entry point unless its name is bad or taken; then say so and leave it out."""
+        """Add an entry point; one whose name is invalid or taken is left out, with a message on stderr."""
         name, key = entry_point.name, entry_point.name.upper()
         if not _NAME.fullmatch(name):
             _refuse(entry_point, "its name must be lower-case letters and digits, so that its flags are its own")
@@ -73,14 +76,14 @@ class MetricTable(dict):
     def __len__(self) -> int:
         return len(self.keys())
 
-    def keys(self) -> KeysView[str]:  # type: ignore[override]  # dict's own view, of all metrics
+    def keys(self) -> KeysView[str]:  # type: ignore[override]  # dict's own view, after the search
         self._search()
         return super().keys()
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default  # noqa: SIM401  # dict's own get would not load
+        return self[key] if key in self else default  # noqa: SIM401  # dict.get would not load the metric
 
-    def values(self) -> list:  # type: ignore[override]  # no view of the dict's, whose metrics are not loaded
+    def values(self) -> list:  # type: ignore[override]  # a list, because the dict's view would not load the metrics
         return [self[key] for key in self]
 
     def items(self) -> list[tuple]:  # type: ignore[override]
@@ -92,15 +95,16 @@ def _refuse(entry_point: "metadata.EntryPoint", why: str) -> None:
 
 
 def extend(module: ModuleType) -> None:
-    """Put the table of all installed metrics in place of sacrebleu.metrics.METRICS."""
+    """Replace sacrebleu.metrics.METRICS with the table of all installed metrics."""
     vars(module)["METRICS"] = MetricTable(module.METRICS, _installed)
 
 
 def metric_table() -> MetricTable:
-    """sacrebleu's metrics and the installed ones, also where CTX_METRICS_NO_AUTOLOAD keeps them out of sacrebleu."""
+    """Return the table of sacrebleu's and the installed metrics, even if CTX_METRICS_NO_AUTOLOAD keeps them out of
+    sacrebleu."""
     from sacrebleu import metrics
 
     if isinstance(metrics.METRICS, MetricTable):
         return metrics.METRICS
-    found = getattr(metrics.METRICS, "entry_points", ())  # by a sacrebleu that reads the group itself
+    found = getattr(metrics.METRICS, "entry_points", ())  # set by a sacrebleu that reads the group itself
     return MetricTable({name: metrics.METRICS[name] for name in metrics.METRICS if name not in found}, _installed)

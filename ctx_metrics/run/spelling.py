@@ -1,17 +1,17 @@
-"""What a misspelt word of a command line may stand for."""
+"""Suggestions for misspelled words on a command line."""
 
 import argparse
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-CLOSE = 0.75  # how alike two words must be, from 0 to 1
+CLOSE = 0.75  # minimum similarity of two words, from 0 to 1
 
 
 def closest(word: str, names: Iterable[str], abbreviated: bool = False) -> str:
-    """The name that a word is most alike, as "; did you mean NAME?"; "" where it is like none.
+    """Return "; did you mean NAME?" with the name most similar to a word; "" if none is similar.
 
-    abbreviated    whether the word may be the beginning of a name
+    abbreviated    whether the word may be an abbreviated name
 
     >>> closest("scoer", ["score", "compare"]), closest("--rf", ["--references"], abbreviated=True), closest("x", ["score"])
     ('; did you mean score?', '; did you mean --references?', '')
@@ -24,7 +24,7 @@ def closest(word: str, names: Iterable[str], abbreviated: bool = False) -> str:
 
 
 class SuggestingParser(argparse.ArgumentParser):
-    """An ArgumentParser whose error of a word that is no choice names the one that may be meant."""
+    """An ArgumentParser whose error for an invalid choice suggests the one that was probably meant."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:

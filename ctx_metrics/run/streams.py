@@ -1,4 +1,4 @@
-"""The streams of a run: lines of files and of sacrebleu's test sets, and what their systems are called."""
+"""The streams of a run, which are lines of files and of sacrebleu's test sets, and the names of its systems."""
 
 import os
 import re
@@ -10,34 +10,37 @@ from ..corpus import read_lines
 from ..errors import InputError
 from ..notices import counted
 
-# endings that say what a file is, not whose output it holds
+# endings that describe the file, not the system whose output it holds
 _ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok")
 _PACKED = (".gz", ".xz")
 _CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters, line and paragraph separators
 
 
 class Segments(list):
-    """A stream of segments. `name` is its file, or what else messages call it; where sacrebleu picked some of a test set
-    (--origlang, --subset, --detail), `indices` are their places in the whole."""
+    """A stream of segments.
+
+    name       its file, or another name for messages
+    indices    positions in the whole test set, if sacrebleu selected some of its segments (--origlang, --subset, --detail)
+    """
 
     indices: list[int] | None = None
     name: str = ""
 
 
 def named(lines: Sequence[str | None], name: str) -> Segments:
-    """The lines as segments of this name."""
+    """Return the lines as segments with a name."""
     segments = Segments(lines)
     segments.name = name
     return segments
 
 
 def file_segments(path: str, encoding: str | None = None) -> Segments:
-    """The lines of a text file, which know its name; raises InputError as read_lines does."""
+    """Return the lines of a text file as segments named after it; raises InputError as read_lines does."""
     return named(read_lines(path, encoding), path)
 
 
 def check_lengths(streams: Sequence[Segments]) -> None:
-    """Raise InputError for a stream that is empty or not as long as the first one, naming both."""
+    """Raise InputError, naming the stream, if one is empty or differs in length from the first."""
     first = streams[0]
     for stream in streams:
         if not stream:
@@ -49,11 +52,13 @@ def check_lengths(streams: Sequence[Segments]) -> None:
 
 
 def system_names(paths: Sequence[str]) -> list[str]:
-    """The systems' names, from their files: the file's name without a last .txt, .out, .hyp or the like (and .gz, .xz).
+    """Return the systems' names: each file's name without a final .txt, .out, .hyp or the like (and .gz, .xz).
 
-    Where two are alike, as many folders go before them as tell them apart. White space and bytes that are no text become
-    `_`, so that a name is one word in every output. /dev/fd/63, which a shell makes of <(command), is kept as it is.
-    Raises InputError for a file that is given twice.
+    If two names are equal, they are prefixed with as many folders as needed to distinguish them. White space and bytes
+    that are not valid text become `_`, so that a name is one word in every output. A name such as /dev/fd/63, which a shell
+    substitutes for <(command), is kept as it is.
+
+    Raises InputError if a file is given twice.
 
     >>> system_names(["out/a.txt", "out/b.txt.gz"]), system_names(["de/big/a.txt", "de/small/a.txt", "b v1.2"])
     (['a', 'b'], ['big/a', 'small/a', 'b_v1.2'])
@@ -78,8 +83,8 @@ def system_names(paths: Sequence[str]) -> list[str]:
 
 
 def short_names(names: Sequence[str], longest: int) -> list[str]:
-    """The names as they are where all have at most `longest` letters; else without the parts, up to a point or slash, that
-    all of them start or end with.
+    """Return the names unchanged if none has more than `longest` characters; otherwise without the parts that all of them
+    start or end with, cut at a dot or slash.
 
     >>> short_names(["newstest2019.online-A.gu-en", "newstest2019.online-B.gu-en"], 18)
     ['online-A', 'online-B']
@@ -88,7 +93,7 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
     """
     if max(map(len, names)) <= longest or len(set(names)) < len(names):
         return list(names)
-    for _ in range(2):  # what they start with, then, turned round, what they end with
+    for _ in range(2):  # first the common start; then, with the names reversed, the common end
         common = os.path.commonprefix(list(names))  # noqa: RUF071
         start = max(common.rfind("."), common.rfind("/")) + 1
         names = [name[start:][::-1] for name in names]
@@ -96,7 +101,7 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
 
 
 def names_fault(names: Sequence[str], systems: int) -> str:
-    """What is wrong with the names of --names for so many systems, in words; "" if nothing is.
+    """Say what is wrong with the names that --names gives for some number of systems; "" if nothing is.
 
     >>> names_fault(["A", "A"], 2), names_fault(["A", "B"], 2)
     ("--names names two systems 'A'", '')
@@ -112,7 +117,7 @@ def names_fault(names: Sequence[str], systems: int) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Why a name cannot stand in a table, in words; "" if it can.
+    """Say why a name cannot be used in a table; "" if it can.
 
     >>> name_fault("A"), name_fault(" "), name_fault("A\\n")
     ('', 'an empty name', 'a name with a tab, a line end or another control character')
@@ -134,9 +139,10 @@ def _without_ending(name: str) -> str:
 
 
 def reference_name(paths: Sequence[str]) -> str:
-    """What stands for the references in the name of a score file of mt-metrics-eval: the files' names, else ref.
+    """Return the name of the references for an mt-metrics-eval score file: from the files' names, or "ref" without files.
 
-    mt-metrics-eval cuts the name at its last '-' and at dots, and puts the language pair before a reference's name.
+    mt-metrics-eval splits a score file's name at its last '-' and at dots, and prefixes reference files with the language
+    pair.
 
     >>> reference_name(["wmt/zh-en.refA.txt", "my-ref.txt"]), reference_name([])
     ('refA.my_ref', 'ref')
@@ -147,9 +153,11 @@ def reference_name(paths: Sequence[str]) -> str:
 
 
 def test_set_lines(test_sets: str, langpair: str, field: str) -> list[str] | None:
-    """A field (src, docid) of one or several of sacrebleu's test sets, or None where one of them does not have it.
+    """Return a field (src, docid) of one or more of sacrebleu's test sets, or None if any of them does not have it.
 
-    Document ids of several test sets are prefixed with the set's name, so that they stay distinct.
+    With several test sets, document ids are prefixed with the set's name, so that they stay distinct.
+
+    test_sets    names, separated by commas
     """
     from sacrebleu.dataset import DATASETS
 

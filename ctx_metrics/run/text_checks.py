@@ -1,5 +1,5 @@
-"""What is said of texts before they are scored: HTML entities, shifted lines, faults of translations, byte-order marks. No
-score depends on it."""
+"""Notices about texts before scoring: HTML entities, shifted lines, faulty translations, byte-order marks. They never
+affect a score."""
 
 import html
 import re
@@ -13,10 +13,10 @@ from .streams import Segments, named
 if TYPE_CHECKING:
     from .line_shifts import Shift
 
-# XML's five and numbers: "AT&T; IBM" and "&copy;" stay what they are
+# the five entities of XML, and numeric ones; "AT&T; IBM" and "&copy;" stay as they are
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
-ENTITY_SHARE = 0.005  # of a text's lines: fewer do not move the first decimal of a score
-SHOWN = 3  # texts and blocks that a line names
+ENTITY_SHARE = 0.005  # share of a text's lines; fewer do not change the first decimal of a score
+SHOWN = 3  # texts or blocks named in one notice
 
 
 def check_texts(
@@ -25,22 +25,23 @@ def check_texts(
     source: Segments | None = None,
     languages: tuple[str | None, str | None] = (None, None),
 ) -> None:
-    """Say which texts hold HTML entities, which lines fit another line of the reference better than their own, and what
-    fault_notices.check_faults says: copies of the source, repetitions, texts in other languages than the source and target
-    language (`languages`).
+    """Give notice of HTML entities, of lines that fit another line of the reference better than their own, and of the
+    findings of fault_notices.check_faults: copies of the source, repetitions, and texts in the wrong language.
 
-    All texts are compared with the first reference, and with the source where there is no reference. Each finding is one
-    notice; nothing is said of texts without findings.
+    All texts are compared with the first reference, or with the source if there is no reference. Each finding is one
+    notice. There is no notice of texts without findings.
+
+    languages    codes of the source and target language, or None
     """
     _say_entities(systems, [*references, *([source] if source else [])])
     _say_shifts(systems, references, source)
-    from .fault_notices import check_faults  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
+    from .fault_notices import check_faults  # imported late: needs NumPy, which is slow to load
 
     check_faults(systems, references, source, languages)
 
 
 def check_byte_order_marks(streams: Sequence[Segments], stock: Sequence[str]) -> None:
-    """Say which texts begin with a byte-order mark that sacrebleu's own metrics (`stock`) will read as text."""
+    """Give notice of texts that start with a byte-order mark if sacrebleu's own metrics (`stock`) will read it as text."""
     names = [each.name for each in streams if each and (each[0] or "").startswith(BOM)]
     if names and stock:
         notice(
@@ -50,7 +51,7 @@ def check_byte_order_marks(streams: Sequence[Segments], stock: Sequence[str]) ->
 
 
 def unescaped(line: str | None) -> str | None:
-    """The line with its entities replaced by what they mean, once: "&amp;quot;" becomes "&quot;". Line breaks become blanks.
+    """Return a line with its entities replaced once: "&amp;quot;" becomes "&quot;". Line-break entities become blanks.
 
     >>> unescaped("&quot;AT&amp;T&quot; &#8211; it&#39;s &copy;"), unescaped(None)
     ('"AT&T" – it\\'s &copy;', None)
@@ -59,14 +60,14 @@ def unescaped(line: str | None) -> str | None:
 
 
 def unescape(streams: Sequence[Segments]) -> list[Segments]:
-    """The streams with their lines unescaped. Says where there were entities, or that there were none."""
+    """Return the streams with their lines unescaped; gives notice of where there were entities, or that there were none."""
     changed = [each for each in (_with_entities(stream) for stream in streams) if each.number]
     notice(f"--unescape: HTML entities {f'replaced in {_shares(changed)}' if changed else 'are in none of the texts'}")
     return [named([unescaped(line) for line in stream], stream.name) for stream in streams]
 
 
 class _Entities(NamedTuple):
-    """How many of a text's lines hold entities; `example` is the first entity, "" where there is none."""
+    """How many of a text's lines contain entities; `example` is the first entity, or "" if there is none."""
 
     name: str
     number: int
@@ -83,7 +84,7 @@ def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], sou
     hub = references[0] if references else source or None
     if hub is None:
         return
-    from .line_shifts import shifts  # needs NumPy, which runs of sacrebleu's own metrics do not wait for
+    from .line_shifts import shifts  # imported late: needs NumPy, which is slow to load
 
     shifted: dict[Shift, list[str]] = {}
     for each in (*systems, *references[1:], *([source] if references and source else [])):
@@ -93,7 +94,7 @@ def _say_shifts(systems: Sequence[Segments], references: Sequence[Segments], sou
     compared = len(systems) + len(references) - 1 + (source is not None and bool(references))
     blocks: dict[tuple[str, str], list[str]] = {}
     for (first, last, offset), names in shifted.items():
-        # where most texts disagree with the one that they are compared with, that one is shifted
+        # if most texts disagree with the one that they are compared with, that one is shifted
         culprit = f" in {hub.name}" if len(names) > max(1, compared / 2) else ""
         where = f"{first + 1}-{last + 1} fit line{offset:+d}"
         blocks.setdefault((_listed(names), culprit), []).append(where)
