@@ -1,4 +1,4 @@
-"""All contact with sacrebleu's internals. The start-up hook calls `extend` for the two modules that we add to."""
+"""All code that touches sacrebleu's internals. The start-up hook calls `extend` for the two modules that we extend."""
 
 from types import ModuleType
 

@@ -18,13 +18,13 @@ from .outputs import RunOutput, installed_outputs
 
 
 def parser_class(run: Run) -> type[argparse.ArgumentParser]:
-    """An ArgumentParser that adds the plugin metrics' flags before it parses, and tells the run what was parsed."""
+    """Return a parser class that adds the plugin metrics' flags before parsing and gives the run the parsed arguments."""
 
     class PluginArgumentParser(SuggestingParser):
         _plugin_actions: frozenset = frozenset()
 
         def __init__(self, *args, **options):
-            run.begun, run.metrics = False, {}  # the last run is over: sacrebleu now looks at its metrics' classes
+            run.begun, run.metrics = False, {}  # the last run is over; sacrebleu next reads its metrics' classes
             run.flags = {}
             self._given: list[argparse.Action] = []
             super().__init__(*args, **options)
@@ -44,7 +44,7 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
             try:
                 namespace = super().parse_args(argv, namespace)
-            except SystemExit:  # --help, or an unknown flag: say whose flags are missing there
+            except SystemExit:  # --help or an unknown flag: say whose flags are missing
                 for fault in broken.values():
                     sys.stderr.write(f"ctx-metrics: {fault}\n")
                 raise
@@ -62,7 +62,7 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
                 check_output()
             return namespace
 
-        def _get_values(self, action, arg_strings):  # called for what the command line gives, not for defaults
+        def _get_values(self, action, arg_strings):  # called for given arguments, not for defaults
             self._given.append(action)
             return super()._get_values(action, arg_strings)
 
@@ -72,7 +72,7 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             super()._check_value(action, value)
 
         def _get_option_tuples(self, option_string):
-            # an abbreviation that sacrebleu knows keeps its meaning: --do is --download, not --docids
+            # abbreviations that sacrebleu knows keep their meaning: --do is --download, not --docids
             options = super()._get_option_tuples(option_string)
             return [each for each in options if id(each[0]) not in self._plugin_actions] or options
 
@@ -80,9 +80,9 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags that several metrics share: context from files, and how the engine runs."""
+    """Add the flags that several metrics share: the files that give context, and the engine's options."""
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
-    if "--source" not in parser._option_string_actions:  # else sacrebleu has the two itself
+    if "--source" not in parser._option_string_actions:  # otherwise sacrebleu has both flags
         add_flags(group, ContextFiles, only=["source", "docids"])
     for each in installed_inputs():
         each.add_arguments(parser.add_argument_group(f"{each.title[:1].upper()}{each.title[1:]} (ctx-metrics)"))
@@ -90,10 +90,10 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], outputs: Sequence[RunOutput]) -> None:
-    """The flags that bear on every metric of a run, sacrebleu's own too: how it resamples, which files it writes.
+    """Add the flags that apply to all metrics of a run, including sacrebleu's: the resampling unit and the files to write.
 
-    wanted     the plugin metrics that the command line may use; the file of slide is offered beside slide only
-    outputs    further files that it can write
+    wanted     the plugin metrics that the command line may use; slide's file is offered only if slide is among them
+    outputs    further files that the run can write
     """
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
     names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]

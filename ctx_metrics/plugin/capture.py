@@ -1,4 +1,4 @@
-"""What one run of the sacrebleu command knows, handed to the metrics as constructor arguments."""
+"""The state of one run of the sacrebleu command, passed to the metrics as constructor arguments."""
 
 from argparse import Namespace
 from collections.abc import Collection, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How a run resamples and which files it writes, whatever the metrics."""
+    """The resampling unit of a run and the files that it writes, for all metrics."""
 
     ctx_resample: Literal["segment", "document"] | None = setting(
         "The unit that --confidence, the paired tests and --ctx-report resample or swap. Segments of one document are "
@@ -61,16 +61,16 @@ class RunSettings:
 
 
 class Run:
-    """One run: its arguments, its systems and what was picked of the test set. Builds the plugin metrics."""
+    """One run: its arguments, its systems and the selected rows of the test set. Builds the plugin metrics."""
 
     def __init__(self, table: MetricTable):
         self.table = table
         self.native = is_native(metrics)
-        self.flags: dict[str, list[str]] = {}  # metrics' own attributes, where a native sacrebleu has added the flags
-        self.received: dict[str, Sequence[str]] = {}  # the sources and document ids that a native sacrebleu gave
-        self.begun = False  # between begin and the next command line: there is nothing in args before
+        self.flags: dict[str, list[str]] = {}  # metrics' own attributes, if a native sacrebleu has added the flags
+        self.received: dict[str, Sequence[str]] = {}  # the sources and document ids that a native sacrebleu passed
+        self.begun = False  # true from begin to the next command line; args is empty before begin
         self.args = Namespace()
-        self.outputs: Sequence[RunOutput] = ()  # those that the command line could ask for
+        self.outputs: Sequence[RunOutput] = ()  # all that the command line may ask for
         self._own: dict[str, list[str]] = {}
         self._files: dict[str, list[str]] = {}
         self._streams: dict[str, list[str] | None] = {}
@@ -79,23 +79,26 @@ class Run:
         self.systems: list[Segments] = []
         self.references: Sequence[Sequence[str]] = ()
         self.chosen: list[str] = []
-        self.metrics: dict[str, Metric] = {}  # all that were made, by name
-        self.whole_length = 0  # segments before sacrebleu picked some of them
-        self.columns = 1  # of the standard input
+        self.metrics: dict[str, Metric] = {}  # all metrics built so far, by name
+        self.whole_length = 0  # number of segments before sacrebleu selected some of them
+        self.columns = 1  # number of columns on the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
         self._unused: dict[str, str] = {}
         self.notices = OncePerRun()
 
     def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
-        """Start a run with its parsed arguments; `own` names each metric's own attributes among them.
+        """Start a run.
 
-        Raises the error of a chosen metric that is among the `broken` ones, and InputError for a bad language pair or where
-        there is nothing to score against.
+        args      the parsed arguments
+        own       names of each metric's own attributes among them
+        broken    errors of metrics that could not be loaded; raised if such a metric is chosen
+
+        Raises InputError for an invalid language pair, or if there is nothing to score against.
         """
         self.begun, self.args, self._own, self.unwritten = True, args, own, None
         self.systems, self._files, self._streams, self._computed, self.metrics = [], {}, {}, {}, {}
         self.received = {}
-        # the context that the user gave by a flag and nothing has used so far
+        # context that the user gave by a flag and that nothing has used so far
         self._unused = {key: flag for key, (flag, given) in self._context_flags().items() if given}
         if self.by_document or self.targets:
             self._unused.pop("doc_ids", None)
@@ -118,7 +121,7 @@ class Run:
         logger.addFilter(self.notices)
 
     def _language_pair(self) -> tuple[str, str] | tuple[None, None]:
-        """Source and target language, as -l gives them; None where it is not given."""
+        """Return the source and target language of -l; None for both if it is not given."""
         try:
             return language_pair(self.args.langpair) if self.args.langpair else (None, None)
         except InputError as error:
@@ -126,8 +129,8 @@ class Run:
 
     @property
     def active(self) -> bool:
-        """Whether the run names a plugin metric or asks us for what concerns all metrics: only then is anything of
-        sacrebleu's own behaviour changed."""
+        """Whether the run names a plugin metric or uses one of our flags for all metrics. Otherwise sacrebleu's behavior is
+        left unchanged."""
         return self.begun and bool(self.chosen or self.by_document or self.targets)
 
     @property
@@ -142,7 +145,7 @@ class Run:
 
     @property
     def targets(self) -> dict[str, str]:
-        """The files and folders that the run writes to, by flag."""
+        """The files and folders that the run writes, by flag."""
         wanted = {
             "--ctx-seg-scores": self.args.ctx_seg_scores,
             "--slide-output": getattr(self.args, "slide_output", None),
@@ -157,13 +160,14 @@ class Run:
 
     @property
     def tested_in_files(self) -> bool:
-        """Whether a file that the run writes tests the systems."""
+        """Whether a file that the run writes contains significance tests."""
         return any(output.tests for output in self.wanted_outputs)
 
     def document_ids(self) -> list[str] | None:
-        """The document id of each segment that is scored; None where there are none.
+        """Return the document id of each scored segment; None if there are no ids.
 
-        Raises InputError if there are none and the run resamples documents, or if one returns after its document.
+        Raises InputError if there are none but the run resamples documents, or if an id returns after its document has
+        ended.
         """
         if not self.systems:
             raise InputError("no system to score: -i names no file")
@@ -180,7 +184,7 @@ class Run:
     def build(
         self, names: Sequence[str], references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]
     ) -> dict[str, Metric]:
-        """Make plugin metrics, each with its own flags and with what it reads of the run."""
+        """Build plugin metrics by name, each with the values of its own flags and the context that it reads."""
         if not systems:
             raise InputError("no system to score: -i names no file")
         reads: set[str] = set()
@@ -196,7 +200,7 @@ class Run:
         return dict(zip(names, metrics, strict=True))
 
     def _settings(self, name: str, system: Sequence[str]) -> dict[str, Any]:
-        """What a metric's own flags say; of those that name files of lines, the lines of the scored segments."""
+        """Return the values of a metric's own flags; a flag for files with one line per segment gives the scored lines."""
         settings = {dest.removeprefix(f"{name}_"): getattr(self.args, dest) for dest in self._own.get(name, ())}
         for key in capabilities(self.table[name.upper()]).line_files:
             if settings.get(key):
@@ -205,7 +209,10 @@ class Run:
         return settings
 
     def report_unused(self) -> None:
-        """Say which context was given and used by none of the chosen metrics; called when all are built."""
+        """Give notice of flags that have no effect, such as context that no chosen metric reads.
+
+        Called once all metrics are built.
+        """
         if self.args.ctx_resample == "document" and not (self.tested or self.tested_in_files):
             tests = "--confidence", "--paired-bs", "--paired-ar", *(each.flag for each in self.outputs if each.tests)
             notice(f"--ctx-resample document works only with {any_of(tests)}; give one, or leave it out")
@@ -223,7 +230,7 @@ class Run:
             notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
 
     def _context_flags(self) -> dict[str, tuple[str, Any]]:
-        """The flag that gives each context, and what it was given."""
+        """Return, for each kind of context, its flag and the value given."""
         args = self.args
         return {
             "sources": ("--source", args.source),
@@ -234,7 +241,10 @@ class Run:
     def context(
         self, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]], reads: Collection[str]
     ) -> Context:
-        """What the run knows of these systems, as far as `reads` names it; nothing else is read from disk."""
+        """Return the context of these systems.
+
+        reads    the keywords that metrics read; nothing else is read from disk
+        """
         args, flags = self.args, self._context_flags()
         indices = getattr(systems[0], "indices", None)
 
@@ -263,7 +273,7 @@ class Run:
         return context
 
     def _in_blocks(self) -> "InBlocks | None":
-        """What keeps results from run to run, where the run asks for it."""
+        """Return a block-wise scorer that keeps results between runs, if --ctx-cache asks for it."""
         if self.args.ctx_cache is None:
             return None
         from ..scale.corpora import InBlocks
@@ -272,7 +282,7 @@ class Run:
         return InBlocks(kept=ResultCache(self.args.ctx_cache))
 
     def _values(self, of: FileInput, context: Context) -> dict[str, Any]:
-        """What an input gives to the metrics for these systems; computed once."""
+        """Return the keyword values that an input gives to the metrics for these systems; computed once."""
         from ..scoring.base import digest
 
         key = of.name, digest([text for system in context.systems for text in system])
@@ -280,19 +290,19 @@ class Run:
             paths, settings = of.paths(self.args), of.settings(self.args)
             of.check(paths, settings, len(self.systems))
             systems = context.systems if of.per_system else [context.systems[0]] * len(paths)
-            # --detail asks for rows of the first system, beside which there are more files
+            # --detail asks for the rows of one system, but there can be more files
             streams = [self._lines_of(of.flag, *each) for each in zip(paths, systems, strict=False)]
             self._computed[key] = of.values(streams or None, settings, context)
         return self._computed[key]
 
     def _lines_of(self, flag: str, path: str, system: Sequence[str]) -> Segments:
-        """The lines of a file that belong to the scored segments of a system; they know the file's name."""
+        """Return the lines of a file that belong to a system's scored segments, with the file's name."""
         if path not in self._files:
             self._files[path] = read_lines(path, self.args.encoding)
         return named(self._picked(flag, path, self._files[path], len(system), getattr(system, "indices", None)), path)
 
     def _stream(self, key: str, path: str | None, field: str) -> list[str] | None:
-        """Lines of the file that a flag names, else of the test set, else None. Read once."""
+        """Return the lines of the file that a flag names, or else of the test set, or else None. They are read once."""
         if key not in self._streams:
             lines = None
             if path:
@@ -307,7 +317,12 @@ class Run:
     def _picked(
         self, flag: str, path: str | None, lines: list[str], segments: int, indices: list[int] | None
     ) -> list[str]:
-        """The lines that belong to the scored segments, after checking that the stream is as long as the whole."""
+        """Return the lines that belong to the scored segments.
+
+        indices    positions of the scored segments in the whole, or None for all
+
+        Raises InputError if there are not as many lines as segments in the whole.
+        """
         whole = segments if indices is None else self.whole_length
         if len(lines) != whole:
             raise InputError(
@@ -317,13 +332,16 @@ class Run:
         return lines if indices is None else [lines[i] for i in indices]
 
     def check_texts(self, references: Sequence[Sequence[str | None]]) -> None:
-        """Say what looks odd in the texts. Called when all metrics are made, so that the source is there if one reads it."""
+        """Give notice of what looks odd in the texts.
+
+        Called once all metrics are built, so that the source is available if a metric reads it.
+        """
         indices = getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"
         given = [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)]
         lines = self.received.get("sources", self._streams.get("sources"))
         if lines is not None:
-            if indices is not None and "sources" not in self.received:  # else sacrebleu has picked them
+            if indices is not None and "sources" not in self.received:  # otherwise sacrebleu has selected them
                 lines = [lines[i] for i in indices]
             source = named(lines, f"{self.args.source or f'the source of {self.args.test_set}'}{picked}")
         stock = [name for name in dict.fromkeys(self.args.metrics) if name not in self.table.plugins]
@@ -331,12 +349,12 @@ class Run:
         check_texts(self.systems, given, None if lines is None else source, self.languages)
 
     def _reference_name(self, number: int) -> str:
-        """The file of the reference with this number, or its place in the test set."""
+        """Return the file of the reference with this number, or its number in the test set."""
         refs = self.args.refs
         return refs[min(number, len(refs) - 1)] if refs else f"reference {number + 1} of {self.args.test_set}"
 
     def check_lengths(self, number: int, system: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-        """Raise InputError naming files and line counts when a system and a reference stream differ in length."""
+        """Raise InputError, naming files and line counts, if a system and a reference stream differ in length."""
         for k, stream in enumerate(references):
             if len(stream) != len(system):
                 hint = ""
@@ -347,9 +365,9 @@ class Run:
                 raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}")
 
     def names(self) -> list[str]:
-        """The systems' names in files: those of --ctx-names, else of their files.
+        """Return the systems' names for output files: those of --ctx-names, or else from their files.
 
-        Raises InputError for names that are not one a system, or for two systems with one name.
+        Raises InputError if the number of names is not that of the systems, or if two systems have the same name.
         """
         if self.args.ctx_names:
             if fault := names_fault(self.args.ctx_names, len(self.systems)):
@@ -364,7 +382,7 @@ class Run:
         return system_names([self.system_name(number) for number in range(len(self.systems))])
 
     def system_name(self, number: int) -> str:
-        """The file of the system with this number, or its column of stdin."""
+        """Return the file of the system with this number, or its column on the standard input."""
         if self.args.input:
             return list(dict.fromkeys(self.args.input))[number]  # sacrebleu skips a file that it has read already
         return "the standard input" if self.columns == 1 else f"column {number + 1} of the standard input"

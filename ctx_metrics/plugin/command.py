@@ -1,4 +1,4 @@
-"""Extends sacrebleu's command: the names that we rebind in its modules, all in one place."""
+"""Extends sacrebleu's command by rebinding names in its modules, all in one place."""
 
 import argparse
 import functools
@@ -29,7 +29,7 @@ from .view import view
 def extend(module: ModuleType) -> None:
     """Rebind names of `sacrebleu.sacrebleu`, and `filter_subset` of `sacrebleu.utils`, which --detail calls there."""
     if not isinstance(metrics.METRICS, MetricTable):
-        return  # a sacrebleu with plugins of its own
+        return  # a sacrebleu with its own plugin mechanism
     run = Run(metrics.METRICS)
     utils.filter_subset = _remembering_rows(utils.filter_subset, run)
     vars(module).update(
@@ -47,20 +47,23 @@ def extend(module: ModuleType) -> None:
 
 
 class CommandTable(dict):
-    """METRICS as the command sees it: a plugin metric's entry makes the metric with the run's context. So does, in runs
-    that concern us, sacrebleu's own metrics' entry, so that all metrics can be resampled and written to files."""
+    """METRICS as the command sees it: a plugin metric's entry builds the metric with the run's context.
+
+    In active runs, the entries of sacrebleu's own metrics do so too, so that all metrics can be resampled and written to
+    files.
+    """
 
     def __init__(self, run: Run):
         super().__init__(dict.fromkeys(run.table))
         self._run = run
-        self._ours: dict[str, Metric] = {}  # the run's plugin metrics, all made when main() asks for the first of them
+        self._ours: dict[str, Metric] = {}  # the run's plugin metrics, all built when main() asks for the first of them
 
     def __getitem__(self, key: str):
         name, run = key.lower(), self._run
         if name not in run.table.plugins and not run.active:
             return run.table[key]
         maker = functools.partial(self._make, name)
-        if run.native:  # it asks a class for its flags, and for what it takes of the context
+        if run.native:  # it asks a class for its flags and for the context that it takes
             vars(maker).update(
                 __name__=run.table[key].__name__,
                 add_arguments=functools.partial(self._add_arguments, name),
@@ -69,22 +72,28 @@ class CommandTable(dict):
         return maker
 
     def _add_arguments(self, name: str, group: argparse._ArgumentGroup) -> None:
-        """Let a plugin metric add its flags to sacrebleu's group for them, after they were checked."""
+        """Check a plugin metric's flags and add them to sacrebleu's group for them."""
         trial, cls = argparse.ArgumentParser(add_help=False), self._run.table[name.upper()]
         self._run.flags[name] = add_metric_arguments(trial, name, self._run.table)
         cls.add_arguments(group)
 
     def _context_args(self, name: str) -> list[str]:
-        """What sacrebleu gives to a metric: plugin metrics are all made at once, so each gets what any of them reads."""
+        """Return the context that sacrebleu passes to a metric.
+
+        Plugin metrics are all built at once, so each gets what any of them reads.
+        """
         chosen = self._run.chosen if name in self._run.table.plugins else []
         reads = frozenset[str]().union(*(capabilities(self._run.table[each.upper()]).reads for each in chosen))
         return sorted(reads & {"sources", "doc_ids"})
 
     def _make(self, name: str, references, **flags) -> Metric:
-        """Called by main() in place of the class. Its keywords were picked by prefix, which is not reliable for ours."""
+        """Build a metric; main() calls this instead of the class.
+
+        main() selects `flags` by prefix, which is not reliable for our metrics; they take theirs from the run.
+        """
         run = self._run
         run.references = references
-        if not run.metrics:  # what can fail early should, not after an hour of scoring
+        if not run.metrics:  # fail early, not after an hour of scoring
             if run.by_document or run.targets:
                 run.document_ids()
             if run.targets:
@@ -102,12 +111,12 @@ class CommandTable(dict):
         run.metrics[name] = metric
         if len(run.metrics) == len(set(run.args.metrics)) and not run.args.ctx_no_text_checks:
             run.check_texts(references)
-        if run.args.sentence_level:  # main() prints while it scores; it has this one metric
+        if run.args.sentence_level:  # main() prints while it scores, and has only this metric
             _write_files(run)
         return metric
 
     def _prepared(self, name: str, references) -> Metric:
-        """A plugin metric as main() is given it, after what is to be said of it."""
+        """Return a plugin metric, ready for main(), and give the notices about it."""
         from ..scoring.base import ContextMetric
 
         run = self._run
@@ -122,7 +131,7 @@ class CommandTable(dict):
                 "are too small; resample whole documents with --ctx-resample document"
             )
         if run.args.sentence_level and hasattr(metric, "effective_order"):
-            metric.effective_order = True  # as main() sets it for BLEU
+            metric.effective_order = True  # as main() does for BLEU
         of_one = (Metric.sentence_score, ContextMetric.sentence_score)
         if run.args.sentence_level and type(metric).sentence_score in of_one:
             in_order = _sentences_in_order(metric, run.systems[0])
@@ -131,7 +140,7 @@ class CommandTable(dict):
 
 
 def _resample_documents(metric: Metric, doc_ids: Sequence[str]) -> None:
-    """Let the run's intervals and its paired test, which main() imports by name, resample documents."""
+    """Make the run's intervals and paired test resample documents; main() imports the test by name."""
     from sacrebleu import significance
 
     from ..scoring.resample import DocumentPairedTest, resample_documents
@@ -141,14 +150,16 @@ def _resample_documents(metric: Metric, doc_ids: Sequence[str]) -> None:
 
 
 def _sentences_in_order(metric: Metric, system: Sequence[str]) -> Iterator[Score]:
-    """What calls of `sentence_score` give in turn under --sentence-level, where the system is scored once, with its
-    context."""
+    """Yield the scores that `sentence_score` returns, call by call, under --sentence-level.
+
+    The system is scored once, with its context.
+    """
     for row in metric._extract_corpus_statistics(system, None):
         yield metric._aggregate_and_compute([row])
 
 
 def _standard_input(run: Run, buffer, encoding: str):
-    """The standard input as main() reads it, after checking that all its lines have as many columns."""
+    """Return the standard input for main(); raises InputError unless all lines have the same number of columns."""
     if not run.active:
         return io.TextIOWrapper(buffer, encoding=encoding)
     name = "the standard input"
@@ -163,7 +174,7 @@ def _standard_input(run: Run, buffer, encoding: str):
 
 
 def _with_clear_lines(smart_open, run: Run):
-    """smart_open that gives a file's lines, after checking that it is text and has the columns that -nr asks for."""
+    """Return a smart_open that returns a file's lines; raises InputError unless it is text with the columns of -nr."""
 
     @functools.wraps(smart_open)
     def wrapper(file, *args, encoding="utf-8", **options):
@@ -188,7 +199,7 @@ def _check_columns(name: str, columns: list[int], wanted: int, why: str) -> None
 
 
 def _remembering_rows(filter_subset, run: Run):
-    """filter_subset whose results know which rows of the test set they are."""
+    """Return a filter_subset whose results store which rows of the test set they are."""
 
     @functools.wraps(filter_subset)
     def wrapper(systems, test_sets, langpair, origlang, subset=None):
@@ -199,11 +210,11 @@ def _remembering_rows(filter_subset, run: Run):
         references = systems[-run.args.num_refs :]
         for number, system in enumerate(
             systems[: -run.args.num_refs]
-        ):  # the picking would cut them all to the shortest
+        ):  # filter_subset would cut all streams to the shortest
             run.check_lengths(number, system, references)
         try:
             *picked, indices = filter_subset([*systems, range(len(systems[0]))], test_sets, langpair, origlang, subset)
-        except Exception as error:  # sacrebleu raises bare Exceptions here, and KeyError for some test sets' layout
+        except Exception as error:  # sacrebleu raises bare Exceptions here, or KeyError for some test sets' layout
             why = "" if isinstance(error, KeyError) else f": {error}"
             raise InputError(
                 f"this sacrebleu cannot pick --origlang or --subset from {test_sets} {langpair}{why}"
@@ -219,7 +230,7 @@ def _remembering_rows(filter_subset, run: Run):
 
 
 def _noting_systems(sanity_check_lengths, run: Run):
-    """sanity_check_lengths, called once a system before the metrics are made, that also keeps the system."""
+    """Return a sanity_check_lengths that also stores the system; main() calls it per system before building the metrics."""
 
     @functools.wraps(sanity_check_lengths)
     def wrapper(system, refs, test_set=None):
@@ -236,17 +247,17 @@ def _noting_systems(sanity_check_lengths, run: Run):
 
 
 class WithContextOf:
-    """Stands in for a plugin metric under --detail: makes it anew, with the context of each subset's rows."""
+    """Stands in for a plugin metric under --detail: builds it again for each subset, with the context of its rows."""
 
     def __init__(self, run: Run, name: str):
         self._run, self._name = run, name
 
     def context_args(self) -> list[str]:
-        """What a native sacrebleu would make it anew for: nothing."""
+        """Return no keywords, so that a native sacrebleu does not build the metric again itself."""
         return []
 
     def corpus_score(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
-        """The score of a subset, by a metric made for its rows."""
+        """Return the score of a subset, from a metric built for its rows."""
         [metric] = self._run.build([self._name], references, [system]).values()
         return metric.corpus_score(system, None)
 
@@ -254,8 +265,8 @@ class WithContextOf:
 def _with_context(print_subset_results, run: Run):
     @functools.wraps(print_subset_results)
     def wrapper(metrics, full_system, full_refs, args, full_context=None):
-        run.received = {}  # is of the whole run, and full_context has less than what our metrics may read
-        if isinstance(args.origlang, str):  # sacrebleu would go through its letters
+        run.received = {}  # it is for the whole run, and full_context lacks some context that our metrics may read
+        if isinstance(args.origlang, str):  # sacrebleu would iterate over its letters
             args = argparse.Namespace(**{**vars(args), "origlang": [args.origlang]})
         metrics = {
             name: WithContextOf(run, name.lower()) if name.lower() in run.table.plugins else metric
@@ -268,14 +279,16 @@ def _with_context(print_subset_results, run: Run):
 
 
 def _after_files(print_scores, run: Run):
-    """A function that prints a run's scores, with the run's files written first: where the reader of the standard output
-    has closed it, such as head, the first line printed ends the process."""
+    """Return a print_scores that first writes the run's files.
+
+    If the reader of the standard output, such as head, has closed it, the first printed line ends the process.
+    """
 
     @functools.wraps(print_scores)
     def wrapper(*args, **options):
         _write_files(run)
         if run.active and hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(errors="surrogateescape")  # files' names need not be text
+            sys.stdout.reconfigure(errors="surrogateescape")  # file names need not be valid text
         with printing() if run.active else nullcontext():
             return print_scores(*args, **options)
 
@@ -283,7 +296,7 @@ def _after_files(print_scores, run: Run):
 
 
 def _write_files(run: Run) -> None:
-    """Write the run's files; a failure waits until the scores are printed, so that they are not lost with the files."""
+    """Write the run's files; an error is raised only after the scores are printed, so that the scores are not lost."""
     try:
         files.write(run)
     except InputError as error:
@@ -291,7 +304,7 @@ def _write_files(run: Run) -> None:
 
 
 def _with_clear_errors(main, run: Run):
-    """main() that ends with one line and exit code 1, not with a traceback, for what a user can mend."""
+    """Return a main() that ends with one line and exit code 1, not a traceback, for errors that a user can fix."""
 
     @functools.wraps(main)
     def wrapper():
@@ -299,7 +312,7 @@ def _with_clear_errors(main, run: Run):
             try:
                 with by_flags():
                     main()
-            except SystemExit as end:  # so ends --sentence-level
+            except SystemExit as end:  # --sentence-level ends this way
                 if end.code or not run.unwritten:
                     raise
             if run.unwritten:
@@ -316,7 +329,7 @@ def _with_clear_errors(main, run: Run):
                 raise
             if (
                 isinstance(error, OSError) and run.args.sentence_level and error.filename is None
-            ):  # main() prints by itself
+            ):  # under --sentence-level, main() prints the scores itself
                 line = str(lost(error, sys.stdout.fileno()))
             of_test_set = isinstance(error, OSError) and run.args.test_set
             test_set = f"test set {run.args.test_set}: " if of_test_set else ""

@@ -1,4 +1,4 @@
-"""The files that a run writes beside what sacrebleu prints: --ctx-seg-scores DIR, --slide-output FILE, installed outputs."""
+"""The files that a run writes besides printing: --ctx-seg-scores DIR, --slide-output FILE, installed outputs."""
 
 import json
 import math
@@ -23,7 +23,7 @@ SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score
 
 
 def check(run: Run) -> None:
-    """Raise InputError for a target of the run that cannot be written, or that it reads; makes nothing."""
+    """Raise InputError if a file of the run cannot be written or is also read; creates nothing."""
     for flag, path in run.targets.items():
         is_folder = flag == "--ctx-seg-scores"
         if not is_folder:
@@ -38,7 +38,7 @@ def check(run: Run) -> None:
 
 
 def write(run: Run) -> None:
-    """Write the files of a run that has its scores, each whole or not at all; raises InputError where that fails."""
+    """Write the files of a scored run, each atomically; raises InputError if that fails."""
     texts: dict[str, str] = {}
     systems, doc_ids = run.names(), run.document_ids() if run.targets else None
     others = {output.flag: output for output in run.wanted_outputs}
@@ -64,8 +64,8 @@ def write(run: Run) -> None:
 
 
 def detail_lines(metric: Metric, systems: Sequence[str]) -> str:
-    """What a learned model said beside its scores: a JSON object a line for each of its inputs, "" if it said no more."""
-    results = zip(systems, _results(metric), strict=False)  # other metrics than ours have none
+    """Return what a learned model returned besides scores, one JSON object per input and line; "" if there is nothing."""
+    results = zip(systems, _results(metric), strict=False)  # only our metrics have any
     windows = [(name, scored) for name, result in results for scored in result.windows]
     if not any(each.estimate and (each.estimate.parts or each.estimate.spans is not None) for _, each in windows):
         return ""
@@ -92,9 +92,9 @@ def _detail(system: str, scored: "ScoredWindow", single: bool) -> dict[str, obje
 
 
 def slide_table(metric: Metric, systems: Sequence[str], doc_ids: Sequence[str] | None) -> str:
-    """The tab-separated table of --slide-output: for each system its windows, sentences, documents and itself.
+    """Return the table of --slide-output, with tabs: for each system, rows for its windows, sentences, documents and total.
 
-    first and last are segments, from 1; truncated counts the windows concerned whose text was cut.
+    The columns first and last are segments, from 1. The column truncated counts the windows with cut text in that range.
     """
     lines = [
         (level, system, *rest)

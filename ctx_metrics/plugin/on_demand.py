@@ -1,4 +1,4 @@
-"""sacrebleu's command until a command line needs us: until then it runs as it is, and we search for and import nothing."""
+"""Leaves sacrebleu's command as it is, without searching for or importing anything, until a command line needs us."""
 
 import argparse
 import functools
@@ -13,14 +13,14 @@ from .view import view
 
 
 class NeedsUs(Exception):
-    """A command line that sacrebleu alone does not understand, that asks for help, or whose run we change."""
+    """Raised for a command line that sacrebleu alone does not understand, that asks for help, or whose run we change."""
 
 
 class OwnParser(argparse.ArgumentParser):
-    """sacrebleu's parser. It raises NeedsUs where it would print an error or the help, which name our flags too."""
+    """sacrebleu's parser, but it raises NeedsUs instead of printing an error or the help, which also list our flags."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """The values of a line that sacrebleu understands; raises NeedsUs where we change its run."""
+        """Return the parsed arguments if sacrebleu understands the line; raises NeedsUs if we change the run."""
         parsed = super().parse_args(args, namespace)
         if changes(parsed):
             raise NeedsUs
@@ -30,31 +30,31 @@ class OwnParser(argparse.ArgumentParser):
         raise NeedsUs
 
     def print_help(self, file: Any = None) -> None:
-        """Raises NeedsUs: the help names our flags too."""
+        """Raise NeedsUs, because the help also lists our flags."""
         raise NeedsUs
 
 
 def changes(args: argparse.Namespace) -> bool:
     """Whether we change a run that has only sacrebleu's own flags and metrics.
 
-    We mend the runs in which sacrebleu crashes (paired tests, --detail), and say so where a flag of bleu has no effect.
+    We fix the runs in which sacrebleu crashes (paired tests, --detail), and give notice of bleu's flags without effect.
     """
     idle = "bleu" not in args.metrics and (args.bleu_tokenize or args.bleu_lowercase)
     return bool(args.paired_ar or args.paired_bs or args.detail or idle)
 
 
 def extend(module: ModuleType) -> None:
-    """Let `sacrebleu.sacrebleu` try each command line with its own metrics alone; the first that needs us extends it."""
+    """Let `sacrebleu.sacrebleu` run each command line by itself until one needs us; then extend it."""
     if not isinstance(metrics.METRICS, MetricTable):
-        return  # a sacrebleu with plugins of its own
+        return  # a sacrebleu with its own plugin mechanism
     names = vars(module)
     own = {name: names[name] for name in ("METRICS", "argparse", "main", "parse_args")}
 
     def first_alone(name: str) -> Callable[[], Any]:
         @functools.wraps(own[name])
         def wrapper():
-            if names[name] is wrapper:  # no command line has needed us
-                names["parse_args"] = own["parse_args"]  # main() calls it, and must itself begin anew where it needs us
+            if names[name] is wrapper:  # no command line has needed us so far
+                names["parse_args"] = own["parse_args"]  # main() calls it; on NeedsUs, main() must start over
                 try:
                     return own[name]()
                 except NeedsUs:

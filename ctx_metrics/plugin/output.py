@@ -1,4 +1,4 @@
-"""Fixes of what sacrebleu prints."""
+"""Fixes for sacrebleu's printed output."""
 
 import functools
 import math
@@ -8,10 +8,10 @@ from .capture import Run
 
 
 def json_safe(print_results_table: Callable[..., None]) -> Callable[..., None]:
-    """print_results_table that turns numbers json cannot write into ones it can.
+    """Return a print_results_table that converts numbers that json cannot write.
 
-    Under NumPy 2, chrF's and TER's bootstrap means are np.float32, and sacrebleu's default format dies of them. NaN
-    becomes null.
+    Under NumPy 2, the bootstrap means of chrF and TER are np.float32, which crash sacrebleu's default format. NaN becomes
+    null.
     """
 
     @functools.wraps(print_results_table)
@@ -28,17 +28,18 @@ def json_safe(print_results_table: Callable[..., None]) -> Callable[..., None]:
 
 
 def short_at_the_margin(print_single_results: Callable[..., None], run: Run) -> Callable[..., None]:
-    """print_single_results that, where a metric of ours stands beside others, prints our signatures in their short form
-    and begins every line at the margin. sacrebleu aligns the scores, so that BLEU's line began after 176 blanks.
+    """Return a print_single_results that prints our signatures in short form, if one of our metrics is printed with others.
+
+    All lines then start at the margin. sacrebleu aligns the scores, which put 176 blanks before BLEU's line.
     """
 
     @functools.wraps(print_single_results)
     def wrapper(results, args):
         if args.format != "text" or args.score_only or not run.chosen or len(results) == 1:
             return print_single_results(results, args)
-        from ..scoring.base import ContextMetric  # not above: every start of sacrebleu would import it
+        from ..scoring.base import ContextMetric  # at the top, every start of sacrebleu would import it
 
-        names = run.metrics if run.native else sorted(run.metrics)  # as sacrebleu orders the results
+        names = run.metrics if run.native else sorted(run.metrics)  # in sacrebleu's order of results
         metrics = [run.metrics[name] for name in names]
         if not any(isinstance(metric, ContextMetric) for metric in metrics):
             return print_single_results(results, args)

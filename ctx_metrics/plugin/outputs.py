@@ -1,5 +1,5 @@
-"""Files that a run of the sacrebleu command writes beside its scores: entry points of the group `ctx_metrics.outputs` name a
-RunOutput each, in any package."""
+"""Files that a run of the sacrebleu command writes besides its scores. Each entry point of the group `ctx_metrics.outputs`,
+in any package, names a RunOutput."""
 
 import sys
 from collections.abc import Callable
@@ -18,12 +18,12 @@ GROUP = "ctx_metrics.outputs"
 class RunOutput:
     """A file that a flag asks for.
 
-    flag, metavar, help    as argparse takes them
-    check      raises CtxMetricsError, before anything is scored, where the file could not be made of this run
-    text       what the file holds, of a run that has its scores
-    tests      whether it tests the systems, so that --ctx-resample concerns it too
+    flag, metavar, help    arguments for argparse
+    check      raises CtxMetricsError, before anything is scored, if the file cannot be made from the run
+    text       returns the content of the file for a scored run
+    tests      whether the file contains significance tests, to which --ctx-resample applies
     reads      the streams of the run that it reads, such as sources
-    explain    whether it shows what explains scores, which models then keep
+    explain    whether the file explains scores, so that models must keep what it needs
     """
 
     flag: str
@@ -42,7 +42,7 @@ class RunOutput:
 
 
 def installed_outputs() -> list[RunOutput]:
-    """All that are installed, by the names of their entry points; one that cannot be loaded is named on stderr."""
+    """Return all installed outputs, sorted by entry point; one that cannot be loaded is left out and named on stderr."""
     outputs = []
     for entry_point in sorted(installed(GROUP), key=lambda each: (each.name, each.value)):
         try:
@@ -50,7 +50,7 @@ def installed_outputs() -> list[RunOutput]:
             if not isinstance(output, RunOutput):
                 raise TypeError(f"{output!r} is no RunOutput")
             outputs.append(output)
-        except (Exception, SystemExit) as error:  # another package's code: whatever it raises is why it is not there
+        except (Exception, SystemExit) as error:  # another package's code may raise anything
             why = f"{type(error).__name__}: {error}"
             sys.stderr.write(f"ctx-metrics: the output {entry_point.name} ({entry_point.value}) is left out: {why}\n")
     return outputs

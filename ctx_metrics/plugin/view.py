@@ -1,11 +1,11 @@
-"""A module of Python's as sacrebleu's command sees it."""
+"""Copies of Python's modules for sacrebleu's command."""
 
 from types import ModuleType
 from typing import Any
 
 
 def view(module: ModuleType, **names: Any) -> ModuleType:
-    """A copy of a module, for sacrebleu alone, that has our own things under some names."""
+    """Return a copy of a module in which some names are replaced, so that only sacrebleu sees the change."""
     seen = ModuleType(module.__name__)
     vars(seen).update(vars(module), **names)
     return seen
