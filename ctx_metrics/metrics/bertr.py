@@ -40,7 +40,7 @@ class BERTR(TokenMatchingMetric):
 
     NAME = "BERTR"
     Settings = BERTRSettings
-    # what the paper used for each target language (sections 4.1 and 4.2)
+    # the paper's model for each target language (sections 4.1 and 4.2)
     PAPER_MODELS: ClassVar = {
         "en": ("google-bert/bert-base-uncased", None),
         "zh": ("google-bert/bert-base-chinese", None),
@@ -60,10 +60,11 @@ class BERTR(TokenMatchingMetric):
 
 
 def greedy_recall(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> PairMatch:
-    """Mean over reference tokens of the largest cosine to a hypothesis token (paper, equations 1 and 2).
+    """Return the mean over reference tokens of the largest cosine with a hypothesis token (paper, equations 1 and 2).
 
     hypothesis    fp32 tensor [tokens, width];  reference    fp32 tensor [tokens, width]; at least one token each
-    Returns the value, a float in [-1, 1], and each reference token's cosine.
+
+    The value is a float in [-1, 1]. The reference side of the match has each token's largest cosine.
 
     >>> import torch
     >>> hypothesis, reference = torch.tensor([[1., 0.]]), torch.tensor([[2., 0.], [3., 4.]])

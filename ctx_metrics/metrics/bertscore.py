@@ -42,8 +42,8 @@ def idf_setting(default: str) -> Any:
 
 @dataclass(frozen=True)
 class WeightSettings(EncoderSettings):
-    """Which states are compared, and how they are weighted. Each reference of each segment is a text of `idf`; "paper" is
-    log L where c is 0."""
+    """Which states are compared, and how they are weighted. `idf` counts every reference of every segment as one text; with
+    "paper", the weight is log L if c is 0."""
 
     model: str | None = paper_model_setting("bert-score's default of April 2020")
     layers: Layers | None = layers_setting(", bert-score's for paper")
@@ -52,7 +52,7 @@ class WeightSettings(EncoderSettings):
 
 @dataclass(frozen=True)
 class PartSettings(WeightSettings):
-    """The same, and which of the three scores counts."""
+    """Which states are compared, how they are weighted, and whether precision, recall or F1 is the score."""
 
     score: str = setting("Precision, recall, or their harmonic mean.", "f1", choices=SCORES)
 
@@ -75,7 +75,7 @@ class BERTScore(TokenMatchingMetric):
 
     NAME = "BERTScore"
     Settings = BERTScoreSettings
-    # bert-score's encoder of each target language, with its layer, in April 2020
+    # bert-score's encoder and layer for each target language in April 2020
     PAPER_MODELS: ClassVar = {
         "en": ("FacebookAI/roberta-large", "17"),
         "zh": ("google-bert/bert-base-chinese", "8"),
@@ -90,13 +90,13 @@ class BERTScore(TokenMatchingMetric):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings |= {"part": self.options.score, "idf": self.options.idf}  # "score" is taken in sacrebleu's JSON
+        self.settings |= {"part": self.options.score, "idf": self.options.idf}  # sacrebleu's JSON already has a "score"
         if self.options.idf != "none":
             why = "inverse document frequencies are counted over all references"
             self.capabilities = replace(self.capabilities, whole_corpus=why)
 
     def as_read(self, text: str) -> str:
-        # as bert-score has it: no white space around a text, and one space before it where a word's tokens depend on that
+        # as in bert-score: no white space around a text, but one space before it if a word's tokens depend on that
         text = text.strip()
         return f" {text}" if text and self.encoder.tokenizer.joins_spaces else text
 
@@ -124,7 +124,7 @@ class BERTScore(TokenMatchingMetric):
         return matching
 
     def _token_weights(self, references: Sequence[Stream]) -> np.ndarray:
-        """The weight of each token id, float64 [vocabulary]."""
+        """Return the weight of each token id, float64 [vocabulary]."""
         words = self.encoder.config["vocab_size"]
         documents = [text for stream in references for text in stream if text is not None]
         if self.options.idf == "none" or not documents:
@@ -136,12 +136,12 @@ class BERTScore(TokenMatchingMetric):
 
 
 def inverse_document_frequencies(documents: Sequence[np.ndarray], words: int, kind: str) -> np.ndarray:
-    """Inverse document frequency of each token id, float64 [at least `words`], at least 0.
+    """Return the inverse document frequency of each token id, float64 [at least `words`], at least 0.
 
-    "plus-one" is log((L + 1) / (c + 1)), bert-score's; "paper" is -log(c / L) (Moon, Cho and Park 2020; Zhang et al. 2020),
-    and log L for tokens that no document holds, where it is undefined.
+    The kind "plus-one" is bert-score's log((L + 1) / (c + 1)). "paper" is -log(c / L) (Moon, Cho and Park 2020; Zhang et
+    al. 2020), which is undefined for tokens in no document; they get log L.
 
-    documents    token ids of each of the L documents, at least one; c of them hold the token
+    documents    token ids of each of the L documents, at least one; c of them contain the token
     words        size of the vocabulary
 
     >>> inverse_document_frequencies([np.array([0, 2, 2]), np.array([0])], 4, "paper").round(3).tolist()
@@ -156,12 +156,12 @@ def inverse_document_frequencies(documents: Sequence[np.ndarray], words: int, ki
 
 
 def text_weights(ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weights of a text's tokens that sum to 1, float64 [tokens]; 0 for the two special tokens around it.
+    """Return the weights of a text's tokens, float64 [tokens], which sum to 1; the special tokens at both ends have 0.
 
-    Where every token has weight 0, as one that all documents hold, all but the special ones at both ends weigh the same.
+    If all weights are 0, as for tokens that occur in all documents, all tokens but those at the ends get equal weights.
 
-    ids        token ids, the first and the last of which are special; these ids weigh 0 within the text too
-    weights    of each id, at least 0
+    ids        token ids, of which the first and last are special; these ids have weight 0 inside the text too
+    weights    weight of each id, at least 0
 
     >>> text_weights(np.array([0, 2, 3, 1]), np.array([5., 5., 1., 3.])).tolist()
     [0.0, 0.25, 0.75, 0.0]
@@ -175,7 +175,7 @@ def text_weights(ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def largest_cosines(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> tuple[np.ndarray, np.ndarray]:
-    """The largest cosine of each hypothesis token with any reference token, and of each reference token: float32 [tokens].
+    """Return each hypothesis token's largest cosine with any reference token, and vice versa: two float32 [tokens].
 
     hypothesis, reference    fp32 tensors [tokens, width]; every token can be matched
 
@@ -193,13 +193,13 @@ def largest_cosines(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> tu
 def greedy_match(
     hypothesis: np.ndarray, reference: np.ndarray, hypothesis_weights: np.ndarray, reference_weights: np.ndarray
 ) -> tuple[float, float, float]:
-    """Precision, recall and F1 of greedy matching (Zhang et al. 2020, section 3).
+    """Return precision, recall and F1 of greedy matching (Zhang et al. 2020, section 3).
 
         P = sum_j w_j max_i cos(r_i, h_j)    R = sum_i w_i max_j cos(r_i, h_j)    F1 = 2 P R / (P + R)
 
-    F1 is 0 where P and R are not both above or both below 0, which have no harmonic mean.
+    F1 is 0 unless P and R are both above 0 or both below 0, because there is no harmonic mean otherwise.
 
-    hypothesis, reference    the largest cosines of their tokens, as largest_cosines gives them
+    hypothesis, reference    the largest cosines of their tokens, from largest_cosines
     ..._weights              float64 arrays [tokens] that sum to 1
 
     >>> [round(value, 4) for value in greedy_match(np.ones(1), np.array([1, .6]), np.ones(1), np.array([.5, .5]))]

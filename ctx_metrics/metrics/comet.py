@@ -90,7 +90,7 @@ class COMET(EstimatorMetric):
         return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.options.spans)
 
     def _embedded(self) -> tuple[str | None, str | None]:
-        """The embedded model for the language and for what is given, and what it reads."""
+        """Return the embedded model for the target language and the given texts, and the texts that it reads."""
         from ..models.estimator import EMBEDDED_UNIFIED
         from ..models.hub import encoder_for, multilingual_folder
 
@@ -115,11 +115,11 @@ class COMET(EstimatorMetric):
 
     @property
     def title(self) -> str:
-        """NAME, and behind it -embedded where the embedded model scores: no table shall call that one COMET."""
+        """NAME, followed by -embedded for the embedded model, because no table should call that model COMET."""
         return f"{self.NAME}-embedded" if self.options.model in EMBEDDED_NAMES else self.NAME
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        if not self.asked and not self._context.engine.quiet:  # the signature and the title say it too
+        if not self.asked and not self._context.engine.quiet:  # the signature and the title also say it
             reads = "English" if self.english_only else "multilingual"
             notice(
                 f"{self.NAME.lower()}: no model is named, so the small embedded {reads} model ({self.estimator.model.name}) "
@@ -129,7 +129,7 @@ class COMET(EstimatorMetric):
         return super()._score(corpora)
 
     def _say_without_references(self, corpus: Corpus) -> None:
-        """Say where the embedded model never saw the source language, and where the references are the sources."""
+        """Give notice if the embedded model was not trained on the source language, or if the references are the sources."""
         from ..models.embedded import UNIFIED_SOURCES
         from ..models.estimator import EMBEDDED_UNIFIED
 

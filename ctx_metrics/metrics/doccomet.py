@@ -1,4 +1,4 @@
-"""DocCOMET: a COMET model that sees the sentences before each one (Vernikos, Thompson, Mathur and Federico 2022)."""
+"""DocCOMET: a COMET model that also reads the preceding sentences (Vernikos, Thompson, Mathur and Federico 2022)."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -94,7 +94,9 @@ class DocCOMET(COMET):
 def context_examples(
     corpus: Corpus, segment: int, *, document_start: int, context: int, separator: str, inputs: str
 ) -> list[Example]:
-    """The example of one segment for each reference that it has, with up to `context` sentences before every text.
+    """Return one example for each reference of a segment, or one if the model reads none.
+
+    Every text is preceded by up to `context` sentences of its document.
 
     >>> corpus = Corpus(["h1", "h2"], [["r1", "r2"]], ["s1", "s2"])
     >>> context_examples(corpus, 1, document_start=0, context=2, separator=" </s> ", inputs="mt+src+ref")
@@ -103,7 +105,7 @@ def context_examples(
     before = range(max(document_start, segment - context), segment)
 
     def joined(previous: Stream, text: str) -> str:
-        # a reference can lack a line; its context is then what is there
+        # lines that a reference lacks are left out of the context
         return separator.join([*(line for i in before if (line := previous[i]) is not None), text])
 
     source = None if corpus.sources is None else joined(corpus.sources, corpus.sources[segment])

@@ -1,6 +1,6 @@
-"""What the metrics' constructors take by keyword, for type checkers: the fields of their settings, and of the context that
-they read. At run time the settings and capabilities decide; tests/test_typing.py compares the two. Families have a module of
-their own."""
+"""Keyword arguments of the metrics' constructors, for type checkers: the fields of their settings and of the context that
+they read. At run time, the settings and capabilities are used instead; tests/test_typing.py compares the two. Each family of
+metrics has its own module of keywords."""
 
 from collections.abc import Collection
 from typing import TypedDict
@@ -15,19 +15,19 @@ Systems = Collection[Texts]
 
 
 class Tokenizing(TypedDict, total=False):
-    """Of metrics that compare words."""
+    """Keywords of metrics that compare words."""
 
     tokenize: str | None
 
 
 class Lowercasing(Tokenizing, total=False):
-    """Of metrics that compare words, whose case can be ignored."""
+    """Keywords of metrics that compare words and can ignore case."""
 
     lowercase: bool
 
 
 class CharacterNgrams(TypedDict, total=False):
-    """Of chrF."""
+    """Keywords of chrF."""
 
     char_order: int
     word_order: int
@@ -35,7 +35,7 @@ class CharacterNgrams(TypedDict, total=False):
 
 
 class Encoding(TypedDict, total=False):
-    """Of metrics over an encoder."""
+    """Keywords of metrics over an encoder."""
 
     model: str | None
     layers: Layers | None
@@ -43,7 +43,7 @@ class Encoding(TypedDict, total=False):
 
 
 class TokenMatching(Encoding, total=False):
-    """Of BERTR."""
+    """Keywords of BERTR."""
 
     max_length: int | None
     multiref: str
@@ -57,7 +57,7 @@ class BERTScoreKeywords(TokenMatching, total=False):
 
 
 class Estimating(TypedDict, total=False):
-    """Of metrics that ask an estimator."""
+    """Keywords of metrics over an estimator."""
 
     model: str | None
     on_long: str

@@ -28,7 +28,7 @@ SNOWBALL = dict(
         "it=italian nb=norwegian nl=dutch nn=norwegian no=norwegian pt=portuguese ro=romanian ru=russian sv=swedish"
     ).split()
 )
-NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])  # in place of WordNet, which nltk would have to download
+NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])  # replaces WordNet, which nltk would have to download
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class METEOR(ContextMetric):
 
 
 def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "porter") -> float:
-    """METEOR of a tokenized hypothesis against one tokenized reference, in [0, 1): equal words, then equal stems.
+    """Return METEOR of a tokenized hypothesis against one tokenized reference, in [0, 1); equal words match, then stems.
 
     stemmer    "porter", "snowball-LANGUAGE" or "none"
 
@@ -93,7 +93,7 @@ def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "
     >>> meteor([], ["a"])
     0.0
     """
-    from nltk.translate.meteor_score import single_meteor_score  # takes a second
+    from nltk.translate.meteor_score import single_meteor_score  # the import takes a second
 
     if not hypothesis or not reference:
         return 0.0
@@ -102,7 +102,7 @@ def meteor(hypothesis: Sequence[str], reference: Sequence[str], stemmer: str = "
 
 
 def stemmer_for(stem: str, language: str | None) -> str:
-    """The stemmer that `stem` names for a language; prints a notice if "auto" finds none.
+    """Return the name of the stemmer that `stem` selects for a language; prints a notice if "auto" finds none.
 
     >>> stemmer_for("auto", None), stemmer_for("auto", "de_AT"), stemmer_for("none", "en")
     ('porter', 'snowball-german', 'none')
@@ -120,7 +120,7 @@ def stemmer_for(stem: str, language: str | None) -> str:
 
 @lru_cache(maxsize=1 << 20)
 def stem_of(stemmer: str, word: str) -> str:
-    """A word's stem.
+    """Return a word's stem.
 
     >>> stem_of("porter", "running"), stem_of("snowball-german", "häuser"), stem_of("none", "running")
     ('run', 'haus', 'running')
@@ -129,5 +129,5 @@ def stem_of(stemmer: str, word: str) -> str:
 
     if stemmer == "none":
         return word
-    # a new one for each word: what the Arabic one finds depends on the words before
+    # a new stemmer for each word, because the result of the Arabic one depends on the words before
     return SnowballStemmer(stemmer.removeprefix("snowball-")).stem(word)

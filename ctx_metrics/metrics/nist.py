@@ -1,4 +1,4 @@
-"""NIST (Doddington 2002): matched n-grams, each weighed by the information that it carries."""
+"""NIST (Doddington 2002): matched n-grams, weighted by their information."""
 
 import math
 from collections import Counter
@@ -30,12 +30,12 @@ BETA = math.log(0.5) / math.log(1.5) ** 2
 
 
 class NgramInformation:
-    """The information of n-grams in bits, counted over tokenized texts (Doddington 2002, equation 2).
+    """The information of n-grams in bits, estimated from tokenized texts (Doddington 2002, equation 2).
 
         info(w1 ... wn) = log2(count(w1 ... wn-1) / count(w1 ... wn))    n > 1
         info(w) = log2(words / count(w))
 
-    An n-gram that the texts do not hold counts as one that stands there once. The value is at least 0.
+    An n-gram that is not in the texts counts as if it occurred once. The information is at least 0.
 
     >>> information = NgramInformation([["a", "b", "a", "c"]])
     >>> information(("a",)), information(("b",)), information(("a", "b")), information(("b", "a"))
@@ -46,7 +46,7 @@ class NgramInformation:
         self.words = sum(map(len, texts))
         counts: Counter[tuple[str, ...]] = Counter((word,) for tokens in texts for word in tokens)
         for order in range(2, MAX_ORDER + 1):
-            # what begins with something that stands there once carries none, and needs no count: most long n-grams
+            # an n-gram that starts with a part that occurs once has no information and needs no count: most long n-grams
             counts.update(ngram for tokens in texts for ngram in ngrams(tokens, order) if counts.get(ngram[:-1], 1) > 1)
         self._counts = counts
 
@@ -122,10 +122,10 @@ class NIST(ContextMetric):
         rows: list[list[Row]] = [[] for _ in corpora]
         empty: list[list[int]] = [[] for _ in corpora]
         for i, of_segment in enumerate(references):
-            # a segment of all systems at once, so that one segment's n-grams are held at a time
+            # all systems, segment by segment, so that only one segment's n-grams are in memory
             most: Counter = reduce(
                 or_, map(counts, of_segment), Counter()
-            )  # of each n-gram, in the reference that has most of it
+            )  # each n-gram's highest count in any reference
             length = sum(map(len, of_segment)) / max(1, len(of_segment))
             for corpus, of_corpus, places in zip(corpora, rows, empty, strict=True):
                 tokens = self._words(corpus.hypotheses[i]) if of_segment else []
@@ -149,7 +149,7 @@ class NIST(ContextMetric):
 
 
 def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
-    """The n-grams of an order, in order.
+    """Return the n-grams of one order, from first to last.
 
     >>> list(ngrams("abc", 2)), list(ngrams("a", 2))
     ([('a', 'b'), ('b', 'c')], [])
@@ -158,12 +158,12 @@ def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
 
 
 def counts(tokens: Sequence[str]) -> Counter:
-    """How often each n-gram of an order up to MAX_ORDER stands in a text."""
+    """Return how often each n-gram of orders 1 to MAX_ORDER occurs in a text."""
     return Counter(ngram for order in range(1, MAX_ORDER + 1) for ngram in ngrams(tokens, order))
 
 
 def length_factor(length: float, reference_length: float) -> float:
-    """What is left of the score of hypotheses that are shorter than their references, in [0, 1].
+    """Return the factor, in [0, 1], by which the score is reduced if the hypotheses are shorter than the references.
 
         exp(beta log^2 min(1, length / reference_length)),    beta = log .5 / log^2 1.5
 

@@ -102,8 +102,13 @@ class SLIDE(COMET):
         return self.average_of(None if options.tokens is not None else options.window or WINDOW)
 
     def average_of(self, window: int | None) -> "Penalty | None":
-        """How windows of so many sentences (None: of tokens) are averaged, where the user does not say it: by penalties for
-        one, as in comet, and by the mean for several. A longer window is itself a kind of average."""
+        """Return the penalty by which windows are averaged, or None for the plain mean.
+
+        window    number of sentences; None for windows filled by a token budget
+
+        Unless the user says otherwise, windows of one sentence use penalties, as comet does, and longer ones the mean,
+        because a longer window is itself a kind of average.
+        """
         return None if self.options.average is None and window != 1 else super()._average()
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
@@ -129,7 +134,7 @@ class SLIDE(COMET):
         )
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
-        """The windows of all documents, as ranges of corpus segments; `counts` are the segments' tokens."""
+        """Return the windows of all documents, as ranges of corpus segments; `counts` are the segments' token counts."""
         return [
             Window(start + w.start, start + w.end, w.weight)
             for start, end in corpus.documents()
@@ -149,7 +154,7 @@ class SLIDE(COMET):
         blank: Sequence[int],
         result: SystemResult,
     ) -> None:
-        """Add to a result how many windows there are, what they cover, and what is odd about them."""
+        """Add the number of windows, their coverage, and notices of what is odd about them to a result."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
@@ -173,7 +178,7 @@ class SLIDE(COMET):
 
 
 def blank_lines(corpus: Corpus, windows: Sequence[Window], inputs: str) -> list[int]:
-    """Segments that are empty in a text that the model reads, beside others that are not, in a window."""
+    """Return the segments that are empty in some text that the model reads, in a window where others are not empty."""
     blank: set[int] = set()
     read: list[Stream] = [corpus.hypotheses]
     read += [corpus.sources] if corpus.sources is not None and "src" in inputs else []
@@ -189,7 +194,8 @@ def blank_lines(corpus: Corpus, windows: Sequence[Window], inputs: str) -> list[
 
 
 def token_counts(estimator: "Estimator", corpus: Corpus) -> list[int]:
-    """Tokens of each segment in all the texts that the model reads of it; of several references, the longest counts."""
+    """Return each segment's number of tokens, over all texts that the model reads; of several references, the longest
+    counts."""
     of_segment = [window_examples(corpus, Window(i, i + 1, 1.0), estimator.inputs) for i in range(len(corpus))]
     counts = iter(estimator.token_counts([example for examples in of_segment for example in examples]))
     return [max((next(counts) for _ in examples), default=0) for examples in of_segment]

@@ -1,4 +1,4 @@
-"""SLIDE's scores for every window and stride of a grid, from one pass over the distinct windows."""
+"""SLIDE's scores for a grid of window sizes and strides, from one pass over the distinct windows."""
 
 import math
 from collections.abc import Sequence
@@ -16,12 +16,14 @@ from .slide import SLIDE
 def slide_grid(
     metric: SLIDE, systems: Sequence[Sequence[str]], references: Sequence[Sequence[str | None]], largest: int
 ) -> dict[tuple[int, int], list[float]]:
-    """Scores (x100) of every system for all windows w of 1 to `largest` sentences and strides 1 <= s <= w.
+    """Return the scores (x100) of all systems for all windows w of 1 to `largest` sentences and strides 1 <= s <= w.
 
-    metric    gives the model, the context, `partial` and `multiref`; its own window and stride are not used
-    Returns {(w, s): one score a system}, NaN where no window is scored (every document shorter than w, and dropped).
+    metric    provides the model, the context, `partial` and `multiref`; its own window and stride are not used
 
-    A grid of W windows has W (W + 1) / 2 cells, but only about W windows a sentence: each of them is scored once.
+    The result is {(w, s): one score per system}. A score is NaN if no window is scored, because every document is shorter
+    than w and partial windows are dropped.
+
+    A grid of W window sizes has W (W + 1) / 2 cells, but only about W windows per sentence. Each of them is scored once.
     """
     corpora = metric._corpora(systems, references)
     documents = corpora[0].documents()
