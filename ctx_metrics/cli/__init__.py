@@ -18,16 +18,16 @@ from ..wording import by_flags
 from ..writing import check_not_input
 from .commands import add_commands
 
-# attributes of files that a subcommand writes
+# arguments that name files that a subcommand writes, with their flags
 WRITTEN = {"output": "-o", "plot": "--plot"} | {
     each: f"--{each}" for each in "texts tables pearmut subset2evaluate".split()
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code: 0, or 1 with one line on stderr. Wrong usage exits with 2."""
+    """Run the command; returns its exit code: 0, 1 (error; one line on stderr) or 130 (stopped). Wrong usage exits with 2."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    # so that `| head` ends the command, as it does sacrebleu's; a thread that calls this cannot choose it
+    # so that `| head` ends the command, as it ends sacrebleu; only the main thread can set signal handlers
     if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     open_closed()
@@ -58,7 +58,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The parsed command line; exits with 2, and says what may be meant, where it is wrong."""
+    """Return the parsed command line; exits with 2, and suggests what may be meant, if it is wrong."""
     parser = command_parser(argv)
     if not argv:
         parser.print_help(sys.stderr)
@@ -76,7 +76,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of this command line: only the subcommand that it names adds its flags, and imports what they need."""
+    """Return the parser for a command line; only the subcommand that it names is loaded and adds its flags."""
     parser = SuggestingParser(
         prog="ctx-metrics",
         description="Neural and document-level machine-translation metrics. After installation they are also "
@@ -90,7 +90,7 @@ def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 @contextmanager
 def _notices_on_stderr() -> Iterator[None]:
-    """Notices as lines `ctx-metrics: ...`, each once."""
+    """Context that prints each notice once, as a line `ctx-metrics: ...` on stderr."""
     handler, once = logging.StreamHandler(), OncePerRun()
     handler.setFormatter(logging.Formatter("ctx-metrics: %(message)s"))
     logger.addHandler(handler)

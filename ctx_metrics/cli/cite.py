@@ -18,7 +18,7 @@ from ..settings import setting
 SUMMARY = "print the BibTeX of a metric's papers"
 
 BIBLIOGRAPHY = Path(__file__).parent / "references.bib"
-# comet's are of all models that it may run, for where the model is not told
+# for comet, the papers of all models that it may run, in case the model is not given
 PAPERS = {
     "bertr": ["mathur-etal-2019-putting"],
     "bertscore": ["zhang-etal-2020-bertscore"],
@@ -51,8 +51,8 @@ PAPERS = {
     "sacrebleu": ["post-2018-call"],
 }
 
-MULTILINGUAL = "^multilingual-e5"  # an encoder of any metric's
-# What a name of a model holds, in lower case, and the papers of that model; the first that is found counts.
+MULTILINGUAL = "^multilingual-e5"  # an encoder that any metric may use
+# Patterns for a model's name in lower case, and the papers of that model; the first pattern that matches is used.
 MODEL_PAPERS = {
     "^embedded": ["rei-etal-2020-comet", "mathur-etal-2019-putting", "reimers-gurevych-2019-sentence"],
     "xcomet": ["guerreiro-etal-2024-xcomet"],
@@ -68,21 +68,21 @@ WITH_MODEL = ("comet", "slide", "doccomet")
 
 
 class Asked(NamedTuple):
-    """A metric to cite, and the name of the model that it ran, None where it is not told."""
+    """A metric to cite, and the name of the model that it used, or None if unknown."""
 
     metric: str
     model: str | None = None
 
 
 def asked(text: str) -> Asked:
-    """What a word of the command line asks for: a metric's name, or a signature after its metric's name.
+    """Return what an argument asks for: it is a metric's name, or a signature that begins with its metric's name.
 
     >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:14fc17326625")
     (Asked(metric='slide', model=None), Asked(metric='comet', model='embedded-alignment-regressor'))
     """
     name, *settings = text.split("|")
     if settings:
-        name = re.sub(r"(2|2\+\+|-embedded)$", "", name)  # as scores are shown: chrF2, COMET-embedded
+        name = re.sub(r"(2|2\+\+|-embedded)$", "", name)  # names shown with scores: chrF2, COMET-embedded
     if ":" in name:
         raise ArgumentTypeError(f"a signature must begin with its metric's name, such as comet|{text}")
     if name.lower() not in PAPERS:
@@ -127,7 +127,7 @@ def run(args: Namespace) -> int:
 
 
 def papers(metric: str, model: str | None) -> list[str]:
-    """The keys of a metric's papers and of its model's; says what is to be known of the model."""
+    """Return the keys of the papers of a metric and its model; gives notice if the model's papers are not certain."""
     if model and metric not in WITH_MODEL and re.search(MULTILINGUAL, model.lower()):
         return [*PAPERS[metric], *MODEL_PAPERS[MULTILINGUAL]]
     if metric not in WITH_MODEL or model is None:
@@ -151,7 +151,7 @@ def papers(metric: str, model: str | None) -> list[str]:
 
 
 def bibliography() -> dict[str, str]:
-    """The entries of references.bib by key, each with the comment above it. Empty lines part them."""
+    """Return the entries of references.bib by key, each with the comment above it. Empty lines separate the entries."""
     entries = {}
     for entry in BIBLIOGRAPHY.read_text(encoding="utf-8").strip().split("\n\n"):
         key = entry.partition("{")[2].partition(",")[0]

@@ -21,20 +21,20 @@ WHAT = "the subcommand"
 
 
 def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all installed subcommands; only the one that this command line names is loaded and adds its flags."""
+    """Add all installed subcommands; only the one that the command line names is loaded and adds its flags."""
     _add_level(parser, {each.name: each for each in installed(GROUP)}, "", argv)
 
 
 def _add_level(
     parser: argparse.ArgumentParser, commands: dict[str, EntryPoint], prefix: str, argv: Sequence[str]
 ) -> None:
-    """Add the subcommands whose names are `prefix` and one word."""
+    """Add the subcommands whose names consist of `prefix` and one word."""
     subparsers = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
     names = [name.removeprefix(prefix) for name in sorted(commands) if name.startswith(prefix)]
     names = [name for name in names if "." not in name]
     for name in names:
         whole = prefix + name
-        if argv[:1] != [name]:  # --help, which shows all of them, names none
+        if argv[:1] != [name]:  # summaries are needed only for --help, which names no subcommand
             summary = None if argv[:1] and argv[0] in names else _summary(commands[whole])
             subparsers.add_parser(name, help=summary)
             continue

@@ -64,14 +64,14 @@ class Written:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs."""
+    """Add all flags, including those of the metrics that the command line names."""
     add_all(parser, [Inputs, Comparing, SystemTests, Written])
     add_metric_flags(parser, argv)
     add_all(parser, [("work", add_work), flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
 
 def hints(words: Sequence[str]) -> str:
-    """What to add to the error on words that the parser does not know."""
+    """Return hints to add to the error for unknown arguments."""
     return flag_hints(words, COMET_COMPARE, COMET_SCORE, SACREBLEU)
 
 
@@ -96,7 +96,7 @@ def run(args: Namespace) -> int:
         scoring.say_unread(metrics, read, args)
         scores = all_scores(metrics.values(), read.context.systems)
     compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
-    if args.format in (*SEPARATED, "latex", "markdown") and not args.quiet:  # the others have the signatures in them
+    if args.format in (*SEPARATED, "latex", "markdown") and not args.quiet:  # other formats include the signatures
         for column in compared.columns:
             notice(f"{column.title}|{column.signature}")
     output.write(comparisons.render(compared, args.format, args.width), args.output)
@@ -106,14 +106,14 @@ def run(args: Namespace) -> int:
 
 
 def _check(args: Namespace) -> None:
-    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    """Set what depends on several flags; exits with 2, as argparse does, if they contradict each other."""
     check_inputs(args)
     args.metrics = args.metrics or [DEFAULT_METRIC]
     check_metrics(args)
     take_model(args)
     check_work(args)
     args.format = flags.format_of(args, ENDINGS)
-    args.levels = ["document"] if args.docids and args.resample != "segment" else ["system"]  # what reads documents
+    args.levels = ["document"] if args.docids and args.resample != "segment" else ["system"]  # whether ids are read
     if args.translations is not None and len(args.translations) == 1 and args.translations != ["-"]:
         args.parser.error("-t names only one system; a comparison needs at least two")
     check_resample(args)

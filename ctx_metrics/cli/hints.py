@@ -32,15 +32,17 @@ SACREBLEU = {
     "--ctx-names": "--ctx-names: --names here",
     "--ctx-no-text-checks": "--ctx-no-text-checks: --no-text-checks here",
 }
-OF_SACREBLEU = (  # how they begin
+OF_SACREBLEU = (  # prefixes of flags that only the sacrebleu command has
     *("--paired-", "--confidence", "--ctx-seg-scores", "--slide-output", "--ctx-resample"),
     *("--bleu-", "--chrf-", "--ter-", "--sentence-level", "--score-only", "--test-set"),
 )
 
 
 def flag_hints(words: Sequence[str], *tables: Mapping[str, str]) -> str:
-    """Of the words that a parser did not know, a line for each flag that one of the tables has, the first that has it, or,
-    where SACREBLEU is among them, that sacrebleu has; begins with a line end.
+    """Return a line for each unknown argument that is a flag of a known tool, starting with a line end; "" if there is none.
+
+    words     the arguments that the parser did not know
+    tables    hints by flag; the first table that has a flag is used. With SACREBLEU, flags of sacrebleu are hinted at too
 
     >>> print("unrecognized" + flag_hints(["--paired-bs", "--to_json=x", "--gpu"], COMET_SCORE, SACREBLEU))
     unrecognized

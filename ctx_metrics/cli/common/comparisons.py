@@ -26,7 +26,7 @@ LATEX = str.maketrans(
 
 
 class Compared(NamedTuple):
-    """Systems with a column of scores a metric, and how they were tested."""
+    """Systems, with a column of scores for each metric, and the design of the tests."""
 
     names: Sequence[str]
     columns: Sequence[Column]
@@ -40,9 +40,9 @@ def compared(
     context: Context,
     testing: SystemTests,
 ) -> Compared:
-    """Test all pairs of systems by each metric; says what makes p-values rough.
+    """Test all pairs of systems by each metric; gives notice of whatever makes p-values unreliable.
 
-    Raises InputError for documents that are asked for and are fewer than two.
+    Raises InputError if documents are asked for and there are fewer than two.
     """
     design = testing.design(context.systems, context.doc_ids)
     design.say_what_is_rough(metrics)
@@ -51,7 +51,7 @@ def compared(
 
 
 def render(found: Compared, form: str, decimals: int | None) -> str:
-    """The text of a comparison in a format: table, latex, markdown, tsv, csv, jsonl or json."""
+    """Return the text of a comparison in a format: table, latex, markdown, tsv, csv, jsonl or json."""
     if form == "table":
         below = output.signatures((column.title, column.signature) for column in found.columns)
         return "\n\n".join([tables(found, decimals), below]) + "\n"
@@ -69,7 +69,7 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
 
 
 def tables(found: Compared, decimals: int | None) -> str:
-    """The systems with intervals and ranks, all differences, metric by metric, and what they mean."""
+    """Return, for each metric, tables of the systems with intervals and ranks and of all differences, and notes."""
     decimals = output.decimals_of("table", decimals)
     parts = []
     for column in found.columns:
@@ -100,8 +100,10 @@ def tables(found: Compared, decimals: int | None) -> str:
 
 
 def pairs_tables(found: Compared, kind: str, decimals: int = 1) -> str:
-    """Each metric's systems from the best, with rank and differences from all others, and how they were tested: `kind` is
-    latex or markdown."""
+    """Return a table for each metric of the systems, best first, with ranks and differences, and a note on the tests.
+
+    kind    latex or markdown
+    """
     untested = [each.title for each in found.columns if each.comparison is None]
     notes = found.design.notes(intervals=False) if len(untested) < len(found.columns) else []
     note = " ".join([CELLS, *notes, *[f"Not tested: {', '.join(untested)}."] * bool(untested)])
@@ -111,7 +113,7 @@ def pairs_tables(found: Compared, kind: str, decimals: int = 1) -> str:
         rows, header = _pairs(each, found.names, kind, decimals)
         align = ["left", *["right"] * (len(header) - 1)]
         tables.append(tabulate(rows, header, tablefmt=formats[kind], disable_numparse=True, colalign=align))
-    if kind == "latex":  # a paragraph below the last table
+    if kind == "latex":  # as a paragraph below the last table
         note = f"{{\\footnotesize\\noindent {note.translate(LATEX)}\\par}}"
     return "\n\n".join([*tables, note]) + "\n"
 
@@ -142,7 +144,7 @@ def _bold(text: str, kind: str) -> str:
 
 
 def draw(found: Compared, path: str) -> None:
-    """Write the figure of the first metric; says so where there is nothing to draw."""
+    """Write the figure of the first metric; gives notice if there is nothing to draw."""
     from ...plots import save
     from ...plots.pairs import difference_matrix
 
@@ -166,7 +168,7 @@ def _ends(comparison: Comparison | None, system: int, decimals: int) -> str:
 
 
 def _cell(name: str, value: Any, decimals: int | None) -> Any:
-    """A value of a row as text: `decimals` are for scores."""
+    """Return a value of a row as text; `decimals` apply only to scores."""
     if name == "significant":
         return str(value).lower()
     if name == "alpha":
@@ -175,7 +177,7 @@ def _cell(name: str, value: Any, decimals: int | None) -> Any:
 
 
 def _objects(found: Compared, column: Column) -> list[dict[str, Any]]:
-    """A pair of systems each, the better one first."""
+    """Return one object for each pair of systems, the better one first."""
     comparison, scores = column.comparison, [each.system for each in column.scores]
     pairs = [(i, j) for place, i in enumerate(column.order) for j in column.order[place + 1 :]]
     nothing = math.nan

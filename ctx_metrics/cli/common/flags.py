@@ -10,13 +10,13 @@ from ...flag_types import output_file
 from ...separated import SEPARATED
 from ...settings import Group, setting
 
-ENDINGS = {ending: ending for ending in (*SEPARATED, "jsonl", "json")}  # of -o, and the formats that they ask for
+ENDINGS = {ending: ending for ending in (*SEPARATED, "jsonl", "json")}  # endings of -o, and the formats they select
 Output = Annotated[str, output_file, "FILE"]
 Format = Literal["table", "tsv", "csv", "jsonl", "json"]
 
 
 def language_pair(text: str) -> tuple[str, str]:
-    """Source and target language from a pair such as de-en, for argparse."""
+    """Return the source and target languages of a pair such as de-en, for argparse."""
     try:
         return language_tags.language_pair(text)
     except InputError as error:
@@ -56,7 +56,7 @@ def score_format(help: str, group: str = "") -> Any:
 
 
 def format_of(args: Namespace, endings: Mapping[str, str] = ENDINGS) -> str:
-    """The format of --format, else the one that the ending of -o asks for, else a table."""
+    """Return the format of --format, or else the one that the ending of -o selects, or else table."""
     return args.format or endings.get((args.output or "").rpartition(".")[2].lower(), "table")
 
 

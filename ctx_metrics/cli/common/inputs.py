@@ -22,22 +22,24 @@ Streams = dict[str, list[Segments]]  # by role
 
 
 class Column(NamedTuple):
-    """A column of the standard input: what it holds (src, mt, ref or doc), and the system's name for mt."""
+    """A column of the standard input: its role (src, mt, ref or doc), and for mt the system's name."""
 
     role: str
     system: str = ""
 
 
 class Inputs(NamedTuple):
-    """What one run scores: each system's name in the output, and the systems with all that is known beside them; all streams
-    of the context have the same length."""
+    """The inputs of one run: the systems' names in the output, and the context with the systems' texts.
+
+    All streams of the context have the same length.
+    """
 
     names: list[str]
     context: Context
 
 
 def read_inputs(args: Namespace) -> Inputs:
-    """Read all that `ctx-metrics score` names; raises InputError naming the file and line that cannot be used."""
+    """Read all inputs of `ctx-metrics score`; raises InputError, naming the file and line, if one cannot be used."""
     streams: Streams = {}
     if args.dataset:
         _add_test_set(streams, *args.dataset)
@@ -64,7 +66,10 @@ def read_inputs(args: Namespace) -> Inputs:
 
 
 def read_files(streams: Streams, args: Namespace, **paths: Sequence[str] | None) -> None:
-    """Add the lines of files to the streams, by role; without `paths` those of -s, -r and --docids."""
+    """Add the lines of files to the streams.
+
+    paths    files by role; by default those of -s, -r and --docids
+    """
     texts = {"src": args.source and [args.source], "ref": args.references, "doc": args.docids and [args.docids]}
     for role, files in (paths or texts).items():
         if files:
@@ -72,9 +77,9 @@ def read_files(streams: Streams, args: Namespace, **paths: Sequence[str] | None)
 
 
 def inputs_of(args: Namespace, streams: Streams, names: list[str]) -> Inputs:
-    """The inputs of streams (by role: mt, ref, src, doc and others) and of flags; says what looks odd in the texts.
+    """Return the inputs for streams (by role: mt, ref, src, doc and others) and flags; gives notice of odd texts.
 
-    Raises InputError for a document id that returns, and for another number of names than of systems.
+    Raises InputError if a document id returns after its document has ended, or if the names do not fit the systems.
     """
     if getattr(args, "unescape", False):
         roles = [role for role in streams if role != "doc"]
@@ -94,7 +99,7 @@ def inputs_of(args: Namespace, streams: Streams, names: list[str]) -> Inputs:
 
 
 def column_names(text: str) -> list[Column]:
-    """The columns that --columns names, for argparse.
+    """Return the columns that --columns names, for argparse.
 
     >>> column_names("src,mt:big,mt:small,ref")[1:3]
     [Column(role='mt', system='big'), Column(role='mt', system='small')]
@@ -115,7 +120,7 @@ def column_names(text: str) -> list[Column]:
 
 
 def test_set(text: str) -> tuple[str, str]:
-    """A test set and its language pair from TESTSET:LANGPAIR, for argparse."""
+    """Return the test set and language pair of TESTSET:LANGPAIR, for argparse."""
     name, _, pair = text.rpartition(":")
     if not name or not pair:
         raise argparse.ArgumentTypeError(f"{text!r} is not TESTSET:LANGPAIR, such as wmt20:de-en")
@@ -123,7 +128,12 @@ def test_set(text: str) -> tuple[str, str]:
 
 
 def _add_test_set(streams: Streams, names: str, pair: str) -> None:
-    """Sources, references and document ids of sacrebleu's test sets (several with commas), which it may download."""
+    """Add the sources, references and document ids of sacrebleu's test sets, which sacrebleu may download.
+
+    names    test sets, separated by commas
+
+    Raises InputError if a test set or pair is unknown or cannot be downloaded.
+    """
     from sacrebleu.dataset import DATASETS
 
     for name in names.split(","):
@@ -152,9 +162,9 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
 
 
 def _add_columns(streams: Streams, columns: list[Column] | None, encoding: str) -> list[str]:
-    """Read the columns of the standard input; returns the systems' names.
+    """Add the columns of the standard input to the streams; returns the systems' names.
 
-    Raises InputError naming the line that has another number of columns.
+    Raises InputError, naming the line, if a line has the wrong number of columns.
     """
     text = decode(sys.stdin.buffer.read(), STDIN, encoding)
     if text.startswith(BOM):
@@ -185,7 +195,8 @@ def _add_columns(streams: Streams, columns: list[Column] | None, encoding: str) 
 
 
 def _default_columns(number: int, with_source: bool) -> list[Column]:
-    """mt; src and mt (mt and ref where the source is given otherwise); src, mt and ref."""
+    """Return the default for one column (mt), two (src and mt, or mt and ref if the source is given), or three (src, mt and
+    ref); raises InputError for any other number."""
     words = {1: "mt", 2: "mt,ref" if with_source else "src,mt", 3: "src,mt,ref"}
     if number not in words:
         raise InputError(f"{STDIN} has {number} tab-separated columns; name them, such as --columns src,mt,ref,doc")

@@ -15,7 +15,7 @@ from ...settings import add_flags, setting
 
 
 def named_metric(text: str) -> str:
-    """A metric's name, for argparse; its error says what to give for a model's name."""
+    """Return a metric's name, for argparse; the error for a model's name says what to give instead."""
     return metric_name(metric_table())(text)
 
 
@@ -24,25 +24,25 @@ def metric_names() -> list[str]:
 
 
 def metric_with_settings(text: str) -> str:
-    """A metric's name, or NAME:KEY=VALUE,..., for argparse."""
+    """Return a metric's name, or NAME:KEY=VALUE,..., for argparse."""
     name, colon, settings = text.partition(":")
     return named_metric(name) + colon + settings
 
 
 class _Names(list[str]):
-    """Metrics' names as argparse's choices, among which NAME:KEY=VALUE,... is where NAME is."""
+    """Names of metrics as choices for argparse; NAME:KEY=VALUE,... counts as a choice if NAME is one."""
 
     def __contains__(self, metric: object) -> bool:
         return super().__contains__(name_of(str(metric)))
 
 
 def metrics_with_settings() -> list[str]:
-    """The names of all metrics, which may have settings behind them."""
+    """Return the names of all metrics; each also allows NAME:KEY=VALUE,...."""
     return _Names(metric_names())
 
 
 def name_of(metric: str) -> str:
-    """The name of NAME or NAME:KEY=VALUE,...
+    """Return the name in NAME or NAME:KEY=VALUE,...
 
     >>> name_of("slide:window=3,stride=1"), name_of("bleu")
     ('slide', 'bleu')
@@ -50,14 +50,14 @@ def name_of(metric: str) -> str:
     return metric.partition(":")[0]
 
 
-GRID_SETTINGS = ("window", "stride", "tokens")  # of slide, which its grid takes all of
+GRID_SETTINGS = ("window", "stride", "tokens")  # settings of slide that --slide-grid replaces
 Metrics = Annotated[Sequence[str], named_metric, "NAME"]
 MetricsWithSettings = Annotated[Sequence[str], metric_with_settings, "NAME[:KEY=VALUE,...]"]
 
 
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU's settings, by the names of its constructor; its flags are those of sacrebleu."""
+    """BLEU's settings, named as in its constructor; the flags are sacrebleu's."""
 
     tokenize: Name | None = setting(
         "One of %(choices)s. (Default: by the target language, else 13a)", choices=[*BLEU.TOKENIZERS]
@@ -89,9 +89,9 @@ SACREBLEU = {"bleu": Bleu, "chrf": Chrf, "ter": Ter}
 
 
 def add_sacrebleu_arguments(parser: ArgumentParser, argv: Sequence[str]) -> dict[str, list[str]]:
-    """Add the flags of BLEU, chrF and TER; --help shows those of the metrics that the command line names.
+    """Add the flags of BLEU, chrF and TER; --help shows only those of the metrics that the command line names.
 
-    Returns the attribute names of each one's flags, which are METRIC_ and the name of a constructor argument.
+    Returns the attribute names of each metric's flags: METRIC_ followed by the name of a constructor argument.
     """
     own = {}
     for name, settings in SACREBLEU.items():
@@ -105,7 +105,7 @@ def add_sacrebleu_arguments(parser: ArgumentParser, argv: Sequence[str]) -> dict
 
 
 def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence[str] = ()) -> None:
-    """Add the metrics' own flags; of the metrics, those that this command line names show theirs, else the default ones.
+    """Add the flags of the metrics that the command line names, or else of the default metrics.
 
     Raises CtxMetricsError if one of them cannot be loaded.
     """
@@ -117,7 +117,7 @@ def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence
 
 
 def check_metrics(args: Namespace, also: Sequence[str] = ()) -> None:
-    """Name each metric of -m once; exits with 2, as argparse does, for a flag of a metric that neither it nor `also` has."""
+    """Remove duplicates from -m; exits with 2, as argparse does, for a flag of a metric in neither -m nor `also`."""
     args.metrics = list(dict.fromkeys(args.metrics or ()))
     named = {*map(name_of, args.metrics), *also}
     for name in args.own:
@@ -137,10 +137,10 @@ def check_metrics(args: Namespace, also: Sequence[str] = ()) -> None:
 
 
 def own_settings(metric: str, args: Namespace) -> dict[str, Any]:
-    """What a metric's own flags say, as arguments of its constructor, with the values of NAME:KEY=VALUE,... in their place.
+    """Return the values of a metric's own flags, as arguments of its constructor; NAME:KEY=VALUE,... overrides them.
 
-    KEY is a flag of the metric without --NAME-. Exits with 2, as argparse does, for another KEY, or a VALUE that the flag
-    refuses.
+    KEY is a flag of the metric without --NAME-. Exits with 2, as argparse does, for an unknown KEY or a VALUE that the flag
+    rejects.
     """
     name, colon, given = metric.partition(":")
     own = args.own.get(name, ())
@@ -157,7 +157,7 @@ def own_settings(metric: str, args: Namespace) -> dict[str, Any]:
 
 
 def _value(args: Namespace, metric: str, flag: Action, text: str) -> Any:
-    """The value of a setting as its flag reads it; yes or no of a flag that takes no value."""
+    """Return the value of a setting, as its flag parses it; for a flag without a value, the text is yes or no."""
     if flag.nargs == 0:
         if text not in ("yes", "no"):
             args.parser.error(f"-m {metric}: {flag.option_strings[0]} is yes or no, not {text!r}")

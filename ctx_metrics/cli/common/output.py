@@ -16,14 +16,14 @@ from ...writing import write_whole
 from ..score.scoring import MetricReport, Place
 
 DECIMALS = {"table": 1, "tsv": 4, "csv": 4}
-WIDTH = 120  # of a table in the terminal, and of the notes below it
-NAME = 8  # letters of a name at the head of a matrix's column
+WIDTH = 120  # characters of a table in the terminal, and of the notes below it
+NAME = 8  # most characters in a line of a column header of a matrix
 
 
 def render(
     reports: Mapping[str, MetricReport], places: Sequence[Place], form: str, decimals: int | None, scale: int
 ) -> str:
-    """The text of all metrics' scores in a format, those of one place side by side."""
+    """Return the text of all metrics' scores in a format, with the scores of one place next to each other."""
     if form == "table":
         return _tables([*reports.values()], places, decimals_of("table", decimals, scale))
     rows = [
@@ -37,12 +37,12 @@ def render(
 
 
 def decimals_of(form: str, decimals: int | None, scale: int = 100) -> int:
-    """The decimals to print: those asked for, or a format's own, two more on the scale 0-1 (three in a table)."""
+    """Return the number of decimals: as requested, or the format's default, plus 2 on the scale 0-1 (3 in a table)."""
     return decimals if decimals is not None else DECIMALS[form] + (scale == 1) * (3 if form == "table" else 2)
 
 
 def number(value: Any, decimals: int, nothing: str = "") -> str:
-    """A cell: a float with its decimals, `nothing` for NaN and None, anything else without tabs and line ends.
+    """Return the text of a cell: a float with its decimals, `nothing` for NaN and None, anything else without tabs.
 
     >>> number(81.6145, 1), number(float("nan"), 1, "-"), number("a\\tb", 1)
     ('81.6', '-', 'a b')
@@ -53,12 +53,12 @@ def number(value: Any, decimals: int, nothing: str = "") -> str:
 
 
 def cells(form: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], decimals: int) -> str:
-    """Values under a header as tsv or csv; what is not there is empty."""
+    """Return values under a header as tsv or csv; missing values are empty."""
     return separated(form, [columns, *([number(value, decimals) for value in row] for row in rows)])
 
 
 def as_json(objects: list[dict], form: str, decimals: int | None) -> str:
-    """JSON lines (jsonl) or one list (json); NaN becomes null. Bytes of a file's name that are no text are escaped."""
+    """Return JSON lines (jsonl) or one list (json); NaN becomes null, and invalid bytes in file names are escaped."""
     texts = [
         json.dumps(_plain(each, decimals), ensure_ascii=False, allow_nan=False)
         .encode(errors="backslashreplace")
@@ -71,18 +71,20 @@ def as_json(objects: list[dict], form: str, decimals: int | None) -> str:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as sacrebleu draws it."""
+    """Return a table in sacrebleu's style."""
     return tabulate(
         rows, headers, "fancy_grid", colalign=("right",), stralign="center", numalign="center", disable_numparse=True
     )
 
 
 def matrix(corner: str, names: Sequence[str], order: Sequence[int], cell: Callable[[int, int], str]) -> str:
-    """A table of all pairs, (row, column), of things in an order, with "-" on the diagonal; long names stand beside rows
-    alone, under numbers."""
+    """Return a table of all pairs (row, column) of things in an order, with "-" on the diagonal.
+
+    If the names are too long for columns, the columns have numbers, and the rows have numbers and names.
+    """
     headers, beside = short_names([names[j] for j in order], NAME), [names[i] for i in order]
     if max(len(word) for name in headers for word in name.split(" ")) > NAME:
-        headers = [f"({place})" for place in range(1, len(order) + 1)]  # the whole names are too wide for a terminal
+        headers = [f"({place})" for place in range(1, len(order) + 1)]  # full names are too wide for a terminal
         beside = [f"{place} {name}" for place, name in zip(headers, beside, strict=True)]
     headers = ["\n".join(textwrap.wrap(name, NAME, break_on_hyphens=False)) or name for name in headers]
     rows = [[name, *("-" if i == j else cell(i, j) for j in order)] for name, i in zip(beside, order, strict=True)]
@@ -90,23 +92,23 @@ def matrix(corner: str, names: Sequence[str], order: Sequence[int], cell: Callab
 
 
 def signatures(of_metrics: Iterable[tuple[str, str]]) -> str:
-    """The signatures under a table, as sacrebleu prints them."""
+    """Return the signatures below a table, in sacrebleu's style."""
     title = "Metric signatures"
     line = "-" * len(title)
     return "\n".join([line, title, line, *(f" - {name:<10} {signature}" for name, signature in of_metrics)])
 
 
 def write(text: str, path: str | None) -> None:
-    """Write to a file, whole or not at all, or to the standard output, which is also where it goes if the file fails.
+    """Write to a file atomically, or to the standard output if `path` is None.
 
-    Raises InputError where the file cannot be written.
+    If the file cannot be written, writes to the standard output and raises InputError.
     """
     if path is not None:
         try:
             write_whole(path, text, "; the output is on the standard output instead")
             return
         except InputError:
-            sys.stdout.write(text)  # hours of scoring are not lost with the file
+            sys.stdout.write(text)  # so that hours of scoring are not lost
             raise
     sys.stdout.write(text)
 
@@ -129,12 +131,12 @@ def _tables(reports: Sequence[MetricReport], places: Sequence[Place], decimals: 
 
 
 def _plain(value: Any, decimals: int | None) -> Any:
-    """A value that JSON can write, rounded if decimals are asked for."""
+    """Return a value that JSON can write, with floats rounded if `decimals` is given."""
     if isinstance(value, dict):
         return {key: _plain(each, decimals) for key, each in value.items()}
     if isinstance(value, list):
         return [_plain(each, decimals) for each in value]
-    if hasattr(value, "item"):  # NumPy's numbers, which some metrics give
+    if hasattr(value, "item"):  # NumPy numbers, which some metrics return
         value = value.item()
     if isinstance(value, float):
         return None if math.isnan(value) else value if decimals is None else round(value, decimals)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def place(text: str) -> str:
-    """Where blocks are scored, for argparse."""
+    """Return the place where blocks are scored, ray or ray:ADDRESS, for argparse."""
     if text != "ray" and not (text.startswith("ray:") and text.removeprefix("ray:").strip("/")):
         raise ArgumentTypeError(f"{text!r} is neither ray nor ray:ADDRESS")
     return text
@@ -43,13 +43,13 @@ class Kept:
 
 
 def add_work(group: Group) -> None:
-    """Adds these flags, for commands that score corpora."""
+    """Adds the flags of Work and Kept, for commands that score corpora."""
     add_flags(group, Work)
     add_flags(group, Kept)
 
 
 def check_work(args: Namespace) -> None:
-    """Exits with 2, as argparse does, where the flags contradict each other."""
+    """Exits with 2, as argparse does, if the flags contradict each other."""
     if args.workers and not args.on:
         args.parser.error("--workers works only with --on ray; give both, or leave it out")
     card = re.fullmatch(r"cuda:(\d+)", args.ctx_device)
@@ -62,7 +62,7 @@ def check_work(args: Namespace) -> None:
 
 @contextmanager
 def in_blocks(args: Namespace) -> Iterator["InBlocks | None"]:
-    """What scores corpora in blocks, where the flags ask for it."""
+    """Yield an InBlocks, which scores corpora in blocks, or None if no flag asks for it."""
     if args.on is None and args.ctx_cache is None:
         yield None
         return

@@ -47,7 +47,7 @@ Name a metric to see its flags: ctx-metrics score -m slide --help
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is scored."""
+    """The texts to score."""
 
     source: File | None = setting("Source segments, one per line.", flag="-s --source", group="inputs")
     translations: Files | None = setting(
@@ -85,7 +85,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Scoring:
-    """The metrics, and what is written, where and how."""
+    """The metrics, and the output."""
 
     metrics: Metrics | None = setting(
         f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
@@ -125,14 +125,14 @@ class Scoring:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs."""
+    """Add all flags, including those of the metrics that the command line names."""
     add_all(parser, [Inputs, Scoring])
     add_metric_flags(parser, argv)
     add_all(parser, [("work", add_work), flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
 
 def add_metric_flags(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the metrics, of what several of them share, and of the engine."""
+    """Add the flags of the metrics, of the inputs that several of them share, and of the engine."""
     add_own_flags(parser, argv, [DEFAULT_METRIC])
     parts: Sequence[Part] = [
         *((each.title, each.add_arguments) for each in installed_inputs()),
@@ -142,7 +142,7 @@ def add_metric_flags(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def check_inputs(args: Namespace) -> None:
-    """Fill in what depends on several flags of Inputs; exits with 2, as argparse does, where they contradict each other."""
+    """Set what depends on several flags of Inputs; exits with 2, as argparse does, if they contradict each other."""
     error = args.parser.error
     if args.dataset and (args.source or args.references):
         error("-d names a test set with its source and references; leave out -s and -r")
@@ -169,13 +169,13 @@ def check_inputs(args: Namespace) -> None:
 
 
 def check_resample(args: Namespace) -> None:
-    """Exit with 2, as argparse does, where documents are to be resampled and nothing can name them."""
+    """Exit with 2, as argparse does, if documents are to be resampled but no document ids can be given."""
     if args.resample == "document" and not (args.docids or args.dataset or args.columns):
         args.parser.error("--resample document needs the documents: give --docids FILE")
 
 
 def check(args: Namespace) -> None:
-    """The same of all flags."""
+    """Set what depends on several flags, for all flags; exits with 2, as argparse does, if they contradict each other."""
     error = args.parser.error
     check_inputs(args)
     if args.only_system and args.levels not in (None, ["system"]):
@@ -210,7 +210,7 @@ def _check_metrics(args: Namespace) -> None:
 
 
 def take_model(args: Namespace) -> None:
-    """Give --model to the metrics that have a quality model and none of their own; exits with 2 where none has one."""
+    """Pass --model to the metrics that have a quality model, unless their own flag is given; exits with 2 if none has."""
     if args.model is not None:  # quality models, not text encoders such as bertr's
         dests = [f"{name}_model" for name in args.metrics if capabilities(args.table[name.upper()]).estimator]
         if not dests:
@@ -223,7 +223,7 @@ def take_model(args: Namespace) -> None:
 
 
 def hints(words: Sequence[str]) -> str:
-    """What to add to the error on words that the parser does not know."""
+    """Return hints to add to the error for unknown arguments."""
     found = flag_hints(words, COMET_SCORE, COMPARE, SACREBLEU)
     if not words[0].startswith("-"):
         found += "\n  give files with their flags: -t FILE (translations), -r FILE (references), -s FILE (source)"
@@ -264,7 +264,7 @@ def run(args: Namespace) -> int:
             found = comparisons.compared(read.names, metrics, scores, context, USUAL)
             text += f"\n{comparisons.tables(found, args.width)}\n"
         signatures = [(report.title, report.signature) for report in reports.values()]
-    if args.format in SEPARATED and not args.quiet:  # the other formats have the signatures in them
+    if args.format in SEPARATED and not args.quiet:  # other formats include the signatures
         for title, signature in signatures:
             notice(f"{title}|{signature}")
     output.write(text, args.output)

@@ -13,8 +13,8 @@ COLUMNS = ("system", "window", "stride", "score")
 
 
 def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, str]]]:
-    """Score every system in all windows and strides; gives the text in the format that is asked for, and the titles and
-    signatures of what is in it."""
+    """Score every system with all windows and strides; returns the text in the requested format, and the (title, signature)
+    pairs of the scores in it."""
     from ...metrics.slide_grid import slide_grid
 
     metric = build_metrics(inputs, args)["slide"]
@@ -42,7 +42,7 @@ def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, s
 
 
 def _tables(names: list[str], scores: dict[tuple[str, int, int], float], args: Namespace) -> str:
-    """One table a system: windows down, strides across; a stride beyond the window has no cell."""
+    """Return one table per system, with a row per window and a column per stride; strides beyond the window stay empty."""
     sizes = range(1, args.slide_grid + 1)
     decimals = decimals_of("table", args.width, args.scale)
     texts = []

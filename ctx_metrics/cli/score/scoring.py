@@ -22,11 +22,11 @@ from ..common.metrics import own_settings
 
 
 class Place(NamedTuple):
-    """What a score is of.
+    """The segment, document or system that a score belongs to.
 
     level       segment, document or system
-    document    the id, None where it is unknown or of a whole system
-    segment     1-based, None for documents and systems
+    document    the document id; None if it is unknown, and for systems
+    segment     1-based; None for documents and systems
     """
 
     level: str
@@ -36,10 +36,10 @@ class Place(NamedTuple):
 
 
 class MetricReport(NamedTuple):
-    """All that one metric says of a run, place by place.
+    """All results of one metric in a run, in the order of the places.
 
-    title      its name in a table
-    scores     on the scale that is printed; NaN where nothing was scored
+    title      the metric's name in a table
+    scores     on the printed scale; NaN where nothing was scored
     details    for JSON: parts and error_spans of segments, signature and counts of systems
     """
 
@@ -50,7 +50,7 @@ class MetricReport(NamedTuple):
 
 
 def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None, levels: Sequence[str]) -> list[Place]:
-    """What scores are of, on the levels that are asked for: segments come first, then documents, then systems."""
+    """Return the places that are scored on the requested levels: first segments, then documents, then systems."""
     documents = [doc_ids[start] for start, _ in document_ranges(doc_ids)] if doc_ids else []
     of_level: dict[str, list[tuple]] = {
         "segment": [(doc_ids[i] if doc_ids else None, i + 1) for i in range(segments)],
@@ -67,9 +67,9 @@ def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None,
 
 
 def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
-    """Make all metrics before the first one scores, so that what they share is computed once.
+    """Build all metrics before the first one scores, so that shared inputs are computed once.
 
-    Raises InputError if one needs a reference and none is given.
+    Raises InputError if a metric needs a reference and none is given.
     """
     context = _with_computed_inputs(inputs.context, args)
     chosen = [(args.table[name.upper()], _settings(name, args)) for name in args.metrics]
@@ -79,13 +79,13 @@ def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
     metrics = dict(zip(args.metrics, build_all(chosen, context), strict=True))
     read = {name: capabilities(metric) for name, metric in metrics.items()}
     for name, can in read.items():
-        if not context.references and can.references and not can.estimator:  # an estimator says so itself
+        if not context.references and can.references and not can.estimator:  # estimators raise their own error
             raise InputError(f"{name}: needs a reference: give -r FILE")
     return metrics
 
 
 def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, args: Namespace) -> None:
-    """Name the inputs that none of the metrics reads."""
+    """Give notice of inputs that none of the metrics reads."""
     context, read = inputs.context, [capabilities(metric) for metric in metrics.values()]
     doc_ids = (
         context.doc_ids if args.docids and args.levels == ["system"] and not getattr(args, "compare", False) else None
@@ -103,7 +103,7 @@ def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, args: Namespace) -
 
 
 def report(metric: Metric, scores: Sequence[Scores], args: Namespace) -> MetricReport:
-    """One metric's scores of all systems, in the order of `places`."""
+    """Return one metric's scores of all systems, in the order of `places`."""
     signature = printed_signature(metric, args.scale)
     values: list[float] = []
     details: list[dict[str, Any]] = []
@@ -120,7 +120,7 @@ def report(metric: Metric, scores: Sequence[Scores], args: Namespace) -> MetricR
 
 
 def _with_computed_inputs(context: Context, args: Namespace) -> Context:
-    """The context with the inputs that one of the metrics reads and that are computed, such as round trips; once for all."""
+    """Return the context with the computed inputs that any metric reads, such as round trips, computed once for all."""
     read = frozenset[str]().union(*(capabilities(args.table[name.upper()]).keywords for name in args.metrics))
     for each in installed_inputs():
         if each.name in read and context.inputs.get(each.name) is None:
@@ -129,7 +129,7 @@ def _with_computed_inputs(context: Context, args: Namespace) -> Context:
 
 
 def _settings(name: str, args: Namespace) -> dict[str, Any]:
-    """What a metric's own flags say; of those that name files of lines, the lines."""
+    """Return the values of a metric's own flags; a flag for files with one line per segment gives their lines."""
     settings = own_settings(name, args)
     for key in capabilities(args.table[name.upper()]).line_files:
         if settings.get(key):
@@ -141,7 +141,7 @@ def _settings(name: str, args: Namespace) -> dict[str, Any]:
 
 
 def printed_signature(metric: Metric, scale: int) -> str:
-    """The metric's signature; with --scale 1 it says so, whatever the metric."""
+    """Return the metric's signature; with --scale 1, it records the scale for any metric."""
     signature = metric.get_signature()
     if scale != 100:
         signature.info["scale"] = scale
@@ -149,7 +149,10 @@ def printed_signature(metric: Metric, scale: int) -> str:
 
 
 def _details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
-    """What a learned model gives beside the score of each segment that it read by itself, and in no other window."""
+    """Return a learned model's parts and error spans, by 0-based segment.
+
+    Only segments that the model read alone, and in no other window, have any.
+    """
     reads = Counter(i for scored in result.windows for i in range(scored.window.start, scored.window.end))
     details: dict[int, dict[str, Any]] = {}
     for scored in result.windows:
