@@ -25,7 +25,7 @@ WRITTEN = {"output": "-o", "plot": "--plot"} | {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code: 0, 1 (error; one line on stderr) or 130 (stopped). Wrong usage exits with 2."""
+    """Run the command; returns its exit code: 0, 1 (with a line on stderr) or 130 (stopped). Wrong usage exits with 2."""
     argv = sys.argv[1:] if argv is None else list(argv)
     # so that `| head` ends the command, as it ends sacrebleu; only the main thread can set signal handlers
     if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():

@@ -42,8 +42,8 @@ def idf_setting(default: str) -> Any:
 
 @dataclass(frozen=True)
 class WeightSettings(EncoderSettings):
-    """Which states are compared, and how they are weighted. `idf` counts every reference of every segment as one text; with
-    "paper", the weight is log L if c is 0."""
+    """Which states are compared, and how they are weighted. Each reference of each segment is a text of `idf`; "paper" is
+    log L where c is 0."""
 
     model: str | None = paper_model_setting("bert-score's default of April 2020")
     layers: Layers | None = layers_setting(", bert-score's for paper")
@@ -52,7 +52,7 @@ class WeightSettings(EncoderSettings):
 
 @dataclass(frozen=True)
 class PartSettings(WeightSettings):
-    """Which states are compared, how they are weighted, and whether precision, recall or F1 is the score."""
+    """The same, and which of the three scores counts."""
 
     score: str = setting("Precision, recall, or their harmonic mean.", "f1", choices=SCORES)
 

@@ -89,11 +89,11 @@ class ContextSignature(Signature):
 
 @dataclass(frozen=True)
 class NoSettings:
-    """The settings of a metric that has none."""
+    """Of a metric that has no settings."""
 
 
 def model_setting(what: str, default: str = "embedded, English only") -> Any:
-    """Returns the field of a model's name; the help says which models there are (`what`) and which is the `default`."""
+    """Returns the field of a model's name; `what` lists the possible models in the help, and `default` names the default."""
     return setting(f"{what}. (Default: {default})", metavar="MODEL")
 
 

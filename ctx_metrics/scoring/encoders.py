@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def encoder_setting(what: str) -> Any:
-    """Returns the field of an encoder's name; `what` lists the encoders besides the two that can be installed."""
+    """Returns the field of an encoder's name; `what` lists the encoders besides embedded and multilingual."""
     return model_setting(f"embedded, multilingual, {what}", "multilingual if -l names another language, else embedded")
 
 
