@@ -113,7 +113,7 @@ def _check(args: Namespace) -> None:
     take_model(args)
     check_work(args)
     args.format = flags.format_of(args, ENDINGS)
-    args.levels = ["document"] if args.docids and args.resample != "segment" else ["system"]  # whether ids are read
+    args.levels = ["document"] if args.docids and args.resample != "segment" else ["system"]  # "document" needs ids
     if args.translations is not None and len(args.translations) == 1 and args.translations != ["-"]:
         args.parser.error("-t names only one system; a comparison needs at least two")
     check_resample(args)

@@ -367,7 +367,7 @@ class Run:
     def names(self) -> list[str]:
         """Return the systems' names for output files: those of --ctx-names, or else from their files.
 
-        Raises InputError if the number of names is not that of the systems, or if two systems have the same name.
+        Raises InputError unless --ctx-names gives each system a distinct, valid name.
         """
         if self.args.ctx_names:
             if fault := names_fault(self.args.ctx_names, len(self.systems)):

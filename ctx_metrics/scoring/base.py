@@ -219,7 +219,7 @@ class ContextMetric(Metric):
         references: Collection[Collection[str | None]] | None = None,
         n_bootstrap: int = 1,
     ) -> Score:
-        """Return Metric.corpus_score, with the counts of truncated, dropped and empty segments after the score.
+        """Return Metric.corpus_score, with the counts of what was truncated, dropped or empty after the score.
 
         references    streams of references; None for those of the constructor, or for a model that reads none
         """

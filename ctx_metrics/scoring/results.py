@@ -31,7 +31,7 @@ class SystemResult:
     """A metric's results for one system.
 
     rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] if it was not scored
-    counts     numbers of truncated, dropped and empty segments; shown after the score if not zero
+    counts     numbers of truncated, dropped and empty segments or windows; shown after the score if not zero
     notices    the same in words, for stderr
     windows    the inputs of a learned model, in order; empty for other metrics
     of_texts   notices about the texts themselves, printed once per run without the metric's name

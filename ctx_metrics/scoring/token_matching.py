@@ -126,7 +126,7 @@ class TokenMatchingMetric(EncoderMetric):
 
     def weighed(self, text: "EncodedText") -> "tuple[torch.Tensor, np.ndarray]":
         """Return the states of the tokens that can be matched, fp32 [tokens, width], and their weights within their text,
-        float64 [tokens]. The weights do not depend on the rest of the corpus."""
+        float64 [tokens]. Only for settings with which weights do not depend on the whole corpus."""
         states = self._states(text)[1:-1]
         return states, np.full(len(states), 1 / len(states))
 

@@ -132,7 +132,8 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
 
     names    test sets, separated by commas
 
-    Raises InputError if a test set or pair is unknown or cannot be downloaded.
+    Raises InputError if a test set or pair is unknown or cannot be downloaded, or if the sets differ in their number of
+    references.
     """
     from sacrebleu.dataset import DATASETS
 

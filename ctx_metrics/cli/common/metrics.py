@@ -105,7 +105,7 @@ def add_sacrebleu_arguments(parser: ArgumentParser, argv: Sequence[str]) -> dict
 
 
 def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence[str] = ()) -> None:
-    """Add the flags of the metrics that the command line names, or else of the default metrics.
+    """Add the flags of the metrics that the command line names, or else of the default ones, and of sacrebleu's metrics.
 
     Raises CtxMetricsError if one of them cannot be loaded.
     """
