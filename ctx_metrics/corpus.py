@@ -1,8 +1,9 @@
 """A corpus of segments: hypotheses with references, sources, document ids and languages, and the one text reader."""
 
+import hashlib
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 from unicodedata import category
@@ -126,6 +127,8 @@ class Corpus:
     sources       n strings, or None
     doc_ids       n strings, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None where unknown
+    inputs        what else the metric reads, by keyword (see run.inputs): of an input with one stream for each system the
+                  n strings of this one, of others all streams, or None
 
     Raises InputError, naming the stream and the counts or the 1-based segment, when lengths differ, a string is missing,
     holds a lone surrogate, or a document id returns after its document has ended.
@@ -137,6 +140,7 @@ class Corpus:
     doc_ids: Sequence[str] | None = None
     source_lang: str | None = None
     target_lang: str | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
         self.hypotheses = [without_invisible(text) for text in _checked("hypotheses", self.hypotheses)]
@@ -189,6 +193,15 @@ def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[
             )
         seen[doc_id] = start
     return list(pairwise([*starts, len(doc_ids)]))
+
+
+def digest(texts: Sequence[str]) -> str:
+    """A hash of a list of texts: equal for equal lists alone."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else repr(text).encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
 
 
 def list_of_strings(name: str, stream: Collection) -> list:

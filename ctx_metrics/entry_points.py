@@ -3,12 +3,14 @@
 import functools
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import CtxMetricsError
 
 if TYPE_CHECKING:
     from importlib import metadata
+
+T = TypeVar("T")
 
 
 @functools.cache
@@ -49,6 +51,23 @@ def loaded(entry_point: "metadata.EntryPoint", what: str) -> Any:
         raise CtxMetricsError(
             f"{what} {entry_point.name} ({entry_point.value}) cannot be loaded: {type(error).__name__}: {error}"
         ) from error
+
+
+def loaded_or_named(group: str, kind: type[T]) -> list[T]:
+    """What a group's entry points name, in the order of their names; what cannot be loaded, or is of another kind, is left
+    out, and named on stderr."""
+    found = []
+    for entry_point in sorted(installed(group), key=lambda each: (each.name, each.value)):
+        try:
+            value = entry_point.load()
+            if not isinstance(value, kind):
+                raise TypeError(f"{value!r} is no {kind.__name__}")
+            found.append(value)
+        except (Exception, SystemExit) as error:  # another package's code: whatever it raises is why it is not there
+            what, why = group.rpartition(".")[2].removesuffix("s"), f"{type(error).__name__}: {error}"
+            where = f"the {what} {entry_point.name} ({entry_point.value})"
+            sys.stderr.write(f"ctx-metrics: {where} is left out: {why}\n")
+    return found
 
 
 def _fault(package: "metadata.Distribution", group: str, error: Exception) -> str:

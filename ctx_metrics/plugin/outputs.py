@@ -1,12 +1,11 @@
 """Files that a run of the sacrebleu command writes beside its scores: entry points of the group `ctx_metrics.outputs` name a
 RunOutput each, in any package."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..entry_points import installed
+from ..entry_points import loaded_or_named
 
 if TYPE_CHECKING:
     from .capture import Run
@@ -43,14 +42,4 @@ class RunOutput:
 
 def installed_outputs() -> list[RunOutput]:
     """All that are installed, by the names of their entry points; one that cannot be loaded is named on stderr."""
-    outputs = []
-    for entry_point in sorted(installed(GROUP), key=lambda each: (each.name, each.value)):
-        try:
-            output = entry_point.load()
-            if not isinstance(output, RunOutput):
-                raise TypeError(f"{output!r} is no RunOutput")
-            outputs.append(output)
-        except (Exception, SystemExit) as error:  # another package's code: whatever it raises is why it is not there
-            why = f"{type(error).__name__}: {error}"
-            sys.stderr.write(f"ctx-metrics: the output {entry_point.name} ({entry_point.value}) is left out: {why}\n")
-    return outputs
+    return loaded_or_named(GROUP, RunOutput)

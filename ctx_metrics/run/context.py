@@ -54,6 +54,7 @@ class Capabilities:
 
     reads               the fields of Context that it reads beside the references
     inputs              what else it reads
+    required            those of `reads` that it cannot do without
     references          whether it reads references
     estimator           whether a learned model of quality gives its values, which --model of `ctx-metrics score` names
     compares_systems    whether a system's score depends on the other systems' outputs
@@ -66,6 +67,7 @@ class Capabilities:
 
     reads: frozenset[str] = frozenset()
     inputs: tuple[Input, ...] = ()
+    required: frozenset[str] = frozenset()
     references: bool = True
     estimator: bool = False
     compares_systems: bool = False
