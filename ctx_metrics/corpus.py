@@ -1,8 +1,9 @@
 """The corpus (hypotheses, references, sources, document ids and languages) and the functions that read text files."""
 
+import hashlib
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 from unicodedata import category
@@ -129,6 +130,8 @@ class Corpus:
     sources       n strings, or None
     doc_ids       n strings, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
+    inputs        further inputs of the metric, by keyword (see run.inputs): for an input with one stream per system, this
+                  system's n strings; for others, all streams, or None
 
     Raises InputError if lengths differ, a string is missing or holds a lone surrogate, or a document id returns after its
     document has ended. The message names the stream, and the counts or the 1-based segment.
@@ -140,6 +143,7 @@ class Corpus:
     doc_ids: Sequence[str] | None = None
     source_lang: str | None = None
     target_lang: str | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
         self.hypotheses = [without_invisible(text) for text in _checked("hypotheses", self.hypotheses)]
@@ -192,6 +196,15 @@ def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[
             )
         seen[doc_id] = start
     return list(pairwise([*starts, len(doc_ids)]))
+
+
+def digest(texts: Sequence[str]) -> str:
+    """Return the SHA-256 of a list of texts as hex digits; the lengths are hashed too, so ["ab"] and ["a", "b"] differ."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else repr(text).encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
 
 
 def list_of_strings(name: str, stream: Collection) -> list:

@@ -3,12 +3,14 @@
 import functools
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import CtxMetricsError
 
 if TYPE_CHECKING:
     from importlib import metadata
+
+T = TypeVar("T")
 
 
 @functools.cache
@@ -52,6 +54,25 @@ def loaded(entry_point: "metadata.EntryPoint", what: str) -> Any:
         raise CtxMetricsError(
             f"{what} {entry_point.name} ({entry_point.value}) cannot be loaded: {type(error).__name__}: {error}"
         ) from error
+
+
+def loaded_or_named(group: str, kind: type[T]) -> list[T]:
+    """Return the objects that a group's entry points name, sorted by entry point.
+
+    One that cannot be loaded, or is not a `kind`, is left out and named on stderr.
+    """
+    found = []
+    for entry_point in sorted(installed(group), key=lambda each: (each.name, each.value)):
+        try:
+            value = entry_point.load()
+            if not isinstance(value, kind):
+                raise TypeError(f"{value!r} is no {kind.__name__}")
+            found.append(value)
+        except (Exception, SystemExit) as error:  # another package's code may raise anything
+            what, why = group.rpartition(".")[2].removesuffix("s"), f"{type(error).__name__}: {error}"
+            where = f"the {what} {entry_point.name} ({entry_point.value})"
+            sys.stderr.write(f"ctx-metrics: {where} is left out: {why}\n")
+    return found
 
 
 def _fault(package: "metadata.Distribution", group: str, error: Exception) -> str:

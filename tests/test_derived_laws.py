@@ -186,22 +186,22 @@ def test_a_source_and_round_trips_are_needed(roundtrip):
         cls(roundtrips=[["a"]])
     with pytest.raises(InputError, match=f"{roundtrip}: needs each system's round trip"):
         cls(sources=["a"])
-    with pytest.raises(InputError, match="1 round trip for 2 systems"):
+    with pytest.raises(InputError, match="round trips of 1 system for 2"):
         cls(systems=[["a"], ["b"]], sources=["a"], roundtrips=[["a"]])
-    with pytest.raises(InputError, match="round trip 1 has 1 line, but system 1 has 2"):
+    with pytest.raises(InputError, match="stream 1 has 1 line, but system 1 has 2"):
         cls(systems=[["a", "b"]], sources=["a", "b"], roundtrips=[["a"]])
 
 
 def test_one_stream_serves_where_no_systems_are_named(roundtrip):
     metric = roundtrip_metric(roundtrip, (), ["The cat sat down."], [["The cat sat down."]])
     assert metric.corpus_score(["Die Katze setzte sich."], None).score == pytest.approx(100, abs=1e-3)
-    with pytest.raises(InputError, match="sources: 1 segment for 2"):
+    with pytest.raises(InputError, match="round trips of 1 segment for 2"):
         metric.corpus_score(["Die Katze", "Der Hund"], None)
 
 
 def test_unknown_hypotheses_are_refused(roundtrip):
     metric, _ = make(roundtrip, [SYSTEMS["a"]], REFERENCES)
-    with pytest.raises(InputError, match="no round trip is known"):
+    with pytest.raises(InputError, match="no round trips of these hypotheses"):
         metric.corpus_score(SYSTEMS["a"], None)
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..corpus import Corpus
+from ..corpus import Corpus, digest
 from ..errors import InputError, ModelError
 from ..language import guard_english
 from ..notices import counted, told
 from ..run.context import Capabilities
-from ..scoring.base import ContextMetric, SystemResult, digest, model_setting
+from ..scoring.base import ContextMetric, SystemResult, model_setting
 from ..scoring.texts import streams
 from ..settings import setting
 from ..wording import name_the_language, worded

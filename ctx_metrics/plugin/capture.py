@@ -283,7 +283,7 @@ class Run:
 
     def _values(self, of: FileInput, context: Context) -> dict[str, Any]:
         """Return the keyword values that an input gives to the metrics for these systems; computed once."""
-        from ..scoring.base import digest
+        from ..corpus import digest
 
         key = of.name, digest([text for system in context.systems for text in system])
         if key not in self._computed:

@@ -1,12 +1,11 @@
 """Files that a run of the sacrebleu command writes besides its scores. Each entry point of the group `ctx_metrics.outputs`,
 in any package, names a RunOutput."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..entry_points import installed
+from ..entry_points import loaded_or_named
 
 if TYPE_CHECKING:
     from .capture import Run
@@ -43,14 +42,4 @@ class RunOutput:
 
 def installed_outputs() -> list[RunOutput]:
     """Return all installed outputs, sorted by entry point; one that cannot be loaded is left out and named on stderr."""
-    outputs = []
-    for entry_point in sorted(installed(GROUP), key=lambda each: (each.name, each.value)):
-        try:
-            output = entry_point.load()
-            if not isinstance(output, RunOutput):
-                raise TypeError(f"{output!r} is no RunOutput")
-            outputs.append(output)
-        except (Exception, SystemExit) as error:  # another package's code may raise anything
-            why = f"{type(error).__name__}: {error}"
-            sys.stderr.write(f"ctx-metrics: the output {entry_point.name} ({entry_point.value}) is left out: {why}\n")
-    return outputs
+    return loaded_or_named(GROUP, RunOutput)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import Corpus, list_of_strings
-from ..errors import InputError
+from ..corpus import Corpus
 from ..metrics.bertscore import BERTScore, WeightSettings, idf_setting
-from ..notices import counted, notice
+from ..notices import notice
 from ..run.context import Capabilities
-from ..scoring.base import ContextMetric, digest
+from ..scoring.base import ContextMetric
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.encoders import encoder_setting
 from ..scoring.segment_mean import SegmentMean
@@ -21,7 +20,6 @@ from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.sentence_cosine import SentenceCosine
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting
 from ..settings import setting
-from ..wording import worded
 from .inputs import ROUND_TRIPS
 
 if TYPE_CHECKING:
@@ -39,21 +37,16 @@ class RoundTripMetric(DerivedMetric):
     """
 
     capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "source_lang"}), inputs=(ROUND_TRIPS,), references=False
+        reads=frozenset({"systems", "sources", "source_lang"}),
+        inputs=(ROUND_TRIPS,),
+        required=frozenset({"sources"}),
+        references=False,
     )
 
     def _prepare(self) -> None:
         super()._prepare()
-        name = self.NAME.lower()
-        roundtrips, backtranslator = self._context.inputs["roundtrips"], self._context.inputs["backtranslator"]
-        if self._context.sources is None:
-            raise InputError(
-                f"{name}: needs the source: give {worded('--source FILE, or a test set with -t', 'sources')}"
-            )
+        backtranslator = self._context.inputs["backtranslator"]
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
-        for stream in roundtrips:
-            list_of_strings(f"{name}: roundtrips", stream)
-        self._roundtrips = {"": list(roundtrips[0])} if len(roundtrips) == 1 else {}  # until systems are announced
         self.settings = {**self.settings, "inputs": "src+rtt", "bt": backtranslator or "file"}
         self.settings.pop("multiref", None)  # there is one source
         if self._context.systems:
@@ -65,8 +58,6 @@ class RoundTripMetric(DerivedMetric):
 
         super().announce(systems)
         roundtrips, backtranslator = self._context.inputs["roundtrips"], self._context.inputs["backtranslator"]
-        assert roundtrips is not None  # the constructor refuses to be without
-        self._roundtrips = self._by_system(systems, roundtrips)
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
             notice(
                 f"the back-translator {backtranslator} seems to be the system under test, {whose}: its round trips "
@@ -80,47 +71,11 @@ class RoundTripMetric(DerivedMetric):
         self.num_refs = 0
         return []
 
-    def _by_system(self, systems: Sequence[Sequence[str]], roundtrips: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-        """Each system's round trip, by the digest of its output; the one there is under "" where no system is known."""
-        name = self.NAME.lower()
-        if not systems and len(roundtrips) == 1:
-            return {"": list(roundtrips[0])}
-        if len(systems) != len(roundtrips):
-            trips = counted(len(roundtrips), "round trip", "round trips")
-            raise InputError(
-                f"{name}: {trips} for {counted(len(systems), 'system', 'systems')}; give one per system, in the "
-                "order of the systems"
-            )
-        of_system: dict[str, list[str]] = {}
-        for number, (system, stream) in enumerate(zip(systems, roundtrips, strict=True), 1):
-            if len(stream) != len(system):
-                where = getattr(stream, "name", "") or f"round trip {number}"
-                whose = getattr(system, "name", "") or f"system {number}"
-                lines = counted(len(stream), "line", "lines")
-                raise InputError(
-                    f"{where} has {lines}, but {whose} has {len(system)}; a round trip needs one line for each of them"
-                )
-            key = digest(system)
-            if of_system.setdefault(key, list(stream)) != list(stream):
-                whose = getattr(system, "name", "") or f"system {number}"
-                notice(
-                    f"{name}: {whose} equals an earlier system, but its round trip differs; the round trip of the "
-                    "earlier system is scored"
-                )
-        return of_system
-
     def _texts(self, corpus: Corpus) -> Texts:
         from .guards import guards
 
         assert corpus.sources is not None  # the constructor refuses to be without
-        key = "" if "" in self._roundtrips else digest(corpus.hypotheses)
-        if key not in self._roundtrips:
-            raise InputError(f"{self.NAME.lower()}: no round trip is known of these hypotheses; give them as `systems`")
-        roundtrip = self._roundtrips[key]
-        if len(roundtrip) != len(corpus):
-            raise InputError(
-                f"{self.NAME.lower()}: the round trip has {len(roundtrip)} segments, the system {len(corpus)}"
-            )
+        roundtrip = corpus.inputs["roundtrips"]
         return Texts(roundtrip, [corpus.sources], *guards(corpus.sources, corpus.hypotheses, roundtrip))
 
 

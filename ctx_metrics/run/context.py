@@ -54,6 +54,7 @@ class Capabilities:
 
     reads               the fields of Context that it reads besides the references
     inputs              the further inputs that it reads
+    required            the fields in `reads` without which it cannot score
     references          whether it reads references
     estimator           whether its values come from a learned quality model, which `ctx-metrics score --model` names
     compares_systems    whether a system's score depends on the other systems' outputs
@@ -66,6 +67,7 @@ class Capabilities:
 
     reads: frozenset[str] = frozenset()
     inputs: tuple[Input, ...] = ()
+    required: frozenset[str] = frozenset()
     references: bool = True
     estimator: bool = False
     compares_systems: bool = False

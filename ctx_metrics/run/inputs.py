@@ -6,9 +6,10 @@ from functools import cache
 from os.path import expanduser
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..entry_points import installed, loaded
+from ..corpus import digest
+from ..entry_points import loaded_or_named
 from ..errors import InputError
-from ..notices import counted
+from ..notices import counted, notice
 from ..settings import Group
 from ..wording import worded
 
@@ -123,8 +124,54 @@ class FileInput(Input):
         return f"{self.flag}: annotate reads tables; name the column of these texts (--columns {self.column}=NAME)"
 
 
+class StreamsOfSystems:
+    """One stream per system, looked up by the system's hypotheses.
+
+    If no systems are known, a single stream belongs to any hypotheses that are scored.
+
+    Raises InputError if there are not as many streams as systems, or if a stream and its system differ in length.
+    """
+
+    def __init__(
+        self, metric: str, words: str, systems: Sequence[Sequence[str]], streams: Sequence[Sequence[str | None]]
+    ):
+        self._metric, self._words = metric, words
+        self._only = streams[0] if len(streams) == 1 and not systems else None
+        self._by_system: dict[str, Sequence[str | None]] = {}
+        if not systems:
+            return
+        if len(systems) != len(streams):
+            raise InputError(
+                f"{metric}: {words} of {counted(len(streams), 'system', 'systems')} for {len(systems)}; give one stream "
+                "per system, in the order of the systems"
+            )
+        for number, (system, stream) in enumerate(zip(systems, streams, strict=True), 1):
+            whose = getattr(system, "name", "") or f"system {number}"
+            if len(stream) != len(system):
+                where, lines = getattr(stream, "name", "") or f"stream {number}", counted(len(stream), "line", "lines")
+                raise InputError(
+                    f"{where} has {lines}, but {whose} has {len(system)}; there must be {words} for each of its lines"
+                )
+            if list(self._by_system.setdefault(digest(system), stream)) != list(stream):
+                notice(
+                    f"{metric}: {whose} equals an earlier system, but has other {words}; those of the earlier one are used"
+                )
+
+    def of(self, hypotheses: Sequence[str]) -> Sequence[str | None]:
+        """Return the stream of a system; raises InputError if there is none or its length differs."""
+        found = self._by_system.get(digest(hypotheses)) if self._only is None else self._only
+        if found is None:
+            raise InputError(
+                f"{self._metric}: no {self._words} of these hypotheses are known; give the hypotheses as `systems`"
+            )
+        if len(found) != len(hypotheses):
+            segments = counted(len(found), "segment", "segments")
+            raise InputError(f"{self._metric}: {self._words} of {segments} for {len(hypotheses)} hypotheses")
+        return found
+
+
 @cache
 def installed_inputs() -> tuple[FileInput, ...]:
     """Return the inputs with flags of all installed packages, sorted by name, but inputs with a file per system first."""
-    inputs = [loaded(each, "the input") for each in installed(GROUP)]
+    inputs = loaded_or_named(GROUP, FileInput)
     return tuple(sorted(inputs, key=lambda each: (not each.per_system, each.name)))

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..notices import Odd, logger, notice
 from ..run.context import Context, build_all, capabilities
 from ..run.finite import check_finite
-from ..run.inputs import installed_inputs
+from ..run.inputs import FileInput, installed_inputs
 from ..run.registry import metric_table
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts
@@ -132,6 +132,14 @@ class Scorer:
         for name, (cls, _) in zip(names, chosen, strict=True):
             if not context.references and not issubclass(cls, ContextMetric):
                 raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
+            for each in capabilities(cls).inputs:
+                if isinstance(each, FileInput) and each.required and each.column not in texts:
+                    how = (
+                        f"name their column (--columns {each.column}=NAME)"
+                        if each.column
+                        else "use `ctx-metrics score`"
+                    )
+                    raise InputError(f"{name}: needs {each.words}: {how}")
         made = dict(zip(names, build_all(chosen, context), strict=True))
         for name, metric in made.items():
             can = capabilities(metric)

@@ -2,7 +2,6 @@
 
 import argparse
 import copy
-import hashlib
 import inspect
 import json
 import math
@@ -15,19 +14,27 @@ from typing import Any, ClassVar
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
-from ..corpus import Corpus, list_of_strings
+from ..corpus import Corpus, digest, list_of_strings
 from ..engine.shortage import memory_for
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..run.finite import check_finite
-from ..run.inputs import FileInput
+from ..run.inputs import FileInput, StreamsOfSystems
 from ..settings import add_flags, check_choices, setting
-from ..wording import setting_named
+from ..wording import setting_named, worded
 from .constructor import context_of, shown, signature_of, unexpected
 from .results import Row, SystemResult
 from .texts import as_list, number_of_references, reference_streams, streams
+
+# fields of a Context that a metric may require: their names in messages, and the flags that give them
+GIVEN_BY = {
+    "sources": ("the source", "--source FILE, or a test set with -t"),
+    "doc_ids": ("document ids", "--docids FILE, or a test set with -t that has them"),
+    "source_lang": ("the source language", "the language pair with -l"),
+    "target_lang": ("the target language", "the language pair with -l"),
+}
 
 
 class ContextScore(Score):
@@ -157,9 +164,8 @@ class ContextMetric(Metric):
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
-        for each in self.capabilities.inputs:
-            if isinstance(each, FileInput) and each.required and not self._context.inputs[each.name]:
-                raise InputError(f"{name}: {each.missing()}")
+        self._check_required()
+        self._own_streams = self._streams_by_system(self._context.systems)
         with memory_for(self.NAME.lower(), self._context.engine.device):
             self._prepare()
 
@@ -203,6 +209,30 @@ class ContextMetric(Metric):
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Set the hypotheses of all systems, to be scored against the constructor's references in one pass."""
         self._context = replace(self._context, systems=streams(f"{self.NAME.lower()}: systems", systems))
+        self._own_streams = self._streams_by_system(self._context.systems)
+
+    def _check_required(self) -> None:
+        """Raise InputError, saying how to give it, if something that the metric requires is missing."""
+        name = self.NAME.lower()
+        for field_name, (what, flag) in GIVEN_BY.items():
+            if field_name in self.capabilities.required and getattr(self._context, field_name) is None:
+                raise InputError(f"{name}: needs {what}: give {worded(flag, field_name)}")
+        for each in self.capabilities.inputs:
+            if isinstance(each, FileInput) and each.required and not self._context.inputs[each.name]:
+                raise InputError(f"{name}: {each.missing()}")
+
+    def _streams_by_system(self, systems: Sequence[Sequence[str]]) -> dict[str, StreamsOfSystems]:
+        """Return the inputs with one stream per system, by keyword; raises InputError if the streams do not fit the systems."""
+        return {
+            each.name: StreamsOfSystems(self.NAME.lower(), each.words, systems, self._context.inputs[each.name])
+            for each in self.capabilities.inputs
+            if isinstance(each, FileInput) and each.per_system and self._context.inputs[each.name]
+        }
+
+    def _inputs_of(self, hypotheses: Sequence[str]) -> dict[str, Any]:
+        """Return the inputs of a corpus with these hypotheses."""
+        own = {name: streams.of(hypotheses) for name, streams in self._own_streams.items()}
+        return {**self._context.inputs, **own}
 
     @property
     def title(self) -> str:
@@ -293,9 +323,9 @@ class ContextMetric(Metric):
 
         Subclasses that also score without references choose their model here.
         """
-        if streams is None:
+        if streams is None and self.capabilities.references:
             raise InputError(f"{self.NAME.lower()}: no references are given")
-        return streams
+        return streams or []
 
     def _corpora(
         self, systems: Sequence[Sequence[str]], references: Sequence[Stream], guard: bool = True
@@ -306,7 +336,7 @@ class ContextMetric(Metric):
         """
         context = self._context
         beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
-        corpora = [Corpus(hypotheses, references, *beside) for hypotheses in systems]
+        corpora = [Corpus(hypotheses, references, *beside, self._inputs_of(hypotheses)) for hypotheses in systems]
         if guard:
             self._guard_language(lambda: [*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
         return corpora
@@ -409,12 +439,3 @@ def best_reference(values: Sequence[float | None], multiref: str) -> float | Non
     if not all(map(math.isfinite, given)):  # max() could drop a NaN, which check_finite must see
         return math.nan
     return max(given) if multiref == "max" else math.fsum(given) / len(given)
-
-
-def digest(texts: Sequence[str]) -> str:
-    """Return the SHA-256 of a list of texts as hex digits; the lengths are hashed too, so ["ab"] and ["a", "b"] differ."""
-    digest = hashlib.sha256()
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else repr(text).encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()

@@ -195,8 +195,8 @@ def test_the_figure(ctx, tmp_path, made):
         ([*THREE, "--names", "a", "b", " "], "--names has an empty name"),
         (["pairwise", "rank", REF, "-i", A, "-"], "the standard input is not read here"),
         (["pairwise", "rank", "-", "-i", A, B], "the standard input is not read here"),
-        ([*THREE, "--confidence", "95"], "not between 0 and 1"),
-        ([*THREE, "--resamples", "0"], "not at least 1"),
+        ([*THREE, "--confidence", "95"], "not a number between 0 and 1"),
+        ([*THREE, "--resamples", "0"], "not a whole number of at least 1"),
         ([*THREE, "--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],
 )

@@ -304,7 +304,7 @@ def test_a_pass_has_as_many_tokens_as_the_device_takes(models, data, tiny_xlmr, 
 def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):
     trained = learned(tiny_xlmr, data, tmp_path / "m", dtype="bf16")
     assert np.isfinite([check.loss for check in trained.checks]).all()
-    with pytest.raises(InputError, match="fp16 is too narrow to train in"):
+    with pytest.raises(InputError, match="dtype='fp16' is too narrow to train in"):
         learned(tiny_xlmr, data, tmp_path / "n", dtype="fp16")
 
 
