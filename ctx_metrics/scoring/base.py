@@ -222,7 +222,7 @@ class ContextMetric(Metric):
                 raise InputError(f"{name}: {each.missing()}")
 
     def _streams_by_system(self, systems: Sequence[Sequence[str]]) -> dict[str, StreamsOfSystems]:
-        """Return the inputs with one stream per system, by keyword; raises InputError if the streams do not fit the systems."""
+        """Return the streams of inputs with one per system, by keyword; raises InputError if they do not fit the systems."""
         return {
             each.name: StreamsOfSystems(self.NAME.lower(), each.words, systems, self._context.inputs[each.name])
             for each in self.capabilities.inputs
