@@ -158,9 +158,7 @@ def _growth(part: dict) -> float:
     kind = part.get("type", "")
     if kind == "Sequence":
         return math.prod(map(_growth, part.get("normalizers") or part.get("decoders") or []))
-    if (
-        kind == "Precompiled"
-    ):  # sentencepiece's table: size of a tree, the tree, and the replacements, each ended by a 0
+    if kind == "Precompiled":  # sentencepiece's table: size of a tree, the tree, replacements, each ended by a 0
         table = base64.b64decode(part["precompiled_charsmap"])
         return max(map(len, table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")), default=1) or 1
     if kind == "Prepend":

@@ -147,9 +147,7 @@ class InBlocks:
                     results, said = found
                     _say(said)
                     for system, key, result in zip(systems, keys, results, strict=True):
-                        if (
-                            self.kept is not None and not result.matches
-                        ):  # the matches of all tokens are too large to keep
+                        if self.kept is not None and not result.matches:  # the matches of all tokens are too large
                             self.kept.put(key, KeptSystem.of(result, said))
                         parts[system][number] = result
                     bar.update((end - start) * len(systems))
