@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 def token_batches(lengths: Sequence[int], budget: int, padded: bool = False) -> list[list[int]]:
     """The indices of the sequences, in batches of at most `budget` tokens, longest sequences first.
 
-    padded    whether a batch is padded to its longest sequence; the padding then counts, too
+    padded    whether a batch is padded to its longest sequence; the padding then also counts
 
     A sequence longer than the budget gets a batch of its own. The longest come first so that a device that is too small for
     the job fails at the start. Sequences of equal length stay together and in order.

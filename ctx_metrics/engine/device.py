@@ -91,7 +91,7 @@ def _best_device() -> torch.device:
 
 
 def cuda_devices() -> tuple[int, str]:
-    """The number of CUDA devices that torch can reach, and its warnings in one line, such as of too old a driver, or ""."""
+    """The number of CUDA devices that torch can reach, and its warnings (such as for an old driver) in one line, or ""."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seen = torch.cuda.device_count() if torch.cuda.is_available() else 0

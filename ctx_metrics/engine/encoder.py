@@ -99,7 +99,7 @@ class TextEncoder:
         """Return what is read from each tokenized text: {readout: fp32 CPU tensor}; see engine.readout for the shapes.
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
-        unit    what the texts are, "segment" or "window"; readouts that other metrics announced for this unit are read, too
+        unit    what the texts are, "segment" or "window"; readouts that other metrics announced for it are also read
         """
         readouts = list(readouts)
         self.require(readouts)

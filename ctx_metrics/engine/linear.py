@@ -32,7 +32,7 @@ class Linear:
         return F.linear(x, self.weight, self.bias)
 
     def gelu(self, x: torch.Tensor) -> torch.Tensor:
-        """GELU(x W^T + b), the exact one. x: [tokens, in], y: [tokens, out], any floating dtype."""
+        """y = GELU(x W^T + b), exact. x: [tokens, in], y: [tokens, out], any floating dtype."""
         return F.gelu(self(x))
 
 

@@ -1,4 +1,4 @@
-"""Reading a model's files: errors are one line that names the file, whatever it holds; hashes identify what was read."""
+"""Read a model's files. Whatever they hold, an error is one line that names the file. Hashes identify what was read."""
 
 import hashlib
 import json

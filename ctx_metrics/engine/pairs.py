@@ -56,7 +56,7 @@ def map_pairs(
 
     Each distinct pair is computed once. Pairs are taken in order, in blocks whose hidden states fit the encoder's store. So
     put pairs that share a text next to each other (all systems of one segment): the text is then encoded once, and not again
-    for a later block while the store holds it. Only the function's values are kept of a block. If a side of a pair has no
+    for a later block while the store holds it. Only the function's values of a block are kept. If a side of a pair has no
     tokens, the pair is not computed and its value is None.
 
     mixes          the readouts of hidden layers that the function needs

@@ -1,7 +1,7 @@
 """What is kept of a text's hidden layers: token states, one pooled vector, or token labels.
 
 Readouts are hashable: the encoder returns its results, and the store keeps them, by readout. A plain tuple of layer numbers
-is a readout, too: the token-wise mean of these layers.
+also serves as a readout: the token-wise mean of these layers.
 """
 
 from abc import ABC, abstractmethod

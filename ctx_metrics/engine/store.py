@@ -31,7 +31,7 @@ class EmbeddingStore:
         self.size = 0
         self._entries: dict[Hashable, KeptStates] = {}
         self._slabs: OrderedDict[Slab, None] = OrderedDict()  # an ordered set
-        self._open: Slab | None = None  # the one that is being filled
+        self._open: Slab | None = None  # the slab being filled
 
     def get(self, key: Hashable, readouts: Set[ReadoutKey]) -> States | None:
         """The states of a text if all these readouts are kept, else None."""

@@ -61,7 +61,7 @@ def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> f
     for line in _lines(own):
         _, controllers, path = line.split(":", 2)
         place = root if not controllers else root / "cpu" if "cpu" in controllers.split(",") else None
-        # the limits of all parent groups apply, too; in a container only the topmost group may be visible
+        # the limits of all parent groups also apply; in a container only the topmost group may be visible
         parts = [part for part in path.split("/") if part]
         for folder in [] if place is None else [place.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]:
             names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)

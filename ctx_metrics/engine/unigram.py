@@ -10,14 +10,14 @@ import numpy as np
 if TYPE_CHECKING:
     from tokenizers.normalizers import Normalizer
 
-MARK = "▁"  # stands before each word
+MARK = "▁"  # precedes each word
 LETTERS_AT_ONCE = 2**14  # or one word more; limits how many pieces are Python objects at a time
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _UNKNOWN_COST = 10.0  # an unknown letter scores this much less than the worst piece
 
 
 class Unigram:
-    """Returns the same token ids as the library tokenizers with its Unigram and Metaspace.
+    """Computes the same token ids as the library tokenizers does with its Unigram and Metaspace.
 
     letters       the letters of all pieces, one after another, as code points, uint32 [letters]
     begins        where each piece's letters begin, then where the last one's end, int64 [pieces + 1]

@@ -77,7 +77,7 @@ class Estimate(NamedTuple):
 
 
 class Penalty(NamedTuple):
-    """An average for values whose differences say little when they are high: the mean of penalties, turned into a value.
+    """An average for values that say little about differences among good outputs: the mean penalty, turned into a value.
 
         penalty(v) = width * log(1 + exp((turn - v) / width))
 

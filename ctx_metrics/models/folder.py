@@ -117,7 +117,7 @@ def load_weights(folder: Path, network: nn.Module) -> None:
         try:  # they replace the network's own, which may have no memory
             copies = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
             network.load_state_dict(copies, assign=True)
-        except RuntimeError as error:  # in several lines
+        except RuntimeError as error:  # whose message has several lines
             raise ValueError(textwrap.shorten(str(error).replace("\n\t", " "), 160, placeholder=" ...")) from error
     for name, tensor in tensors.items():
         checked_tensor(tensor, name, path=path, mend="train the model again")

@@ -18,7 +18,7 @@ def load_with(auto_class: "type[_BaseAutoModelClass]", folder: Path, says: str, 
 
     No code in the folder is run: PyTorch files are read under weights_only. Raises ModelError if it cannot be loaded.
     """
-    weight_files(folder)  # raises ModelError where there are none
+    weight_files(folder)  # raises ModelError if there are none
     with opening_foreign(folder, says), silent():
         model, report = auto_class.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True, **more

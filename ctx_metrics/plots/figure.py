@@ -23,7 +23,7 @@ else:  # matplotlib is imported only to draw
     Axes = AxesImage = Colorbar = Figure = RcKeyType = Any
 
 COLUMN, PAGE = 3.15, 6.5  # inches: the widths of a paper's column and of its text
-# the colours of Okabe and Ito (2008), which colour-blind readers can tell apart, without the yellow, too pale for lines
+# the colours of Okabe and Ito (2008), which colour-blind readers can tell apart; their yellow is too pale for lines
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 GREY = "#8A8A8A"

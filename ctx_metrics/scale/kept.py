@@ -49,8 +49,8 @@ class KeptOdd(NamedTuple):
 class KeptResults:
     """Results in a folder, one file each.
 
-    A file counts as absent if it is damaged, a link, another user's, too large, of another layout, or does not hold what it
-    should; the first such file is reported.
+    A file counts as absent if it is damaged, a link, too large, another user's or of another layout, or if it does not hold
+    what it should; the first such file is reported.
 
     folder    the folder, which is private, since its content is trusted
     flag      the option that names the folder, for messages

@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 EXTRA = "pip install 'ctx-metrics[ray]'"
 AHEAD = 3  # blocks per worker that are handed out: while one is scored, the next ones already wait
 TRIES = 3  # number of times that a block is handed out again when its worker dies
-WAIT = 10  # seconds for a cluster to answer
+WAIT = 10  # seconds that a cluster has to answer
 WAIT_FOR_WORKERS = 60  # seconds until a notice that no worker has started
 STORE = 256 * 2**20  # bytes of Ray's object store on this machine: a few blocks of text
 

@@ -178,7 +178,7 @@ def roles() -> tuple[str, ...]:
 
 
 def of_several_columns() -> tuple[str, ...]:
-    """The roles that several columns may have."""
+    """The roles that can have several columns."""
     return ("ref", *(each.column for each in installed_inputs() if each.column and not each.per_system))
 
 

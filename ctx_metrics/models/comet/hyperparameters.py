@@ -52,7 +52,7 @@ _KINDS = {name: kind for name, kind in get_type_hints(Hyperparameters).items() i
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """Plain YAML without merge keys, a few of which can stand for any amount of data."""
+    """Plain YAML without merge keys, a few of which can expand to any amount of data."""
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
@@ -78,7 +78,7 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
     xcomet = identifier == "xcomet_metric"
     transformation = given.get("layer_transformation", "sparsemax" if unified else "softmax")
     if described.get("layer_transformation") == "sparsemax_patch":
-        transformation = "softmax"  # models trained with a bug that made sparsemax a softmax are marked so
+        transformation = "softmax"  # models trained with a bug that made sparsemax a softmax are marked this way
     completed = {
         "class_identifier": identifier,
         "encoder_model": given.get("encoder_model", "XLM-RoBERTa-XL" if xcomet else "XLM-RoBERTa"),

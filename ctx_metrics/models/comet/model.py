@@ -41,7 +41,7 @@ from .spans import decode_spans, mqm_score
 
 EXAMPLES_A_BLOCK, FIRST_BLOCK = 4096, 512
 HEAD_BATCH = 1024
-# XCOMET's weights of the regressions on (mt, src), (mt, ref), (mt, src, ref) and of the MQM score
+# XCOMET's weights for the regressions on (mt, src), (mt, ref), (mt, src, ref) and for the MQM score
 XCOMET_WEIGHTS = (0.12, 0.33, 0.33, 0.22)
 # For each example: the token sequences that the encoder reads, and what was read from them.
 Sequences = list[list[TokenIds]]
@@ -239,7 +239,7 @@ class UnifiedEstimator(CometEstimator):
     """UnifiedMetric and XCOMETMetric: texts are read in one sequence and scored at its first token.
 
     inputs    None: all that the model takes; or mt+src or mt+ref for models that take both
-    spans     whether to mark error spans, too (word-level models; XCOMET always does)
+    spans     whether to mark error spans as well (word-level models; XCOMET always does)
     """
 
     shares_texts = False

@@ -34,7 +34,7 @@ ACTIVATIONS = {"torch.nn.modules.activation.Tanh": "tanh", "torch.nn.modules.lin
 
 
 class NotPacked(Exception):
-    """Says why a model is left to the sentence_transformers library; never seen by users."""
+    """Says why a model is left to the sentence_transformers library; users never see it."""
 
 
 class Module(NamedTuple):
