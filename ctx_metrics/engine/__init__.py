@@ -1,4 +1,4 @@
-"""How texts become numbers."""
+"""The text encoder: from texts to hidden states and to what is read from them."""
 
 from .threads import set_spins
 

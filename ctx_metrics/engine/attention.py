@@ -1,4 +1,4 @@
-"""Self-attention within packed sequences: grouped by length (CPUs), padded, or of variable length (CUDA, half precision)."""
+"""Self-attention within packed sequences: grouped by length (CPUs), padded, or variable-length (CUDA, half precision)."""
 
 import logging
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Attention = Callable[[torch.Tensor, torch.Tensor, PackedTokens, bool], torch.Ten
 
 
 def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int) -> Attention:
-    """The fastest exact attention for a device and number format; said at debug level."""
+    """The fastest exact attention for a device and dtype; the choice is logged at debug level."""
     if device.type == "cpu":
         chosen = grouped_attention
     elif device.type == "cuda" and dtype != torch.float32 and _varlen_takes(head_size) and _has_varlen(device):
@@ -27,7 +27,7 @@ def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int) -
 
 
 def _varlen_takes(head_size: int) -> bool:
-    """Whether the kernel of variable length computes heads of this size."""
+    """Whether the variable-length kernel supports heads of this size."""
     return head_size <= 256 and head_size % 8 == 0
 
 
@@ -46,7 +46,7 @@ def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, f
     q             [rows, heads, d]: queries of all tokens, or of each sequence's first token if `first_only`
     kv            [rows, 2, heads, d]: keys and values of all tokens
     packed        the sequences; rows beyond their tokens get zeros
-    Returns [as many rows as q, heads, d]; all of one dtype.
+    Returns [rows of q, heads, d]; all tensors have the same dtype.
     """
     out = torch.zeros_like(q)
     heads, size = q.shape[1:]
@@ -62,7 +62,7 @@ def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, f
 
 
 def padded_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
-    """The same by one masked product over sequences padded for it alone, where kernel launches cost most."""
+    """The same with one masked product over sequences padded only for it, where kernel launches cost most."""
     heads, size = q.shape[1:]
     count, longest = packed.mask.shape
 
@@ -77,13 +77,13 @@ def padded_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, fi
 
 
 def varlen_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
-    """The same by torch's variable-length kernel: nothing is padded, fp16 and bf16 on CUDA only."""
+    """The same with torch's variable-length kernel: no padding; only for fp16 and bf16 on CUDA."""
     from torch.nn.attention.varlen import varlen_attn
 
     longest = max(packed.lengths)
     asked = torch.arange(len(q) + 1, device=q.device, dtype=torch.int32) if first_only else packed.offsets
     k, v = kv.unbind(1)
     asked_longest = 1 if first_only else longest
-    return varlen_attn(  # type: ignore[return-value]  # a pair where the sums of weights are asked for
+    return varlen_attn(  # type: ignore[return-value]  # a pair only if the sums of weights are requested
         q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.offsets, asked_longest, longest
     )

@@ -1,15 +1,15 @@
-"""How sequences are put into batches: by a budget of tokens, longest first."""
+"""Batches of sequences within a token budget, longest sequences first."""
 
 from collections.abc import Iterator, Sequence
 
 
 def token_batches(lengths: Sequence[int], budget: int, padded: bool = False) -> list[list[int]]:
-    """Indices of the sequences in batches of at most `budget` tokens, longest sequences first.
+    """The indices of the sequences, in batches of at most `budget` tokens, longest sequences first.
 
-    padded    whether a batch is padded to its longest sequence, so that padding counts, too
+    padded    whether a batch is padded to its longest sequence; the padding then also counts
 
-    A sequence longer than the budget makes a batch of its own. The longest come first so that a device too small for
-    the job fails at the start. Equal lengths stay together and in order.
+    A sequence longer than the budget gets a batch of its own. The longest come first so that a device that is too small for
+    the job fails at the start. Sequences of equal length stay together and in order.
 
     >>> token_batches([3, 9, 4, 3], budget=7), token_batches([3, 9, 4, 3], budget=7, padded=True)
     ([[1], [2, 0], [3]], [[1], [2], [0, 3]])
@@ -28,7 +28,7 @@ def token_batches(lengths: Sequence[int], budget: int, padded: bool = False) -> 
 
 
 def equal_runs(lengths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Runs of equal lengths in packed sequences: (first token, number of sequences, their length).
+    """Runs of equal lengths in packed sequences, each as (first token, number of sequences, their length).
 
     >>> list(equal_runs([5, 5, 2]))
     [(0, 2, 5), (10, 1, 2)]

@@ -1,4 +1,4 @@
-"""Reading a Hugging Face checkpoint folder: its configuration and the encoder's weights, safely."""
+"""Read a Hugging Face checkpoint folder safely: its configuration and the encoder's weights."""
 
 import math
 import warnings
@@ -14,49 +14,49 @@ from .opening import file_hashes, file_sha256, opening, read_json, same_hashes, 
 from .quantised import FILE as QUANTISED_FILE
 from .quantised import WORDS, PackedRows, is_quantised, read_quantised
 
-if TYPE_CHECKING:  # imported where it is needed: the hub, and so --help, reads this module's names alone
+if TYPE_CHECKING:  # imported where it is needed: the hub, and with it --help, only reads this module's names
     import torch
 
-# What our forward computes, and the prefix of its weights in a checkpoint with a head.
+# The architectures that our forward pass computes, and the prefix of their weights in a checkpoint with a head.
 _KINDS = ("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "rembert")
 FAMILIES = {kind: "roberta." if "roberta" in kind else f"{kind}." for kind in _KINDS}
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-# Besides the weights, what decides an encoder's states.
+# The files, besides the weights, that determine an encoder's hidden states.
 SIDE_FILES = tuple(
     "config.json tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json vocab.txt vocab.json "
     "merges.txt sentencepiece.bpe.model sentencepiece.model".split()
 )
-_FROM_ZERO = ("bert", "rembert")  # where positions are counted from 0, whatever the padding id
+_FROM_ZERO = ("bert", "rembert")  # these count positions from 0, whatever the padding id
 Tensors = Mapping[str, Union["torch.Tensor", PackedRows]]
 _SIZES = (
     "hidden_size num_hidden_layers num_attention_heads intermediate_size max_position_embeddings vocab_size".split()
 )
-# What tables have a row of the model's width for, by the names of many kinds of models.
+# Fields that give the number of rows of a table of the model's width, as many kinds of models name them.
 _ROWS = (
     "hidden_size d_model dim vocab_size decoder_vocab_size type_vocab_size embedding_size intermediate_size "
     "encoder_ffn_dim decoder_ffn_dim d_ff d_kv num_heads hidden_dim max_position_embeddings num_labels".split()
 )
 _SMALL, _MAPPED = 2**20, 2**24  # bytes
-# Numbers that tensors may have for each byte of a file of torch.save: tied weights and expanded tensors have more than the
-# file holds, and a file of a few bytes can give an expanded one any size.
+# The most numbers that tensors may have per byte of a torch.save file: tied weights and expanded tensors have more than the
+# file holds, and in a file of a few bytes an expanded tensor can have any size.
 _SHARING = 16
 
 
 class EncoderFolder:
     """A Hugging Face folder as the encoder reads it: configuration, tokenizer files and weights.
 
-    Raises ModelError for a folder of another kind, and for a configuration that its weights cannot fill.
+    Raises ModelError for a folder of another kind, and for a configuration that needs more weights than there are.
     """
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.config = read_config(folder)
-        if not is_quantised(folder):  # whose bytes hold two numbers each
+        if not is_quantised(folder):  # its bytes hold two numbers each
             check_size(self.config, folder, weight_files(folder))
         self._hashes = folder_hashes(folder)
 
     def is_current(self) -> bool:
-        """Whether the folder holds what it held when this was made, by the hashes of its files."""
+        """Whether the folder's files still have the hashes that they had when this was made."""
         return same_hashes(self._hashes, lambda: folder_hashes(self.folder))
 
     def weights(self) -> "Tensors":
@@ -65,9 +65,9 @@ class EncoderFolder:
 
 
 def read_config(folder: Path) -> dict:
-    """config.json of an encoder, after checking that our forward computes just this architecture.
+    """The config.json of an encoder, after checking that our forward pass computes exactly this architecture.
 
-    Raises ModelError for a folder without one, or of another kind.
+    Raises ModelError for a folder without config.json, or of another kind.
     """
     _refuse_comet(folder)
     if is_quantised(folder):
@@ -78,7 +78,7 @@ def read_config(folder: Path) -> dict:
 
 
 def checked_config(config: dict, folder: Path) -> dict:
-    """The configuration itself; raises ModelError if our forward does not compute just that architecture."""
+    """Return the configuration; raise ModelError unless our forward pass computes exactly this architecture."""
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise ModelError(f"{folder} is of kind {shown(kind)}; a text encoder must be one of {', '.join(FAMILIES)}")
@@ -114,7 +114,7 @@ def _is_number(value: Any, kinds: type | tuple[type, ...]) -> bool:
 
 
 def check_size(config: dict, folder: Path, files: Sequence[Path]) -> None:
-    """Raise ModelError for a configuration of more numbers than weight files have bytes, before anything is made of it."""
+    """Raise ModelError if a configuration needs more numbers than its weight files have bytes; allocates nothing first."""
     by_layers = [tensor_shapes({**config, "num_hidden_layers": layers}).values() for layers in (0, 1)]
     bare, one = (sum(map(math.prod, shapes)) for shapes in by_layers)
     numbers, size = bare + config["num_hidden_layers"] * (one - bare), 0
@@ -133,11 +133,11 @@ def check_size(config: dict, folder: Path, files: Sequence[Path]) -> None:
 
 @contextmanager
 def opening_foreign(folder: Path, says: str, encoder: Path | None = None) -> Iterator[None]:
-    """`opening` for a folder that another library reads in the block, after a look at its weights and config.json.
+    """`opening` for a folder that another library reads in the block, after checking its weights and config.json.
 
-    encoder    the folder of these, where it is another
+    encoder    the folder that holds these, if it is another one
 
-    Such a library makes every layer that config.json names before it looks at the weights, and maps packed files.
+    Such a library makes every layer that config.json names before it looks at the weights, and maps compressed files.
     """
     encoder = encoder or folder
     with opening(folder, says):
@@ -164,12 +164,12 @@ def _check_foreign(folder: Path) -> None:
 
 
 def first_position(config: dict) -> int:
-    """The number that an encoder's positions start from: RoBERTa and XLM-R count from the padding id + 1."""
+    """The number of an encoder's first position: RoBERTa and XLM-R count from the padding id + 1."""
     return 0 if config["model_type"] in _FROM_ZERO else config.get("pad_token_id", 1) + 1
 
 
 def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
-    """Shape of every tensor that the forward of a configuration reads, by its bare name."""
+    """The shape of every tensor that the forward pass of a configuration reads, by its bare name."""
     width, inner = config["hidden_size"], config["intermediate_size"]
     pre_norm, rembert = config["model_type"] == "xlm-roberta-xl", config["model_type"] == "rembert"
     narrow = config["input_embedding_size"] if rembert else width
@@ -199,7 +199,7 @@ def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold a checkpoint's weights, one or several shards; safetensors are preferred."""
+    """The files that hold a checkpoint's weights: one file or several shards, preferably safetensors."""
     _refuse_comet(folder)
     if is_quantised(folder):
         return [folder / QUANTISED_FILE]
@@ -213,7 +213,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def folder_hashes(folder: Path) -> dict[str, str]:
-    """The sha256 of a checkpoint's weights and of its side files that are there; raises ModelError where weights are not."""
+    """The sha256 of a checkpoint's weights and of the side files that it has; raises ModelError if it has no weights."""
     weights = {str(path): file_sha256(path) for path in weight_files(folder)}
     return weights | file_hashes(folder / name for name in SIDE_FILES)
 
@@ -224,9 +224,9 @@ def _refuse_comet(folder: Path) -> None:
 
 
 class EncoderTensors(LazyMapping[str, "torch.Tensor"]):
-    """An encoder's tensors by their bare names, each read and checked when it is asked for.
+    """An encoder's tensors by their bare names, each read and checked on access.
 
-    places    of each name: the tensors of a file, the name there, and what a message calls the file
+    places    for each bare name: the tensors of a file, the name there, and the path that messages name
     """
 
     def __init__(self, places: dict[str, tuple[Mapping, str, Path]], config: dict):
@@ -235,14 +235,14 @@ class EncoderTensors(LazyMapping[str, "torch.Tensor"]):
 
     def __getitem__(self, name: str) -> "torch.Tensor":
         tensors, raw, path = self._parts[name]
-        # all rows of the words' table would come into memory for it; broken ones show in the scores of their words
+        # the check would read the whole word table into memory; broken rows show in the scores of their words
         return checked_tensor(tensors[raw], raw, path=path, shape=self._shapes.get(name), finite=name != WORDS)
 
 
 def read_weights(folder: Path, config: dict) -> "Tensors":
-    """The tensors of the encoder of a folder by their bare names ("encoder.layer.0..."), heads left out.
+    """The tensors of a folder's encoder, without heads, by their bare names ("encoder.layer.0...").
 
-    safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
+    Reads safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
     """
     if is_quantised(folder):
         return read_quantised(folder).tensors()
@@ -252,7 +252,7 @@ def read_weights(folder: Path, config: dict) -> "Tensors":
         for raw in tensors:
             name = str(raw).removeprefix(prefix)
             if name.startswith(("embeddings.", "encoder.")):
-                # checkpoints from before 2019 spell the layer norm's parameters so
+                # checkpoints from before 2019 use these names for the parameters of layer norms
                 name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
                 places[name] = (tensors, raw, path)
     return EncoderTensors(places, config)
@@ -267,10 +267,10 @@ def checked_tensor(
     finite: bool = True,
     mend: str = "fetch it again",
 ) -> "torch.Tensor":
-    """The tensor itself; raises ModelError, with name and file, unless it is a plain one of floats, of this shape if given.
+    """Return the tensor; raise ModelError, with name and file, unless it holds plain floats, in this shape if one is given.
 
-    finite    whether it may hold finite numbers only
-    mend      what to do about it
+    finite    whether all its numbers must be finite
+    mend      the remedy, for the message
     """
     import torch
 
@@ -283,20 +283,20 @@ def checked_tensor(
         raise ModelError(f"{path}: {name} is {kind}, but plain floats are needed; {mend}")
     if shape is not None and tuple(tensor.shape) != shape:
         raise ModelError(f"{path}: {name} is of shape {list(tensor.shape)}, not {list(shape)}; {mend}")
-    # the sum tells in one pass, unless it overflows
+    # one pass for the sum is enough, unless it overflows
     if finite and not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():
         raise ModelError(f"{path}: {name} is not finite everywhere; {mend}")
     return tensor
 
 
 class SafeTensors(LazyMapping[str, "torch.Tensor"]):
-    """The tensors of a safetensors file, mapped when they are asked for. Raises ModelError for a broken file.
+    """The tensors of a safetensors file, memory-mapped on access. Raises ModelError for a broken file.
 
-    Memory holds what is in use: the file is mapped anew every 16 MiB, so that a mapping goes with its tensors.
+    Only tensors in use stay in memory: the file is mapped anew every 16 MiB, so that a mapping is freed with its tensors.
     """
 
     def __init__(self, path: Path):
-        from safetensors import safe_open  # not above, as torch in load_file
+        from safetensors import safe_open  # imported here for the same reason as torch in load_file
 
         self._path, self._read = path, 0
         self._file: safe_open | None = None
@@ -313,21 +313,22 @@ class SafeTensors(LazyMapping[str, "torch.Tensor"]):
                 self._file, self._read = safe_open(self._path, "pt"), 0
             tensor = self._file.get_tensor(name)
         self._read += tensor.nbytes
-        # a small one, which stays, would keep a mapping and all that was read of it
+        # a small tensor, which stays, would keep in memory a mapping and all that was read from it
         return tensor.clone() if tensor.nbytes < _SMALL else tensor
 
 
 def load_file(path: Path) -> Mapping:
-    """What a weight file holds: tensors by name, or whatever else torch.save put into a dictionary; mapped, not copied.
+    """The content of a weight file: tensors by name, or whatever else torch.save put into a dictionary; mapped, not copied.
 
-    safetensors, or PyTorch files under weights_only, which run no code. Raises ModelError for a broken or unsafe file.
+    Reads safetensors, or PyTorch files under weights_only, which runs no code. Raises ModelError if the file is broken or
+    unsafe.
     """
     if path.suffix == ".safetensors":
         return SafeTensors(path)
-    import torch  # not above: models/hub.py uses this module, and the command's --help loads that
+    import torch  # not at the top: --help loads models/hub.py, which loads this module
 
     with opening(path), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's advice on kinds of tensors that are refused afterwards
+        warnings.simplefilter("ignore")  # torch warns about kinds of tensors that are refused afterwards
         tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_archive(path))
         if not isinstance(tensors, dict):
             raise ValueError("it holds no dictionary of tensors")
@@ -340,10 +341,10 @@ def load_file(path: Path) -> Mapping:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether a file of torch.save is a zip archive, which can be mapped; those from before torch 1.6 are pickles.
+    """Whether a torch.save file is a zip archive, which can be mapped; files from before torch 1.6 are pickles.
 
-    Raises for text, such as a page of HTML that was saved as a checkpoint, and for a packed archive: mapped, its packed
-    bytes would be taken for numbers.
+    Raises ValueError for text, such as an HTML page saved as a checkpoint, and for a truncated archive; ModelError for a
+    compressed archive: if it were mapped, its compressed bytes would be taken for numbers.
     """
     with open(path, "rb") as file:
         start = file.read(40)

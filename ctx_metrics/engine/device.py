@@ -21,15 +21,15 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 INSTALL = "https://pytorch.org/get-started/locally/"
 T = TypeVar("T")
 R = TypeVar("R")
-# Tokens of one forward: enough to fill the device, little enough to stay in a CPU's cache.
+# Tokens of one forward pass: enough to fill the device, few enough to stay in a CPU's cache.
 TOKEN_BUDGETS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
 
 
 def resolve_device(name: str = "auto") -> torch.device:
     """The device of a name: auto (the first usable CUDA device, else MPS, else the CPU), cpu, mps, cuda or cuda:N.
 
-    For auto, a notice names each CUDA device that torch cannot use, and why. Raises ResourceError when a named device is
-    absent or cannot be used. torch then uses no more threads than the process may.
+    For auto, a notice names each CUDA device that torch cannot use, and why. Raises ResourceError if a named device is
+    absent or cannot be used. Also limits torch to as many threads as the process may use.
     """
     limit_threads()
     if name == "auto":
@@ -41,7 +41,7 @@ def resolve_device(name: str = "auto") -> torch.device:
 
 
 def device_fault(device: torch.device) -> str:
-    """Why torch cannot compute on a device, and what to do about it; "" where it can."""
+    """Why torch cannot compute on a device, and what to do about it; "" if it can."""
     if device.type == "cuda":
         number, (seen, warning) = device.index or 0, cuda_devices()
         if number >= seen:
@@ -54,7 +54,7 @@ def device_fault(device: torch.device) -> str:
 
 
 def why_no_card(seen: int = 0) -> str:
-    """Why torch sees no more than so many CUDA devices, and what to do about it."""
+    """Why torch sees no more than `seen` CUDA devices, and what to do about it."""
     if torch.version.cuda is None and torch.version.hip is None:
         if platform.system() == "Darwin":
             return "Macs have no CUDA; their GPU is mps"
@@ -68,7 +68,7 @@ def why_no_card(seen: int = 0) -> str:
 
 
 def why_no_mps() -> str:
-    """Why torch cannot use MPS, and what to do about it; "" where it can."""
+    """Why torch cannot use MPS, and what to do about it; "" if it can."""
     if torch.backends.mps.is_available():
         return ""
     if platform.system() != "Darwin":
@@ -91,7 +91,7 @@ def _best_device() -> torch.device:
 
 
 def cuda_devices() -> tuple[int, str]:
-    """How many CUDA devices torch can reach, and in one line what it warns of, such as a driver that is too old, or ""."""
+    """The number of CUDA devices that torch can reach, and its warnings (such as for an old driver) in one line, or ""."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -100,10 +100,10 @@ def cuda_devices() -> tuple[int, str]:
 
 
 def cuda_fault(number: int) -> str:
-    """Why torch cannot compute on the CUDA device of this number; "" where it can."""
+    """Why torch cannot compute on the CUDA device of this number; "" if it can."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on a card that is too old, in many lines
+            warnings.simplefilter("ignore")  # of a card that is too old, in many lines
             capability = torch.cuda.get_device_capability(number)
     except (RuntimeError, AssertionError) as error:
         return reason(error)
@@ -115,10 +115,10 @@ def cuda_fault(number: int) -> str:
 
 
 def runs_on(architecture: str, capability: tuple[int, int]) -> bool:
-    """Whether code of torch for an architecture runs on a card of a compute capability, such as (8, 9).
+    """Whether torch's code for an architecture runs on a card of a compute capability, such as (8, 9).
 
-    sm_XY is machine code for X.Y up to the end of X; compute_XY is compiled on the spot for X.Y and all later ones. With an
-    "a" behind it either is for X.Y alone, with an "f" for its family. True for names of other makers.
+    sm_XY is machine code for X.Y and later versions of X; compute_XY is compiled at run time for X.Y and all later ones. A
+    final "a" limits either to X.Y alone, an "f" to its family. True for architectures of other makers.
 
     >>> [runs_on(each, (8, 9)) for each in ("sm_80", "sm_90", "sm_89a", "compute_70", "compute_80a", "gfx90a")]
     [True, False, True, True, False, True]
@@ -138,7 +138,7 @@ def resolve_dtype(name: str) -> torch.dtype:
 
 
 def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
-    """Print a notice where a CPU has no arithmetic for a half format, and so is faster in fp32; and that of check_tf32."""
+    """Print a notice if a CPU has no bf16 arithmetic, and so is faster in fp32; also call check_tf32."""
     check_tf32(device, dtype)
     if device.type != "cpu" or dtype != torch.bfloat16 or platform.machine() not in ("x86_64", "AMD64"):
         return
@@ -149,16 +149,16 @@ def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
 
 
 def check_tf32(device: torch.device, dtype: torch.dtype) -> None:
-    """Print a notice where what is asked for in fp32 is computed in TF32."""
+    """Print a notice if fp32 is asked for, but computed in TF32."""
     if dtype == torch.float32 and computes_in_tf32(device):
         asked = "as torch.set_float32_matmul_precision or TORCH_ALLOW_TF32_CUBLAS_OVERRIDE asks"
         notice(f"{device} computes fp32 in TF32, {asked}; results are less exact")
 
 
 def computes_in_tf32(device: torch.device) -> bool:
-    """Whether torch multiplies fp32 matrices in TF32, which rounds to 11 bits. Its default is no.
+    """Whether torch multiplies fp32 matrices in TF32, which rounds to 11 bits. By default it does not.
 
-    A program that uses ctx-metrics can ask for it, or the environment, on CUDA devices from Ampere on.
+    The environment, or a program that uses ctx-metrics, can turn it on for CUDA devices from Ampere on.
     """
     matrices: Any = torch.backends.cuda.matmul
     asked = device.type == "cuda" and matrices.fp32_precision == "tf32"
@@ -166,7 +166,7 @@ def computes_in_tf32(device: torch.device) -> bool:
 
 
 def number_format(name: str, device: str | torch.device) -> str:
-    """A number format as signatures show it: its name, but "tf32" where fp32 is computed so.
+    """A number format as signatures show it: its name, but "tf32" if fp32 is computed in TF32.
 
     >>> number_format("fp32", "cpu"), number_format("bf16", "cpu")
     ('fp32', 'bf16')
@@ -176,7 +176,7 @@ def number_format(name: str, device: str | torch.device) -> str:
 
 @contextmanager
 def full_fp32_lstms(device: torch.device) -> Iterator[None]:
-    """Within it cuDNN computes fp32 LSTMs, and their gradients, in fp32; its default is TF32, which rounds to 11 bits."""
+    """Within the block, cuDNN computes fp32 LSTMs and their gradients in fp32; its default, TF32, rounds to 11 bits."""
     lstms: Any = torch.backends.cudnn.rnn
     before = lstms.fp32_precision
     if device.type != "cuda" or before == "ieee":
@@ -190,9 +190,9 @@ def full_fp32_lstms(device: torch.device) -> Iterator[None]:
 
 
 class TokenBudget:
-    """Tokens that one forward may take on a device: half as many from then on where memory runs out.
+    """The number of tokens that one forward pass may take on a device; reduced for good each time memory runs out.
 
-    tokens    None: the device's default
+    tokens    the number at first; None: the device's default
     """
 
     def __init__(self, device: torch.device, tokens: int | None = None):
@@ -201,10 +201,10 @@ class TokenBudget:
     def split(
         self, batch: Sequence[T], sizes: Sequence[int], forward: Callable[[Sequence[T]], R], one: str
     ) -> list[tuple[Sequence[T], R]]:
-        """Returns the parts of a batch that went through a forward together, each with the forward's result.
+        """Run a batch through `forward`, in parts if necessary, and return each part with its result.
 
-        sizes    tokens of each text of the batch
-        one      ends the line on a single text that is too large: "text of {total} tokens; try ..."
+        sizes    number of tokens of each text in the batch
+        one      end of the message about a single text that is too large: "text of {total} tokens; try ..."
 
         Raises ResourceError for such a text.
         """

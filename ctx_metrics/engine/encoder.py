@@ -1,4 +1,4 @@
-"""The text encoder: unique texts once, longest first, in batches of a token budget, through the packed forward."""
+"""The text encoder: it encodes each distinct text once, longest first, in batches within a token budget, without padding."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,11 +22,11 @@ from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 from .transfer import in_turn
 
-Batch = tuple[Sequence[bytes], LayersRead]  # keys of texts that went through the network together, and what was read
+Batch = tuple[Sequence[bytes], LayersRead]  # keys of the texts of one forward pass, and what was read
 
 
 class Checkpoint(Loaded, Protocol):
-    """What an encoder is made of: a folder with a tokenizer, a configuration, and the tensors that it describes."""
+    """What an encoder is made from: a folder with a tokenizer, a configuration, and the tensors that it describes."""
 
     folder: Path
     config: dict[str, Any]
@@ -36,12 +36,12 @@ class Checkpoint(Loaded, Protocol):
 
 
 class TextEncoder:
-    """Turns texts into what is read of a checkpoint's hidden layers.
+    """Encodes texts with a checkpoint and returns what metrics read from its hidden layers.
 
-    checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT family, or one that is open
-    options       device, number format, batch size and memory bound
+    checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT family, or an opened one
+    options       device, number format, batch size and memory limit
 
-    Weights are loaded at the first text, and only as many layers as were asked for.
+    Weights are loaded for the first text, and only as many layers as metrics ask for.
     """
 
     def __init__(self, checkpoint: Path | Checkpoint, options: EngineOptions = EngineOptions()):
@@ -55,19 +55,19 @@ class TextEncoder:
         self.layers = self.config["num_hidden_layers"]
         self.width = self.config["hidden_size"]
         self.max_content = self.config["max_position_embeddings"] - first_position(self.config) - 2
-        self._readouts: dict[ReadoutKey, None] = {}  # a set that keeps its order
+        self._readouts: dict[ReadoutKey, None] = {}  # an ordered set
         self._tokenizer: TextTokenizer | None = None
         self._network: PackedEncoder | None = None
         self._bar: Progress | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # sacrebleu pickles metrics into the workers of -j N; they have their statistics by then, and a readout can hold a
-        # network, whose tensors on a GPU no forked process could take
+        # sacrebleu pickles metrics for the workers of -j N. They have their statistics by then, and a readout can hold a
+        # network, whose tensors on a GPU cannot be passed to a forked process
         left_out = dict.fromkeys(("_network", "_tokenizer", "_bar"))
         return {**self.__dict__, **left_out, "_readouts": {}, "store": EmbeddingStore(self.store.limit)}
 
     def require(self, readouts: Iterable[ReadoutKey]) -> None:
-        """Announce what a metric will ask for, so that one pass serves every metric of a run."""
+        """Announce the readouts that a metric will ask for, so that one pass serves all metrics of a run."""
         self._readouts.update(dict.fromkeys(readouts))
 
     @property
@@ -77,7 +77,7 @@ class TextEncoder:
 
     @property
     def tokenizer(self) -> TextTokenizer:
-        """The checkpoint's tokenizer, which cuts texts to `max_content` tokens; loaded when first used."""
+        """The checkpoint's tokenizer, which cuts texts to `max_content` tokens; loaded on first use."""
         if self._tokenizer is None:
             tokenizer = TextTokenizer(self.checkpoint.folder, self.max_content)
             self._check_current()
@@ -91,27 +91,27 @@ class TextEncoder:
         self.store = EmbeddingStore(self.store.limit)
 
     def _check_current(self) -> None:
-        """Raise ModelError if what was just read need not be what the signature says."""
+        """Raise ModelError if files have changed, so that what was just read may not match the signature."""
         if not self.is_current():
             raise ModelError(f"{self.checkpoint.folder} has changed since it was opened; create the metric again")
 
     def encode(self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT) -> list[States]:
-        """What is read of tokenized texts: {readout: fp32 CPU tensor} of each; see engine.readout for the shapes.
+        """Return what is read from each tokenized text: {readout: fp32 CPU tensor}; see engine.readout for the shapes.
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
-        unit    what the texts are, "segment" or "window": what other metrics announced for this unit is read too
+        unit    what the texts are, "segment" or "window"; readouts that other metrics announced for it are also read
         """
         readouts = list(readouts)
         self.require(readouts)
         read = [key for key in self._readouts if key in readouts or readout_of(key).unit in (None, unit)]
-        objects = {id(text): text for text in tokens}  # of which there are fewer, where examples share texts
+        objects = {id(text): text for text in tokens}  # fewer than `tokens` if examples share texts
         key_of = {number: text.key for number, text in objects.items()}
         keys = [key_of[id(text)] for text in tokens]
         wanted = dict(zip(keys, tokens, strict=True))
         asked = set(readouts)
         kept = {key: states for key in wanted if (states := self.store.get(key, asked)) is not None}
         missing = [key for key in wanted if key not in kept]
-        # what the store is about to drop would stay in memory for the sake of a few texts
+        # copied: a few texts would keep in memory whole slabs that the store is about to drop
         if len(kept) <= len(missing):
             kept = {key: self.store.put(key, states) for key, states in kept.items()}
         words = self.config["vocab_size"]
@@ -127,7 +127,7 @@ class TextEncoder:
         return [kept[key] for key in keys]
 
     def _encode(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey], kept: dict[bytes, States]) -> None:
-        """Send texts through the network, batch by batch; what is read of them goes into `kept` and the store."""
+        """Run texts through the network, batch by batch, and put what is read into `kept` and the store."""
         keys, lengths = list(texts), [len(text.ids) for text in texts.values()]
         batches = token_batches(lengths, self.budget.tokens, self.load().pads)
         parts = (part for batch in batches for part in self._start({keys[i]: texts[keys[i]] for i in batch}, readouts))
@@ -137,7 +137,7 @@ class TextEncoder:
                 self._bar.update(len(of_part))
 
     def _start(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey]) -> list[Batch]:
-        """Send one batch of texts through the network, in several parts where memory runs out."""
+        """Run one batch of texts through the network, in several parts if memory runs out."""
         network, sizes = self.load(), [len(text.ids) for text in texts.values()]
 
         def forward(keys: Sequence[bytes]) -> LayersRead:
@@ -150,12 +150,12 @@ class TextEncoder:
         return self.budget.split(list(texts), sizes, forward, "text of {total} tokens; try " + smaller)
 
     def load(self) -> PackedEncoder:
-        """The network, with weights for all that was announced; the first text asks for it if nobody did before."""
+        """Return the network with weights for all announced readouts; loaded for the first text, if not before."""
         readouts = [readout_of(key) for key in self._readouts]
         needed = max(readout.last for readout in readouts)
         if self._network is None or len(self._network.layers) < needed:
             first_only = all(readout.first_only for readout in readouts if readout.last == needed)
-            self._network = None  # before the deeper one takes memory
+            self._network = None  # freed before the deeper one takes memory
             with memory_for(f"the weights of {self.checkpoint.folder}", self.device):
                 network = PackedEncoder(
                     self.config,
@@ -171,7 +171,7 @@ class TextEncoder:
 
     @contextmanager
     def progress(self, label: str, texts: int) -> Iterator[None]:
-        """Show on stderr how many of `texts` texts are encoded within the block."""
+        """Show on stderr, within the block, how many of `texts` texts are encoded."""
         with Progress(label, "text", texts, quiet=self.quiet) as self._bar:
             try:
                 yield
@@ -183,5 +183,5 @@ _encoders: LoadedModels[TextEncoder] = LoadedModels()
 
 
 def shared_encoder(folder: Path, options: EngineOptions = EngineOptions()) -> TextEncoder:
-    """The process's one TextEncoder of these settings, so that metrics share its weights and its store."""
+    """The process's only TextEncoder for this folder and these options; metrics share its weights and its store."""
     return _encoders.get((Path(folder).resolve(), options), lambda: TextEncoder(folder, options))

@@ -1,4 +1,4 @@
-"""The exact forward of a BERT-shaped encoder over packed tokens: no padding, every hidden layer that is read."""
+"""The exact forward pass of a BERT-like encoder over packed tokens, without padding; readouts get each layer they read."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -17,11 +17,11 @@ ReadoutKey = LayerMix | Readout
 
 
 class EncoderLayer:
-    """One transformer layer on packed tokens [rows, width], fp32 between its products, which are in `dtype`.
+    """One transformer layer on packed tokens [rows, width]: fp32, but for matrix products, which are in `dtype`.
 
-    take        gives the tensor of a name on the right device and in the given dtype
+    take        returns the tensor of a name, on the right device and in the given dtype
     pre_norm    layer norms before each half (XLM-R-XL) instead of after it (BERT, Vaswani et al. 2017)
-    split       queries apart from keys and values, for a layer that is asked for first tokens only
+    split       separate product for queries, for a layer of which only first tokens are needed
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class EncoderLayer:
     def __call__(
         self, hidden: torch.Tensor, packed: PackedTokens, attention: Attention, first: torch.Tensor | None
     ) -> torch.Tensor:
-        """The layer's output: of all rows, or of the rows `first` alone (each sequence's first token)."""
+        """The layer's output for all rows, or only for the rows `first` (each sequence's first token)."""
         rows, width = hidden.shape
         read = (self.attention_norm(hidden) if self.pre_norm else hidden).to(self.dtype)
         shape = (-1, self.heads, width // self.heads)
@@ -64,7 +64,7 @@ class EncoderLayer:
 
 
 class LayerNorm:
-    """Layer normalisation over the last dimension, in fp32: [..., width] to the same."""
+    """Layer normalisation over the last dimension, in fp32: [..., width] to the same shape."""
 
     def __init__(self, take: Callable, name: str, eps: float):
         self.weight, self.bias, self.eps = take(f"{name}.weight"), take(f"{name}.bias"), eps
@@ -74,11 +74,11 @@ class LayerNorm:
 
 
 class PackedEncoder:
-    """A BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT encoder as a function from token ids to what is read of its layers.
+    """A BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT encoder as a function from token ids to what is read from its layers.
 
     config, tensors    from engine.checkpoint
-    layers             how many transformer layers to keep; the rest are neither loaded nor run
-    first_only         whether the last of them will be asked for first tokens only (it is then laid out for that)
+    layers             number of transformer layers to keep; the rest are neither loaded nor run
+    first_only         whether only first tokens of the last of them will be needed (it is then laid out for that)
 
     pads    whether its attention pads the sequences of a batch to the longest
     """
@@ -102,12 +102,12 @@ class PackedEncoder:
         heads, kind = config["num_attention_heads"], config["model_type"]
         pre_norm = kind == "xlm-roberta-xl"
         self.device, self.width, self.depth = device, config["hidden_size"], config["num_hidden_layers"]
-        # F.linear's fp32 product keeps nothing for the row counts that it meets
+        # F.linear's fp32 product, unlike the others, caches nothing per number of rows
         self.rounded = device.type == "cpu" and (dtype != torch.float32 or not prepacking_fault())
         self.attention = choose_attention(device, dtype, self.width // heads)
         self.pads = self.attention is padded_attention
         self.first_position = first_position(config)
-        # RoBERTa's positions do not count padding tokens, which a text can hold literally
+        # RoBERTa's positions do not count padding tokens, which a text can contain literally
         self.pad = self.first_position - 1 if self.first_position else None
         self.max_tokens = config["max_position_embeddings"] - self.first_position
         self.words = take("embeddings.word_embeddings.weight", dtype)
@@ -133,12 +133,12 @@ class PackedEncoder:
         readouts: Iterable[ReadoutKey],
         seconds: Sequence[int | None] | None = None,
     ) -> "LayersRead":
-        """What is read of the hidden layers of token id sequences, specials included; equal lengths must be adjacent.
+        """Read the hidden layers of token id sequences, special tokens included; equal lengths must be adjacent.
 
         sequences    int arrays of token ids
         readouts     readouts, or tuples of layer numbers to average
-        seconds      place in each sequence from which tokens are of type 1, None where all are of type 0
-        Returns what was read, which a GPU may still be at work on.
+        seconds      index in each sequence from which tokens are of type 1; None if all are of type 0
+        Returns what was read; a GPU may still be computing it.
         """
         total = sum(len(sequence) for sequence in sequences)
         packed = PackedTokens(sequences, fixed_rows(total) if self.rounded else total, self.device)
@@ -151,7 +151,7 @@ class PackedEncoder:
         for number in range(last + 1):
             only = number == last and first_only
             if number:
-                # those beyond the number of sequences only make up a round number
+                # rows beyond the number of sequences are only there to make it a round number
                 more = fixed_rows(len(packed.lengths)) - len(packed.lengths) if only and self.rounded else 0
                 first = F.pad(packed.starts, (0, more)) if only else None
                 hidden = self.layers[number - 1](hidden, packed, self.attention, first)
@@ -184,13 +184,13 @@ class PackedEncoder:
 
 
 class LayersRead:
-    """What was read of one batch, on its way from the device to the CPU."""
+    """What was read from one batch, on its way from the device to the CPU."""
 
     def __init__(self, read: Mapping[ReadoutKey, Rows]):
         self._counts = {key: rows.counts for key, rows in read.items()}
         self._fetched = Fetched(rows.values for rows in read.values())
 
     def wait(self) -> dict[ReadoutKey, Rows]:
-        """What was read, on the CPU, by readout."""
+        """Wait until what was read is on the CPU, and return it by readout."""
         of_keys = zip(self._counts.items(), self._fetched.wait(), strict=True)
         return {key: Rows(values, counts) for (key, counts), values in of_keys}

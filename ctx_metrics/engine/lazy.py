@@ -1,4 +1,4 @@
-"""Mappings whose values are made when they are asked for."""
+"""Mappings whose values are computed on access."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -8,7 +8,7 @@ Value = TypeVar("Value", covariant=True)
 
 
 class LazyMapping(Mapping[Key, Value]):
-    """A mapping with the keys of `parts`, of which a subclass makes the values."""
+    """A mapping with the keys of `parts`; a subclass computes the values from it."""
 
     def __init__(self, parts: Mapping[Key, Any]):
         self._parts = parts

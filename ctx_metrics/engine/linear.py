@@ -1,4 +1,4 @@
-"""Linear layers for inference: oneDNN's prepacked fp32 product on CPUs that have it, F.linear elsewhere."""
+"""Linear layers for inference: oneDNN's prepacked fp32 product on CPUs that support it, else F.linear."""
 
 import logging
 import mmap
@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 
 logger = logging.getLogger(__name__)
-# oneDNN keeps a kernel with its buffers for every number of rows that it meets, so it must meet few.
+# oneDNN keeps a kernel and its buffers for every number of rows that it is given, so these must be few.
 _ROWS = (128, 256, 512, 1024, 1536, 2048)
 
 
 def fixed_rows(rows: int) -> int:
-    """The number of rows to round a batch up to on a CPU: one of a few up to 2048, multiples of 2048 beyond.
+    """The number of rows to which a batch is rounded up on a CPU: one of a few up to 2048, then multiples of 2048.
 
     >>> fixed_rows(100), fixed_rows(2000), fixed_rows(5000)
     (128, 2048, 6144)
@@ -32,12 +32,12 @@ class Linear:
         return F.linear(x, self.weight, self.bias)
 
     def gelu(self, x: torch.Tensor) -> torch.Tensor:
-        """GELU(x W^T + b), the exact one. x: [tokens, in], y: [tokens, out], any floating dtype."""
+        """y = GELU(x W^T + b), exact. x: [tokens, in], y: [tokens, out], any floating dtype."""
         return F.gelu(self(x))
 
 
 class PrepackedLinear(Linear):
-    """The same through torch's private oneDNN op, whose weight is laid out once at load."""
+    """The same with torch's private oneDNN op, for which the weight is laid out once, on loading."""
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor):
         super().__init__(torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS[-1]), bias)
@@ -51,7 +51,7 @@ class PrepackedLinear(Linear):
 
 @cache
 def prepacking_fault() -> str | None:
-    """Why prepacked linears cannot be used on this machine, or None when their self-test against F.linear passes."""
+    """Why this machine cannot use prepacked linear layers, or None if they pass a self-test against F.linear."""
     fault = _self_test()
     logger.debug("CPU linear layers: %s", f"F.linear ({fault})" if fault else "oneDNN, prepacked")
     return fault
@@ -70,13 +70,13 @@ def _self_test() -> str | None:
                 gap = (getattr(plain, function)(x) - getattr(packed, function)(x)).abs().max().item()
                 if not gap < 1e-4:
                     return f"the product differs from F.linear by {gap:.1e}"
-    except (RuntimeError, AttributeError, NotImplementedError) as error:  # the op is private: it may be gone or refuse
+    except (RuntimeError, AttributeError, NotImplementedError) as error:  # the op is private: it may be gone or fail
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
     return None
 
 
 def make_linear(weights: Sequence[torch.Tensor], biases: Sequence[torch.Tensor]) -> Linear:
-    """The fastest exact linear layer for weights [out, in] and biases [out], joined, on their device and in their dtype."""
+    """The fastest exact linear layer for concatenated weights [out, in] and biases [out], with their device and dtype."""
     first, bias = weights[0], torch.cat(list(biases))
     if first.device.type != "cpu" or first.dtype != torch.float32 or prepacking_fault():
         return Linear(torch.cat(list(weights)), bias)
@@ -84,9 +84,9 @@ def make_linear(weights: Sequence[torch.Tensor], biases: Sequence[torch.Tensor])
 
 
 def _joined(weights: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Weights on the CPU one below the other, for as long as it takes to lay them out."""
+    """CPU weights concatenated by rows, in temporary memory: they are needed only until they are laid out."""
     if len(weights) == 1:
         return weights[0]
-    # not on the heap, where what it leaves stays between the layers, a tenth of a large encoder
+    # not on the heap, where its freed memory would remain between the layers: a tenth of a large encoder
     place = mmap.mmap(-1, sum(weight.nbytes for weight in weights))
     return torch.cat(list(weights), out=torch.frombuffer(place, dtype=weights[0].dtype).view(-1, weights[0].shape[1]))

@@ -7,27 +7,27 @@ from typing import ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 
 class Loaded(Protocol):
-    """A model that can tell whether it is still what its files hold."""
+    """A model that can tell whether its files have changed since it was loaded."""
 
     def is_current(self) -> bool:
-        """Whether the files that it was made of hold what they held then, by their hashes."""
+        """Whether the files that it was loaded from still have the same hashes."""
 
 
 @runtime_checkable
 class Reads(Protocol):
-    """A model that keeps what it has read of texts."""
+    """A model that caches what it has read from texts."""
 
     def forget_texts(self) -> None:
-        """Keep nothing of the texts that were read so far."""
+        """Drop what was read from texts so far."""
 
 
 Model = TypeVar("Model", bound=Loaded)
 
 
 class LoadedModels(Generic[Model]):
-    """The models of one kind that are loaded, by their place: name or folder, and settings.
+    """The loaded models of one kind, by their place: name or folder, and settings.
 
-    A model whose files have changed since is not handed out again: the new one takes its place.
+    A model whose files have changed is not returned again, but replaced by a newly loaded one.
     """
 
     _kinds: ClassVar["list[LoadedModels]"] = []
@@ -37,10 +37,10 @@ class LoadedModels(Generic[Model]):
         self._kinds.append(self)
 
     def get(self, place: Hashable, load: Callable[[], Model]) -> Model:
-        """The model of this place, made by `load` unless it is here and current."""
+        """The model of this place; `load` makes it unless it is already loaded and current."""
         model = self._models.get(place)
         if model is None or not model.is_current():
-            self._models.pop(place, None)  # before the new one takes memory
+            self._models.pop(place, None)  # freed before the new one takes memory
             del model
             self._models[place] = load()
         return self._models[place]
@@ -56,9 +56,9 @@ class LoadedModels(Generic[Model]):
 
 
 def forget_texts() -> None:
-    """Forget what the loaded models have read, and not the models: scores are then those of a process that has read nothing.
+    """Make the loaded models forget the texts that they have read. Scores are then those of a fresh process.
 
-    What a text shares with one that was read before may come from another batch, which rounds differently.
+    Results that were kept from earlier texts may have been computed in other batches, which round differently.
     """
     for model in LoadedModels.all_models():
         if isinstance(model, Reads):
@@ -68,8 +68,8 @@ def forget_texts() -> None:
 def release() -> None:
     """Free the models that this process has loaded, and their cached results.
 
-    Metrics share a model's weights, the states of its texts and its scores of pairs, so models stay in memory until the
-    process ends. This function frees them, except those of metrics that you still hold. A new metric loads its model again.
+    Metrics share a model's weights, hidden states and pair scores, so models stay in memory until the process ends. This
+    function frees them, except those of metrics that you still hold. A new metric loads its model again.
     """
     LoadedModels.clear_all()
     gc.collect()
@@ -77,7 +77,7 @@ def release() -> None:
 
 
 def empty_caches() -> None:
-    """Free the GPU memory that torch keeps for later tensors; nothing where torch was not imported or has no GPU."""
+    """Free the GPU memory that torch keeps for later tensors; do nothing if torch is not imported or has no GPU."""
     torch = sys.modules.get("torch")
     if torch is None:
         return

@@ -1,4 +1,4 @@
-"""How well the tokens of texts that are read in one sequence match: recall and precision by cosine, layer by layer."""
+"""How well the tokens of texts in one sequence match: recall and precision of cosines, layer by layer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from .readout import Accumulator, PackedTokens, Readout, Rows
 from .transfer import send
 
-OTHERS = 2  # texts that can follow the first one
+OTHERS = 2  # most texts that can follow the first one
 
 
 def parts(ids: np.ndarray, separator: int, separators: int) -> list[tuple[int, int]]:
-    """Where the texts of a sequence begin and end, with so many separators between two; the first token is none of them.
+    """The (begin, end) of each text in a sequence, with `separators` separators between texts; the first token is in none.
 
     >>> parts(np.array([0, 7, 8, 2, 2, 9, 2]), separator=2, separators=2)
     [(1, 3), (5, 6)]
@@ -30,11 +30,11 @@ def parts(ids: np.ndarray, separator: int, separators: int) -> list[tuple[int, i
 
 
 class TokenPairs(NamedTuple):
-    """The tokens of each sequence's first text beside those of another one, where both have any, as rows of their states.
+    """Pairs of a sequence's first text and another one, both with tokens; a token is the row number of its hidden state.
 
-    first, other            int64 [pairs, most tokens], 0 where no token is
-    has_first, has_other    bool, as many: whether one is
-    slots                   OTHERS times the number of the sequence, and of the other text, int64 [pairs]
+    first, other            the tokens of each side, int64 [pairs, most tokens], padded with 0
+    has_first, has_other    bool, of the same shapes: False at padding
+    slots                   OTHERS * number of the sequence + number of the other text, int64 [pairs]
     """
 
     first: torch.Tensor
@@ -44,10 +44,10 @@ class TokenPairs(NamedTuple):
     slots: torch.Tensor
 
     def match(self, states: torch.Tensor, sequences: int) -> torch.Tensor:
-        """Recall and precision, fp32 [sequences, OTHERS, 2], of states fp32 [rows, width]; 0 where a text has no tokens.
+        """Recall and precision, fp32 [sequences, OTHERS, 2], of states fp32 [rows, width]; 0 if a text has no tokens.
 
-        Recall is the mean over the other text's tokens of the highest cosine with one of the first text's, as Mathur et al.
-        (2019) have it; precision is that of the first text's tokens.
+        Recall is the mean, over the other text's tokens, of the highest cosine with a token of the first text (Mathur et al.
+        2019). Precision is the same mean over the first text's tokens.
         """
         matched = states.new_zeros(sequences * OTHERS, 2)
         if len(self.slots):
@@ -66,9 +66,9 @@ def token_pairs(
     separators: int,
     others: Sequence[Sequence[int]] | None = None,
 ) -> TokenPairs:
-    """The pairs of some sequences, whose first tokens have the rows `starts`.
+    """The token pairs of sequences whose first tokens are at the rows `starts`.
 
-    others    for each sequence the numbers that its other texts have; in their order if None
+    others    the numbers of each sequence's other texts; None: they are numbered in order
     """
     pairs = []
     for number, (ids, start) in enumerate(zip(sequences, starts, strict=True)):
@@ -82,7 +82,7 @@ def token_pairs(
 
 
 def _padded(rows: Sequence[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows of numbers with 0 behind them, and where numbers are."""
+    """Return rows of numbers padded with 0 at the end, and a mask that is True at the numbers."""
     lengths = np.array([len(each) for each in rows], np.int64)
     mask = np.arange(max(lengths, default=0)) < lengths[:, None]
     padded = np.zeros(mask.shape, np.int64)
@@ -91,7 +91,7 @@ def _padded(rows: Sequence[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _mean_of_best(cosines: torch.Tensor, has: torch.Tensor) -> torch.Tensor:
-    """Mean over tokens that are there (bool [pairs, tokens]) of the highest of cosines [pairs, tokens, others]."""
+    """The mean, over existing tokens (bool [pairs, tokens]), of the highest of their cosines [pairs, tokens, others]."""
     return (cosines.amax(2) * has).sum(1) / has.sum(1)
 
 
@@ -113,10 +113,10 @@ class _Matching(Accumulator):
 
 @dataclass(frozen=True)
 class Matching(Readout):
-    """Recall and precision of the texts of one sequence against its first one: [OTHERS, layers, 2] of each sequence.
+    """Recall and precision of a sequence's other texts against its first one: [OTHERS, layers, 2] for each sequence.
 
-    layers        ascending
-    separator     id of the token that stands between texts, `separators` of them
+    layers        layer numbers, ascending
+    separator     id of the token that separates texts, `separators` times
     """
 
     layers: tuple[int, ...]

@@ -1,20 +1,20 @@
-"""How the C library hands out memory, where that decides how long a training takes."""
+"""How the C library allocates memory, which largely determines how long training takes."""
 
 import ctypes
 import platform
 from functools import cache
 
-# glibc's mallopt: from which size on memory is mapped, and how much freed memory at the top of the heap stays
+# glibc's mallopt: the size from which memory is mapped, and how much freed memory stays at the top of the heap
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _MAPPED_FROM, _KEPT = 2**30, 2**31 - 1
 
 
 @cache
 def keep_freed_memory() -> bool:
-    """Have the process keep the memory that it frees, up to 2 GiB of it, for the next step; returns whether it does.
+    """Make the process keep up to 2 GiB of the memory that it frees, for the next step; return whether it does.
 
-    By its default glibc maps each large tensor anew, and the kernel clears every page of it: of a training step over long
-    sequences that is two thirds of the time. Elsewhere than on glibc nothing is changed.
+    By default glibc maps each large tensor anew, and the kernel clears all its pages: two thirds of the time of a training
+    step over long sequences. Without glibc, nothing is changed.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

@@ -1,4 +1,4 @@
-"""Opening a model: whatever its files hold, a reader raises one line that names them; what was read is known by its hash."""
+"""Read a model's files. Whatever they hold, an error is one line that names the file. Hashes identify what was read."""
 
 import hashlib
 import json
@@ -14,23 +14,23 @@ from typing import Any
 
 from ..errors import CtxMetricsError, ModelError, ResourceError, lacks_memory, memory_remedy
 
-JSON_LIMIT = 16 * 2**20  # bytes; parsed, a JSON file takes up to twenty times as much memory
-_SETTLED_NS = 2 * 10**9  # file systems tick in up to 2 s: a younger file may change and keep its times
+JSON_LIMIT = 16 * 2**20  # bytes; once parsed, a JSON file takes up to twenty times as much memory
+_SETTLED_NS = 2 * 10**9  # file times are as coarse as 2 s: a younger file may change and keep its times
 _BLOB = re.compile(r"/(?P<cache>models--[^/]+)/blobs/(?P<sha256>[0-9a-f]{64})$")
-# Exceptions whose text says little without their name.
+# Exceptions whose message says little without their name.
 _TERSE = (LookupError, AssertionError)
 
 
 @contextmanager
 def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it again") -> Iterator[None]:
-    """Turn whatever is raised in the block, which reads a file or folder, into a ModelError of one line.
+    """Turn any exception in the block, which reads a file or folder, into a one-line ModelError.
 
     path    what the line names
-    says    the rest of the line; "{why}" stands for what was raised
+    says    the rest of the line; "{why}" stands for the exception's message
 
-    Damaged and hostile files make libraries raise anything: IndexError, RecursionError, a panic of Rust. So only what
-    reads belongs into the block: an error of what uses the model must be seen. Our own errors go through as they are. Too
-    little memory is a ResourceError: the file may be whole.
+    Damaged and malicious files make libraries raise anything: IndexError, RecursionError, a Rust panic. So only code that
+    reads belongs in the block; errors in code that uses the model must stay visible. Our own errors pass unchanged. Raises
+    ResourceError if memory runs out, since the file may be intact.
     """
     try:
         yield
@@ -41,7 +41,7 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
             f"{path} is damaged or holds more than tensors, so it is not loaded (weights_only); fetch it again"
         ) from error
     except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # that of Rust libraries
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # raised by Rust libraries
             raise
         if lacks_memory(error):
             raise ResourceError(f"{path} needs more memory than is available; {memory_remedy(error)}") from error
@@ -50,7 +50,7 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
 
 
 def reason(error: BaseException) -> str:
-    """The first line of what an exception says, at most 500 characters."""
+    """The first line of an exception's message, at most 500 characters."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     lines = filter(None, map(str.strip, str(error).splitlines()))
@@ -59,7 +59,7 @@ def reason(error: BaseException) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value out of a file, for a message: at most 60 characters, however large it is.
+    """A value from a file as a message shows it: about 60 characters at most, however large it is.
 
     >>> shown("t5"), shown([["a"] * 9]), shown(10**5000)
     ("'t5'", 'a list', 'over 1e60')
@@ -72,7 +72,7 @@ def shown(value: Any) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file of a model holds. Raises anything, so it belongs into `opening`."""
+    """The content of a model's JSON file. Call it inside `opening`: it may raise anything."""
     with open(path, "rb") as file:
         data = file.read(JSON_LIMIT + 1)
     if len(data) > JSON_LIMIT:
@@ -81,12 +81,12 @@ def read_json(path: Path) -> Any:
 
 
 def file_sha256(path: Path) -> str:
-    """Hex sha256 of a file, read once in a process unless it changes.
+    """Hex sha256 of a file, which is read once per process unless it changes.
 
-    The hub's cache names large files by it, which spares reading them. Raises ModelError for what cannot be read.
+    The hub's cache names large files by their hash, so these need not be read. Raises ModelError if the file cannot be read.
     """
     target = os.path.realpath(path)
-    # in this layout alone, <cache>/snapshots/<commit>/...: any other link could be called anything
+    # only in the cache's layout, <cache>/snapshots/<commit>/...: elsewhere a link's target could have any name
     if (
         (blob := _BLOB.search(Path(target).as_posix()))
         and path.is_symlink()
@@ -112,21 +112,21 @@ def _sha256(target: str, identity: tuple[int, ...]) -> str:
 
 
 def file_hashes(paths: Iterable[Path]) -> dict[str, str]:
-    """The sha256 of each of these files that is there: equal for equal content in the same places."""
+    """The sha256 of each of these files that exists, by path: equal for equal content in the same places."""
     return {str(path): file_sha256(path) for path in paths if path.is_file()}
 
 
 def identity(hashes: Mapping[str, str], folder: Path) -> str:
-    """What a model is known by, from the sha256 of all files that its scores depend on, as file_hashes gives them.
+    """The identity of a model, made from the sha256 of all files that its scores depend on (see file_hashes).
 
-    Returns the first 12 hex digits of the sha256 of the lines `HASH  NAME`, which sha256sum prints in `folder`, sorted.
+    It is the first 12 hex digits of the sha256 of the sorted lines `HASH  NAME` that sha256sum prints in `folder`.
     """
     lines = (f"{sha256}  {Path(os.path.relpath(path, folder)).as_posix()}\n" for path, sha256 in hashes.items())
     return hashlib.sha256("".join(sorted(lines)).encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
 def same_hashes(before: dict[str, str], now: Callable[[], dict[str, str]]) -> bool:
-    """Whether files hash to what they hashed to before; not if they cannot be read any more."""
+    """Whether files still have the hashes that they had before; False if they can no longer be read."""
     try:
         return now() == before
     except ModelError:

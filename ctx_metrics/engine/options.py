@@ -1,4 +1,4 @@
-"""How the engine runs, as one value that every metric takes. Importing it does not import torch."""
+"""The engine's settings, as one value that every metric takes. Importing this module does not import torch."""
 
 import re
 from argparse import ArgumentTypeError
@@ -15,7 +15,7 @@ _OTHER_NAMES = {"float32": "fp32", "float": "fp32", "bfloat16": "bf16", "float16
 
 
 def device_name(text: str) -> str:
-    """The name of a device, which may be absent.
+    """Return the name of a device; the device need not be present.
 
     >>> device_name("cuda:1")
     'cuda:1'
@@ -32,7 +32,7 @@ def device_name(text: str) -> str:
 
 
 def format_name(text: str) -> str:
-    """The name of a number format.
+    """Return the name of a number format.
 
     >>> format_name("Float16")
     Traceback (most recent call last):
@@ -52,7 +52,7 @@ class EngineOptions:
     device    auto selects CUDA, else MPS, else the CPU
     quiet     no progress bar (there is also none if stderr is not a terminal)
 
-    Raises InputError for a value that none of these takes.
+    Raises InputError for a value that is not allowed.
     """
 
     PREFIX: ClassVar = "--ctx-"

@@ -1,4 +1,4 @@
-"""Values of pairs of texts from their hidden states, in blocks that bound the memory."""
+"""Values of pairs of texts, computed from their hidden states in blocks that limit memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from .tokenizer import TEXTS_AT_ONCE, TokenIds
 
 Value = TypeVar("Value")
 PAIRS_AT_ONCE = TEXTS_AT_ONCE // 2  # tokenized together
-# facts about both sides, each pair of values once in memory
+# facts about both sides: results share these four tuples, to save memory
 SIDES = {(left, right): (left, right) for left in (False, True) for right in (False, True)}
 
 
 class EncodedText(NamedTuple):
-    """One text as a function of pairs sees it: token ids and, for each layer mix, the hidden states of all of them.
+    """One text as a function of pairs sees it: its token ids and, for each layer mix, the hidden states of all tokens.
 
-    The first and the last token are the special ones.
+    The first and the last token are special tokens.
     """
 
     ids: np.ndarray
@@ -35,7 +35,7 @@ TokenizedPair = tuple[TokenIds, TokenIds]
 
 @dataclass(frozen=True, slots=True)
 class PairResult(Generic[Value]):
-    """What came of one pair: its value (None where a side had no tokens) and which sides were cut or empty."""
+    """The result of one pair: its value (None if a side has no tokens), and which sides were cut or are empty."""
 
     value: Value | None
     cut: tuple[bool, bool]
@@ -52,14 +52,14 @@ def map_pairs(
     label: str = "encoding",
     unit: str = SEGMENT,
 ) -> list[PairResult[Value]]:
-    """The values of every pair (left, right) of texts: function(encoded pairs) gives those of a block of pairs, in order.
+    """The value of each pair (left, right) of texts; function(encoded pairs) returns those of a block of pairs, in order.
 
-    Every distinct pair is computed once. Pairs are taken in their order, in blocks whose hidden states fit the encoder's
-    store, so put pairs that share a text side by side (all systems of one segment): a text is then encoded once, and one
-    that returns blocks later still is while the store holds it. Nothing is kept of a block but what the function gave.
-    A pair with a side that has no tokens is not computed: its value is None.
+    Each distinct pair is computed once. Pairs are taken in order, in blocks whose hidden states fit the encoder's store. So
+    put pairs that share a text next to each other (all systems of one segment): the text is then encoded once, and not again
+    for a later block while the store holds it. Only the function's values of a block are kept. If a side of a pair has no
+    tokens, the pair is not computed and its value is None.
 
-    mixes          readouts of the hidden layers that the function reads
+    mixes          the readouts of hidden layers that the function needs
     max_content    tokens kept of each text
     unit           what the texts are: "segment" or "window"
     """
@@ -87,7 +87,7 @@ def _values(
     function: Callable[[Sequence[EncodedPair]], Sequence[Value]],
     unit: str,
 ) -> Sequence[Value]:
-    """The function's values of a block's pairs that have tokens on both sides, whose states go with this call."""
+    """The function's values for the block's pairs that have tokens on both sides. The states are freed on return."""
     full = [pair for pair in block if _is_full(pair)]
     if not full:
         return []
@@ -98,7 +98,7 @@ def _values(
 
 
 def one_by_one(function: Callable[[EncodedText, EncodedText], Value]) -> Callable[[Sequence[EncodedPair]], list[Value]]:
-    """What map_pairs takes, from a function of one pair."""
+    """Turn a function of one pair into one that map_pairs takes."""
     return lambda pairs: [function(left, right) for left, right in pairs]
 
 
@@ -109,11 +109,11 @@ def _tokenized(pairs: Sequence[tuple[str, str]], encoder: TextEncoder, max_conte
 
 
 def _is_full(pair: TokenizedPair) -> bool:
-    return all(side.content for side in pair)  # beside the special tokens
+    return all(side.content for side in pair)  # besides the special tokens
 
 
 def _blocks(pairs: Iterable[TokenizedPair], encoder: TextEncoder) -> Iterator[list[TokenizedPair]]:
-    """Consecutive pairs whose distinct texts' states take at most the store's bound (one pair at least)."""
+    """Blocks of consecutive pairs, at least one each, such that the states of their distinct texts fit the store's limit."""
     bytes_per_token = 4 * encoder.width * max(1, encoder.required_mixes)
     block: list[TokenizedPair] = []
     held: set[bytes] = set()

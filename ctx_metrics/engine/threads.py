@@ -1,19 +1,19 @@
-"""The threads of the CPU's arithmetic: how many there are, and how long they spin while they wait. It imports no torch."""
+"""CPU threads: how many torch uses, and how long idle ones spin. Importing this module does not import torch."""
 
 import os
 from collections.abc import MutableMapping
 from functools import cache
 from pathlib import Path
 
-# Threads of libgomp wait in a loop. Beside other processes, the default of its many turns makes two threads slower than one;
-# at 10,000 they are faster there, and on an idle machine no slower by more than 3 %.
+# Idle libgomp threads spin in a loop. When other processes are busy, the high default makes two threads slower than one.
+# With 10,000 turns they are faster there, and at most 3 % slower on an idle machine.
 SPINS = 10_000
 _POLICIES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def set_spins(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Have threads that wait give up their core soon, unless the user chose how they wait. libgomp reads it when loaded.
+    """Make idle threads give up their core soon, unless the user chose how they wait. libgomp reads this when it is loaded.
 
     >>> environment = {}
     >>> set_spins(environment), environment
@@ -24,10 +24,11 @@ def set_spins(environment: MutableMapping[str, str] = os.environ) -> None:
 
 
 def threads(default: int, cores: int, quota: float | None, environment: MutableMapping[str, str]) -> int:
-    """The number of threads for `default` ones of torch's: no more than the process may use, unless the user chose it.
+    """The number of threads that torch should use: no more than the process may, unless the user set OMP_NUM_THREADS.
 
-    cores    that the process may run on
-    quota    share of the machine that its container may use, in cores; None where there is no limit
+    default    torch's own number of threads
+    cores      number of cores that the process may run on
+    quota      CPU limit of the process's container, in cores; None if it has none
 
     >>> threads(16, 8, 2.5, {}), threads(16, 8, 0.5, {}), threads(16, 8, None, {})
     (2, 1, 8)
@@ -41,7 +42,7 @@ def threads(default: int, cores: int, quota: float | None, environment: MutableM
 
 @cache
 def limit_threads() -> None:
-    """Have torch use no more threads than the process may; sets it once."""
+    """Limit torch to as many threads as the process may use; only the first call has an effect."""
     import torch
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -51,7 +52,7 @@ def limit_threads() -> None:
 
 
 def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> float | None:
-    """The cores that the process's control group may use (cgroup v2's cpu.max, v1's cpu.cfs_quota_us); None: all.
+    """The number of cores that the process's control group may use (cgroup v2's cpu.max, v1's cpu.cfs_quota_us); None: all.
 
     root    where control groups are mounted
     own     the file that names the process's groups
@@ -60,7 +61,7 @@ def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> f
     for line in _lines(own):
         _, controllers, path = line.split(":", 2)
         place = root if not controllers else root / "cpu" if "cpu" in controllers.split(",") else None
-        # every group above has its say; in a container the one above may be all that is seen
+        # the limits of all parent groups also apply; in a container only the topmost group may be visible
         parts = [part for part in path.split("/") if part]
         for folder in [] if place is None else [place.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]:
             names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
@@ -71,5 +72,5 @@ def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> f
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file of the system; none where there is no such file, as on other systems than Linux."""
+    """The lines of a system file; [] if it cannot be read or does not exist, as outside Linux."""
     return path.read_text().splitlines() if path.is_file() and os.access(path, os.R_OK) else []

@@ -1,4 +1,4 @@
-"""Texts to token ids with a checkpoint's own tokenizer, in one batch."""
+"""Turn texts into token ids, in batches, with a checkpoint's own tokenizer."""
 
 import base64
 import json
@@ -19,23 +19,23 @@ from .quantised import is_quantised, read_quantised
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# Set before the library starts its threads: it then stays silent when sacrebleu forks for paired tests (-j N).
+# Set before the library starts its threads, so that it does not warn when sacrebleu forks for paired tests (-j N).
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 
-# By how many times at most each kind of normalizer lengthens a text: NFKC writes U+FDFA as 18 letters.
+# The largest factor by which each kind of normalizer lengthens a text: NFKC writes U+FDFA as 18 letters.
 _GROWTH = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4}
 MOST_GROWTH = 4096
-_MAY_BE_EMPTY = re.compile(r"^$|[*?|^$]|\{[0,]|\\[bBAzZGK]")  # a regex that may match between any two letters
-TEXTS_AT_ONCE = 1024  # what the library makes of more texts takes much memory
+_MAY_BE_EMPTY = re.compile(r"^$|[*?|^$]|\{[0,]|\\[bBAzZGK]")  # finds a regex that may match between any two letters
+TEXTS_AT_ONCE = 1024  # the library's encodings of more texts take much memory
 VOCABULARIES = ("vocab.txt", "vocab.json", "sentencepiece.bpe.model", "sentencepiece.model")
 
 
 class TokenIds(NamedTuple):
     """Token ids of one text, or of several in one sequence, with the special tokens around them.
 
-    cut       how many content tokens were cut off at the end
-    second    place from which tokens are of type 1, as BERT marks the second text; None where all are of type 0
+    cut       number of content tokens that were cut off at the end
+    second    index from which tokens are of type 1, as BERT marks the second text; None if all are of type 0
     """
 
     ids: np.ndarray
@@ -44,19 +44,19 @@ class TokenIds(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """What the encoder sees of it: equal keys have equal hidden states."""
+        """All that the encoder sees of the text: equal keys have equal hidden states."""
         return self.ids.tobytes() + (b"" if self.second is None else b"|%d" % self.second)
 
     @property
     def content(self) -> int:
-        """Number of tokens without the two specials; 0 for an empty text."""
+        """Number of tokens without the two special ones; 0 for an empty text."""
         return len(self.ids) - 2
 
 
 class TextTokenizer:
-    """The fast tokenizer of a checkpoint folder; texts are surrounded by its two special tokens.
+    """The fast tokenizer of a checkpoint folder, which puts two special tokens around each text.
 
-    most         content tokens that the model can read of a text; None: any number
+    most         most content tokens of a text that the model can read; None: no limit
     separator    id of the token that ends a text
     """
 
@@ -75,14 +75,14 @@ class TextTokenizer:
 
     @cached_property
     def backend(self) -> "Tokenizer":
-        """The tokenizer of the library tokenizers; that of the multilingual encoder takes 260 MB, and ids do without it."""
+        """The tokenizer of the library tokenizers. The multilingual encoder's takes 260 MB; token ids do not need it."""
         from tokenizers import Tokenizer
 
         folder = self._folder
         path = folder / "tokenizer.json"
         if not is_quantised(folder) and not any(
             (folder / name).exists() for name in (path.name, *VOCABULARIES)
-        ):  # transformers would make up one
+        ):  # transformers would make one up
             raise ModelError(f"{folder}: its tokenizer is missing: none of tokenizer.json, {', '.join(VOCABULARIES)}")
         mend = "" if path.exists() else "; what reads older ones: pip install 'sentencepiece>=0.2' protobuf"
         with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
@@ -90,7 +90,7 @@ class TextTokenizer:
                 backend = read_quantised(folder).tokenizer()
             elif path.exists():
                 backend = Tokenizer.from_file(str(path))
-            else:  # older checkpoints hold a vocabulary or a sentencepiece model alone, which transformers converts
+            else:  # older checkpoints hold only a vocabulary or a sentencepiece model, which transformers converts
                 from transformers import AutoTokenizer
 
                 fast = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, use_fast=True)
@@ -103,20 +103,20 @@ class TextTokenizer:
 
     @property
     def joins_spaces(self) -> bool:
-        """Whether a word's tokens depend on a space before it, as byte-level ones do."""
+        """Whether a word's tokens depend on the space before it, as byte-level tokens do."""
         from tokenizers.pre_tokenizers import ByteLevel
 
         return self._unigram is None and isinstance(self.backend.pre_tokenizer, ByteLevel)
 
     @property
     def separator_token(self) -> str:
-        """The separator as a string, which the tokenizer reads as the token wherever it stands in a text."""
+        """The separator as a string; the tokenizer reads it as that token wherever it occurs in a text."""
         if self._unigram is not None:
             return next(name for name, number in self._unigram.specials.items() if number == self.separator)
         return self.backend.id_to_token(self.separator)
 
     def __call__(self, texts: Sequence[str], max_content: int | None = None) -> list[TokenIds]:
-        """Token ids of each text, cut at the end to `max_content` content tokens and to what the model can read."""
+        """Return the token ids of each text, cut off after `max_content` content tokens or the most that the model reads."""
         kept = min((limit for limit in (max_content, self._most) if limit), default=None)
         result = []
         for begin in range(0, len(texts), TEXTS_AT_ONCE):
@@ -127,26 +127,26 @@ class TextTokenizer:
         return result
 
     def _content(self, texts: Sequence[str]) -> Iterable[list[int]]:
-        """The ids of each text, the special tokens around it left out."""
+        """The token ids of each text without special tokens."""
         if self._unigram is not None:
             return self._unigram(texts)
         encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)
         return (encoding.ids for encoding in encode(list(texts), add_special_tokens=False))
 
     def offsets(self, texts: Sequence[str], max_content: int) -> list[list[tuple[int, int]]]:
-        """Characters (start, end) of each of a text's tokens, cut as by a call; the two specials have (0, 0)."""
+        """Character offsets (start, end) of each text's first `max_content` tokens; the two special tokens have (0, 0)."""
         return [
             [(0, 0), *encoding.offsets[:max_content], (0, 0)]
             for encoding in self.backend.encode_batch(list(texts), add_special_tokens=False)
         ]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of token ids, special tokens included."""
+        """The text that token ids stand for, special tokens included."""
         return self.backend.decode(list(ids), skip_special_tokens=False)
 
 
 def check_growth(backend: "Tokenizer") -> None:
-    """Raise ValueError for a tokenizer that makes a text too many times longer: Rust ends the process without memory."""
+    """Raise ValueError if a tokenizer lengthens texts too much: if memory runs out, Rust ends the process."""
     parts = [json.loads(part.__getstate__()) for part in (backend.normalizer, backend.decoder) if part is not None]
     growth = max(map(_growth, parts), default=1)
     if growth > MOST_GROWTH or len(backend.encode("a", add_special_tokens=False).ids) > MOST_GROWTH:
@@ -154,11 +154,11 @@ def check_growth(backend: "Tokenizer") -> None:
 
 
 def _growth(part: dict) -> float:
-    """By how many times a normalizer or decoder lengthens a text at most."""
+    """The largest factor by which a normalizer or decoder lengthens a text."""
     kind = part.get("type", "")
     if kind == "Sequence":
         return math.prod(map(_growth, part.get("normalizers") or part.get("decoders") or []))
-    if kind == "Precompiled":  # sentencepiece's table: the size of a tree, the tree, and what it writes, each with a 0
+    if kind == "Precompiled":  # sentencepiece's table: size of a tree, the tree, replacements, each ended by a 0
         table = base64.b64decode(part["precompiled_charsmap"])
         return max(map(len, table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")), default=1) or 1
     if kind == "Prepend":

@@ -1,4 +1,4 @@
-"""Copies between the CPU and a device that nothing waits for: the CPU goes on at once, until it reads what came back."""
+"""Copies between the CPU and a device that do not block: the CPU waits only when it needs the result."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
@@ -11,9 +11,9 @@ Result = TypeVar("Result", covariant=True)
 
 
 def send(numbers: np.ndarray | torch.Tensor, device: torch.device) -> torch.Tensor:
-    """The numbers, an array or a tensor on the CPU, on a device; there they are as they are on the CPU itself.
+    """Copy numbers, an array or a CPU tensor, to a device; if that is the CPU itself, they are not copied.
 
-    CUDA reads them from pinned memory when it gets there. A copy from other memory would wait for all that is queued.
+    CUDA reads them from pinned memory when their turn comes. A copy from other memory would wait for everything queued.
     """
     tensor = torch.from_numpy(numbers) if isinstance(numbers, np.ndarray) else numbers
     if device.type != "cuda":
@@ -22,8 +22,7 @@ def send(numbers: np.ndarray | torch.Tensor, device: torch.device) -> torch.Tens
 
 
 class Fetched:
-    """Tensors of one device on their way to the CPU. CUDA copies them as soon as it has computed them, whatever is queued
-    later."""
+    """Tensors of one device on their way to the CPU. CUDA copies them once they are computed, whatever is queued later."""
 
     def __init__(self, tensors: Iterable[torch.Tensor]):
         self._tensors, self._arrived = list(tensors), None
@@ -34,21 +33,21 @@ class Fetched:
             self._arrived.record(torch.cuda.current_stream(device))
 
     def wait(self) -> list[torch.Tensor]:
-        """The tensors on the CPU, once they are there."""
+        """Wait until the tensors are on the CPU, and return them."""
         if self._arrived is not None:
             self._arrived.synchronize()
         return [tensor.cpu() for tensor in self._tensors]
 
 
 class OnItsWay(Protocol[Result]):
-    """What a device is still at work on."""
+    """A result that a device may still be computing."""
 
     def wait(self) -> Result:
-        """What it is, once it is there."""
+        """Wait for the result, and return it."""
 
 
 def in_turn(started: Iterable[tuple[Item, OnItsWay[Result]]]) -> Iterator[tuple[Item, Result]]:
-    """Each item with what is fetched for it. Before one is waited for, the next one is started, so that no device idles."""
+    """Each item with its result, in order. The next item is started before one is waited for, so that no device idles."""
     before: tuple[Item, OnItsWay[Result]] | None = None
     for item in started:
         if before is not None:

@@ -1,4 +1,4 @@
-"""Pieces of words under a unigram model (Kudo 2018), from arrays: as a tree 250,000 pieces take 260 MB."""
+"""Split words into the pieces of a unigram model (Kudo 2018) held in arrays; as a tree, 250,000 pieces take 260 MB."""
 
 import re
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ import numpy as np
 if TYPE_CHECKING:
     from tokenizers.normalizers import Normalizer
 
-MARK = "▁"  # stands before each word
-LETTERS_AT_ONCE = 2**14  # or one word more: its pieces are Python's numbers for a while
+MARK = "▁"  # precedes each word
+LETTERS_AT_ONCE = 2**14  # or one word more; limits how many pieces are Python objects at a time
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_UNKNOWN_COST = 10.0  # below the least score of a piece
+_UNKNOWN_COST = 10.0  # an unknown letter scores this much less than the worst piece
 
 
 class Unigram:
-    """Token ids of texts, as the library tokenizers finds them with its Unigram and Metaspace.
+    """Computes the same token ids as the library tokenizers does with its Unigram and Metaspace.
 
-    letters       of all pieces one after another, as numbers of characters, uint32 [letters]
-    begins        where each piece's letters begin, and where the last one's end, int64 [pieces + 1]
-    scores        of pieces, fp64 [pieces]
-    specials      ids of pieces that stand for themselves in a text, such as <s>, and are found nowhere else
-    unknown       id of letters that no piece holds; a run of them in a word is one
-    normalizer    what comes before the words are told apart by blanks
+    letters       the letters of all pieces, one after another, as code points, uint32 [letters]
+    begins        where each piece's letters begin, then where the last one's end, int64 [pieces + 1]
+    scores        the score of each piece, fp64 [pieces]
+    specials      ids of special pieces, such as <s>, which are found only where a text contains them literally
+    unknown       id of letters that no piece contains; a run of them in a word is one token
+    normalizer    applied before a text is split into words at blanks
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Unigram:
         self._tables = [self._table(np.flatnonzero(lengths == n), n) for n in range(1, int(lengths.max()) + 1)]
 
     def _table(self, ids: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
-        """Hashes in order, uint64 [pieces], and the ids, int64 [pieces], of pieces of this many letters."""
+        """The sorted hashes, uint64 [pieces], and the ids, int64 [pieces], of pieces with `length` letters."""
         hashes = np.zeros(len(ids), np.uint64)
         for n in range(length):
             hashes = hashes * _FACTOR + self._letters[self._begins[ids] + n]
@@ -53,7 +53,7 @@ class Unigram:
         return hashes[order], ids[order]
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, none put around it."""
+        """The token ids of each text, without special tokens around it."""
         of_texts = [self._words(text) for text in texts]
         words = list(dict.fromkeys(word for word in chain.from_iterable(of_texts) if word[0] == MARK))
         ids = {name: [number] for name, number in self.specials.items()}
@@ -64,7 +64,7 @@ class Unigram:
         return [[number for word in of_text for number in ids[word]] for of_text in of_texts]
 
     def _words(self, text: str) -> list[str]:
-        """A text's words, each with its mark, and special pieces."""
+        """The words of a text, each with its mark, and its special pieces, in order."""
         words: list[str] = []
         for part in self._special.split(text):
             if part in self.specials:
@@ -78,14 +78,14 @@ class Unigram:
         return words
 
     def _segmented(self, words: list[str]) -> list[list[int]]:
-        """The ids of each word's most probable pieces; of equal ones those whose last piece is the longest."""
+        """The ids of each word's most probable pieces; of equally probable splits, the one with the longest last piece."""
         if not words:
             return []
         letters = np.frombuffer("".join(words).encode("utf-32-le"), "<u4")
         lengths = np.array([len(word) for word in words])
         starts, sizes, ids, scores = self._pieces_in(letters, np.repeat(lengths.cumsum(), lengths))
         order = np.lexsort((sizes, starts))
-        # a word of n letters has n + 1 places between them
+        # a word of n letters has n + 1 boundaries
         places = (starts + np.repeat(np.arange(len(words)), lengths)[starts])[order]
         ends = (lengths + 1).cumsum()
         best, came, chosen = [-np.inf] * int(ends[-1]), [0] * int(ends[-1]), [0] * int(ends[-1])
@@ -108,12 +108,12 @@ class Unigram:
         return result
 
     def _pieces_in(self, letters: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Every piece in words: its place, its letters, its id and its score, [pieces] each.
+        """All pieces that occur in words: where each begins, its length, id and score, [pieces] each.
 
-        letters    of the words, uint32 [letters];  ends    where the word of each letter ends, int64 [letters]
+        letters    the words' letters, uint32 [letters];  ends    where each letter's word ends, int64 [letters]
         """
         places, hashes = np.arange(len(letters)), np.zeros(len(letters), np.uint64)
-        lone = np.ones(len(letters), bool)  # letters that are no piece
+        lone = np.ones(len(letters), bool)  # letters that are not a piece by themselves
         starts, sizes, ids = [], [], []
         for n, (table, of_table) in enumerate(self._tables, 1):
             inside = places + n <= ends[places]

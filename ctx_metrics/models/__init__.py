@@ -1,1 +1,1 @@
-from .. import engine  # noqa: F401  before any module imports torch: it sets how threads wait
+from .. import engine  # noqa: F401  must come before any module imports torch: it sets how threads wait

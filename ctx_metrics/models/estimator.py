@@ -1,4 +1,4 @@
-"""The one interface through which `comet`, `slide` and later metrics see a learned model of translation quality."""
+"""The interface through which `comet`, `slide` and other metrics use a learned model of translation quality."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ EMBEDDED_UNIFIED = FOLDER / "unified"
 
 
 class Example(NamedTuple):
-    """What a model scores as one input: a segment, or a window of segments joined. Unused texts are None."""
+    """One input that a model scores: a segment, or a window of joined segments. Unused texts are None."""
 
     hypothesis: str
     reference: str | None = None
     source: str | None = None
 
     def texts(self, inputs: str) -> list[str]:
-        """The texts that `inputs` names, in its order; raises KeyError where one is None.
+        """The texts that `inputs` names, in its order; raises KeyError if one is None.
 
         >>> Example("mt", source="src").texts("mt+src")
         ['mt', 'src']
@@ -40,12 +40,12 @@ class Example(NamedTuple):
 
 @cache
 def _places(inputs: str) -> list[int]:
-    """Where an example has the texts that `inputs` names."""
+    """The indices, in an Example, of the texts that `inputs` names."""
     return [("mt", "ref", "src").index(name) for name in inputs.split("+")]
 
 
 class ErrorSpan(NamedTuple):
-    """An error that a model marks in the hypothesis: characters start..end-1 of it.
+    """An error that a model marks in the hypothesis, at the characters from start to end - 1.
 
     text          the span's tokens, decoded
     severity      minor, major or critical
@@ -60,13 +60,13 @@ class ErrorSpan(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What a model says of one example.
+    """A model's result for one example.
 
-    value    on the model's own scale, mostly 0-1
-    cut      whether a text was cut to the model's length
+    value    the score on the model's own scale, mostly 0-1
+    cut      whether a text was cut to the length that the model reads
     empty    whether a text has no tokens
     parts    named parts of the value, for models that have them (src, ref, unified, mqm)
-    spans    errors marked in the hypothesis, None where the model marks none or was not asked to
+    spans    errors marked in the hypothesis; None if the model marks none or was not asked to
     """
 
     value: float
@@ -77,13 +77,13 @@ class Estimate(NamedTuple):
 
 
 class Penalty(NamedTuple):
-    """How values are averaged where differences among good ones say little: the mean of penalties, as a value again.
+    """An average for values that say little about differences among good outputs: the mean penalty, turned into a value.
 
         penalty(v) = width * log(1 + exp((turn - v) / width))
 
-    falls with slope 1 where v is well below `turn` and is nearly 0 above it, like the errors that MQM counts. The average
-    is the value whose penalty is the mean penalty (a quasi-arithmetic mean, Kolmogorov 1930): on the values' scale, at most
-    their mean, and the value itself where there is one.
+    falls with slope 1 if v is well below `turn`, and is nearly 0 above it, like the number of errors in MQM. The average is
+    the value whose penalty is the mean penalty (a quasi-arithmetic mean, Kolmogorov 1930). It is on the values' scale and at
+    most their mean; the average of a single value is that value.
 
     >>> average = Penalty(0.4, 0.05)
     >>> penalties = average.penalties(np.array([0.2, 0.5, 0.6]))
@@ -95,13 +95,13 @@ class Penalty(NamedTuple):
     width: float
 
     def penalties(self, values: np.ndarray) -> np.ndarray:
-        """The penalty of each value, float64 of any shape, above 0; NaN for values that are not finite."""
+        """The penalty of each value, float64 of any shape, greater than 0; NaN for values that are not finite."""
         finite = np.where(np.isfinite(values), values, 0.0)
         penalties = self.width * np.logaddexp(0.0, (self.turn - finite) / self.width)
         return np.where(np.isfinite(values), penalties, np.nan)
 
     def value(self, penalties: np.ndarray) -> np.ndarray:
-        """The value of each penalty, float64 of any shape: the inverse of `penalties`."""
+        """The value that has each penalty, float64 of any shape: the inverse of `penalties`."""
         x = penalties / self.width
         return self.turn - self.width * (x + np.log(-np.expm1(-x)))
 
@@ -110,15 +110,15 @@ class Estimator(ABC):
     """A learned model of translation quality.
 
     inputs               the texts that it reads, such as "mt+ref" or "mt+src"
-    choices              what else `inputs` could be set to when it is loaded, where there is a choice
-    model                where its weights came from
-    encoder              what turns texts into token ids and states
-    english_only         whether it reads English alone
-    empty_value          the value that an empty text makes, None: what the model says of it
+    choices              the values that `inputs` can have on loading, if there is a choice
+    model                where its weights come from
+    encoder              turns texts into token ids and hidden states
+    english_only         whether it reads only English
+    empty_value          the value of an example with an empty text; None: what the model computes for it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
     dtype                number format of its encoder
-    shares_texts         whether a text is read by itself, so that systems have what was read of a reference in common
-    penalty              how its values are averaged by default; None: by their mean
+    shares_texts         whether each text is read by itself, so that systems share what was read from a reference
+    penalty              how its values are averaged by default; None: their mean
     """
 
     inputs: str
@@ -135,19 +135,19 @@ class Estimator(ABC):
 
     @abstractmethod
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
-        """The estimate of each example; the same for an example in whatever order or company.
+        """The estimate of each example; it does not depend on the order or on the other examples.
 
-        label    what a progress bar says
+        label    the label of the progress bar
         unit     what the examples are: "segment" or "window"
         """
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
-        """Whether a text of each example is longer than the model reads, told without scoring it."""
+        """Whether a text of each example is longer than the model reads, determined without scoring it."""
         tokens = self._tokenized(examples, self.max_length)
         return [any(tokens[text].cut for text in example.texts(self.inputs)) for example in examples]
 
     def token_counts(self, examples: Sequence[Example]) -> list[int]:
-        """Tokens of each example's texts together, as the model reads them, specials not counted."""
+        """The total number of tokens of each example's texts, before they are cut, without special tokens."""
         tokens = self._tokenized(examples)
         counts = {text: ids.content + ids.cut for text, ids in tokens.items()}
         return [sum(counts[text] for text in example.texts(self.inputs)) for example in examples]
@@ -159,16 +159,16 @@ class Estimator(ABC):
 
     @property
     def separator(self) -> str | None:
-        """The token that joins sentences of context, as it is written into a text; None for a model that reads none."""
+        """The token that joins sentences of context, as written into a text; None if the model reads no context."""
         return None
 
     @property
     @abstractmethod
     def special_tokens(self) -> int:
-        """Special tokens that one example costs beside them."""
+        """The number of special tokens that are added for one example."""
 
     def signature(self) -> dict:
-        """The signature's part on the model: model, rev, ckpt, inputs, dtype, maxlen."""
+        """The model's entries in the signature: model, rev, ckpt, inputs, dtype, maxlen."""
         from ..engine.device import number_format  # the encoder has imported torch
 
         dtype = number_format(self.dtype, self.encoder.device)

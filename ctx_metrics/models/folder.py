@@ -1,4 +1,4 @@
-"""Folders that our training writes: model.safetensors, config.json and README.md. Loading one runs no code of it."""
+"""Folders that our training writes: model.safetensors, config.json and README.md. Loading one runs no code from it."""
 
 import json
 import textwrap
@@ -19,7 +19,7 @@ from .hub import ResolvedModel, file_sha256, resolve
 
 N = TypeVar("N", bound=nn.Module)
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
-# Fields that every kind has, and their types.
+# Fields that all kinds of models have, and their types.
 FIELDS: dict[str, Any] = {
     "model_type": str,
     "encoder": str,
@@ -32,7 +32,7 @@ FIELDS: dict[str, Any] = {
 
 
 def read_config(folder: Path) -> dict:
-    """config.json of a folder; raises ModelError when it cannot be read or is no object."""
+    """The config.json of a folder; raises ModelError if it cannot be read or is not an object."""
     with opening(
         folder, "holds no readable config.json, so it is not a trained model; name one that `ctx-metrics train` wrote"
     ):
@@ -45,7 +45,7 @@ def read_config(folder: Path) -> dict:
 
 
 def check_fields(folder: Path, config: Mapping, fields: Mapping[str, Any], command: str = "train") -> None:
-    """Raise ModelError for fields that are missing or of another type than here; `command` is what writes such a model."""
+    """Raise ModelError if fields are missing or have the wrong type; `command` is the one that writes such a model."""
     if missing := [name for name in fields if name not in config]:
         raise ModelError(f"{folder / CONFIG} lacks {', '.join(missing)}, which `ctx-metrics {command}` writes")
     for name, kinds in fields.items():
@@ -54,12 +54,12 @@ def check_fields(folder: Path, config: Mapping, fields: Mapping[str, Any], comma
 
 
 def cannot_be(folder: Path, name: str, value: str) -> ModelError:
-    """The error of a field of config.json that has a value, shown as here, which no training writes."""
+    """The error for a field of config.json with a value, shown as `value`, that no training writes."""
     return ModelError(f"{folder / CONFIG}: {name} is {value}, which cannot be; copy the folder again")
 
 
 def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None:
-    """Raise ModelError unless the network reads distinct layers of its encoder, which has so many, at its width."""
+    """Raise ModelError unless the network reads distinct layers of its encoder, which has `layers` layers of `width`."""
     numbers, network = config["layers"], config["network"]
     distinct = len({repr(number) for number in numbers}) == len(numbers)
     if not distinct or any(type(number) is not int or not 0 <= number <= layers for number in numbers):
@@ -74,7 +74,7 @@ def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None
 
 
 def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
-    """The encoder that the model was trained on; raises ModelError when it is not there or is another one by its hash."""
+    """The encoder that the model was trained on; raises ModelError if it cannot be found or its hash is different."""
     try:
         encoder = resolve(config["encoder"])
     except ModelError as error:
@@ -99,25 +99,25 @@ def checked_weights(folder: Path, config: Mapping) -> None:
 
 @contextmanager
 def described(folder: Path) -> Iterator[None]:
-    """A block that builds the network that config.json describes, its sizes alone: they are the file's word.
+    """Within the block, the network that config.json describes is built without memory: its sizes may be wrong.
 
-    Raises ModelError for sizes that cannot be. `load_weights` gives the network its memory.
+    Raises ModelError for impossible sizes. `load_weights` gives the network its memory.
     """
     with opening(folder / CONFIG, ": its network cannot be: {why}; copy the folder again"), torch.device("meta"):
         yield
 
 
 def load_weights(folder: Path, network: nn.Module) -> None:
-    """Load a network's weights, as fp32, and put it in evaluation mode; raises ModelError where they do not fit."""
+    """Load a network's weights, as fp32, and put it in evaluation mode; raises ModelError if they do not fit."""
     path = folder / WEIGHTS
     if bad := [each.p for each in network.modules() if isinstance(each, nn.Dropout) and not 0 <= each.p <= 1]:
         raise cannot_be(folder, "its network's dropout", str(bad[0]))
     with opening(path, "does not fit its config.json ({why}); copy the folder again"):
         tensors = load_file(path)
-        try:  # in place of the network's own, which need not have memory
+        try:  # they replace the network's own, which may have no memory
             copies = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
             network.load_state_dict(copies, assign=True)
-        except RuntimeError as error:  # in several lines
+        except RuntimeError as error:  # whose message has several lines
             raise ValueError(textwrap.shorten(str(error).replace("\n\t", " "), 160, placeholder=" ...")) from error
     for name, tensor in tensors.items():
         checked_tensor(tensor, name, path=path, mend="train the model again")
@@ -125,7 +125,7 @@ def load_weights(folder: Path, network: nn.Module) -> None:
 
 
 def load_network(folder: Path, config: Mapping, make: Callable[[], N]) -> tuple[N, str]:
-    """What `make` builds of a config.json, with the folder's weights, and its identity; raises ModelError as they do."""
+    """The network that `make` builds, with the folder's weights, and the folder's identity; may raise ModelError."""
     with described(folder):
         network = make()
     checked_weights(folder, config)
@@ -134,14 +134,14 @@ def load_network(folder: Path, config: Mapping, make: Callable[[], N]) -> tuple[
 
 
 def folder_identity(folder: Path) -> str:
-    """What a folder that `ctx-metrics train` wrote is known by, from its configuration and weights: 12 hex digits."""
+    """The identity of a folder that `ctx-metrics train` wrote, from its configuration and weights: 12 hex digits."""
     return identity(file_hashes([folder / CONFIG, folder / WEIGHTS]), folder)
 
 
 def write_model(folder: Path, config: Mapping, tensors: Mapping[str, torch.Tensor]) -> None:
     """Write the weights and then config.json, each whole or not at all; `weights_sha256` is put into the config.
 
-    Raises InputError where that fails.
+    Raises InputError if that fails.
     """
     write_tensors(str(folder / WEIGHTS), tensors)
     written = {**config, "weights_sha256": file_sha256(folder / WEIGHTS)}

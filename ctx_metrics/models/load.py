@@ -1,4 +1,4 @@
-"""A quality model by its name: a COMET checkpoint, or what ctx-metrics trained."""
+"""Load a quality model by its name: a COMET checkpoint, or a model that ctx-metrics trained."""
 
 import os
 from pathlib import Path
@@ -9,21 +9,21 @@ from ..errors import ModelError
 from .estimator import EMBEDDED_FOLDER, Estimator
 from .hub import EMBEDDED
 
-# Entry points for folders that a training wrote. Each gets the name that the user gave, the folder, its config.json and
-# the options. It returns an Estimator, or None for a folder of another kind; ModelError is for one that cannot be used.
+# Entry points that open folders of trained models. Each gets the name that the user gave, the folder, its config.json and
+# the options. It returns an Estimator, or None for a folder of another kind, and raises ModelError for one it cannot use.
 GROUP = "ctx_metrics.models"
 
 
 def load_estimator(
     name: str | None, options: EngineOptions, inputs: str | None = None, spans: bool = False, context: bool = False
 ) -> Estimator:
-    """The estimator of a name: None or "embedded", the folder of any model that `ctx-metrics train` wrote, or a COMET
-    checkpoint (folder, .ckpt file, OWNER/NAME or OWNER/NAME@REVISION of the hub).
+    """Load the estimator of a name: None or "embedded", the folder of a model that `ctx-metrics train` wrote, or a COMET
+    checkpoint (folder, .ckpt file, or OWNER/NAME or OWNER/NAME@REVISION on the hub).
 
-    inputs     texts that a COMET model shall read, where it leaves a choice: "mt+src", "mt+ref", "mt+src+ref"
-    spans      whether it shall mark error spans
-    context    whether only what follows a text's last but one separator is pooled (DocCOMET)
-    Raises ModelError for what cannot be loaded, or not used in that way.
+    inputs     the texts that a COMET model reads, if it offers a choice: "mt+src", "mt+ref" or "mt+src+ref"
+    spans      whether it marks error spans
+    context    whether only what follows a text's second-to-last separator is pooled (DocCOMET)
+    Raises ModelError for a model that cannot be loaded, or not used in this way.
     """
     from .comet.checkpoint import is_comet, no_model
     from .folder import read_config

@@ -1,4 +1,4 @@
-"""Low-rank changes of an encoder: W + B A in place of a linear layer's W, which are a few MB where all of it is hundreds."""
+"""Low-rank changes of an encoder: W + B A replaces a linear layer's W. They take a few MB, the whole encoder hundreds."""
 
 import torch
 from torch import nn
@@ -7,10 +7,10 @@ from torch import nn
 class LowRankLinear(nn.Module):
     """A frozen linear layer W with a learned change of rank r: x (W + B A)^T + bias.
 
-    Hu et al. (2022), "LoRA: Low-Rank Adaptation of Large Language Models", without their factor alpha / r. B begins as zero,
-    so that the network begins as it was.
+    Hu et al. (2022), "LoRA: Low-Rank Adaptation of Large Language Models", without their factor alpha / r. B is zero at
+    first, so that the network starts out unchanged.
 
-    linear    the layer, of m inputs and n outputs;  down    A [r, m];  up    B [n, r]
+    linear    the layer, with m inputs and n outputs;  down    A [r, m];  up    B [n, r]
     """
 
     def __init__(self, linear: nn.Linear, rank: int):
@@ -30,9 +30,9 @@ class LowRankLinear(nn.Module):
 
 
 def adapt(encoder: nn.Module, rank: int) -> int:
-    """Give each linear layer of an encoder a change of this rank, and freeze the rest but for vectors: biases, layer norms.
+    """Give each linear layer of an encoder a change of this rank; freeze the rest except vectors: biases and layer norms.
 
-    Its pooler is left as it is. Returns the number of layers changed, 0 for an encoder without linear layers.
+    The pooler gets no change and is frozen. Returns the number of changed layers, 0 for an encoder without linear layers.
     """
     found = getattr(encoder, "pooler", None)
     pooler = set() if found is None else set(found.parameters())
@@ -48,12 +48,12 @@ def adapt(encoder: nn.Module, rank: int) -> int:
 
 
 def learned(network: nn.Module) -> dict[str, torch.Tensor]:
-    """What an adapted network has learned, by name: all trainable parameters."""
+    """The parameters that an adapted network has learned, by name: all that are trainable."""
     return {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}
 
 
 def merge(network: nn.Module) -> None:
-    """Put every change into the weights of its layer, so that the network is as fast as before."""
+    """Merge each change into its layer's weights, so that the network is as fast as before."""
     for parent in list(network.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, LowRankLinear):

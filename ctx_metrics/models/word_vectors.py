@@ -1,4 +1,4 @@
-"""Word vectors from GloVe and word2vec text files: streamed, and only the words that are wanted are kept."""
+"""Word vectors from GloVe and word2vec text files, which are streamed; only the wanted words are kept."""
 
 import os
 import sys
@@ -14,25 +14,25 @@ from ..unpacking import lines_of, unpacked
 
 PSEUDO_FLAG = "--pseudo-vectors"
 _BOM = b"\xef\xbb\xbf"
-_DIGITS = 18  # of a number in word2vec's header
-_LINES_A_STEP = 5000  # of the progress bar
+_DIGITS = 18  # most digits of a number in word2vec's header
+_LINES_A_STEP = 5000  # between two updates of the progress bar
 
 
 def read_vectors(
     path: str, words: Collection[str], quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG
 ) -> dict[str, np.ndarray]:
-    """The vectors of some words in a text file (or .gz, .xz): {word: fp32 [dimensions]}.
+    """The vectors of `words` in a text file (or .gz, .xz): {word: fp32 [dimensions]}.
 
-    unit    whether vectors are scaled to length 1. A vector of zeros has no direction and is then taken as absent;
-            unscaled it stays
-    flag    the option that named the file, for the message about a file that is none of word vectors
+    unit    whether to scale vectors to length 1. A vector of zeros has no direction and then counts as missing;
+            without scaling it is kept
+    flag    the option that named the file, for the message about a file that does not hold word vectors
 
-    A line holds a word and its numbers, separated by one blank each. A first line of two whole numbers is word2vec's
-    header. A word may hold blanks, as some of GloVe's do; the dimensions are those of the header or the first line. Of a
-    word's several lines the first counts.
+    A line holds a word and its numbers, separated by single blanks. A first line of two whole numbers is word2vec's header.
+    A word may contain blanks, as some in GloVe do; the header or the first line determines the number of dimensions. If a
+    word has several lines, the first one counts.
 
-    Raises InputError naming file and line for a line with another number of numbers, for a wanted word's numbers that
-    are none, and for a file that cannot be read, holds nothing or fewer words than its header says.
+    Raises InputError, naming file and line, if a line does not have as many numbers as it should, or a wanted word's are not
+    finite numbers; also if the file cannot be read, is empty, or does not have as many words as its header says.
     """
     wanted = {word.encode(): word for word in words}
     vectors: dict[str, np.ndarray] = {}
@@ -46,7 +46,7 @@ def read_vectors(
                 continue
         extra = line.count(b" ") - dimensions
         if extra > 0:
-            # a word with blanks is never wanted: words are what a tokenizer gives. But a number more is a fault
+            # a word with blanks is never wanted, since words come from a tokenizer. But an extra number is an error
             extra = -1 if _is_number(line.rsplit(b" ", dimensions + 1)[1]) else extra
         if extra < 0:
             raise InputError(
@@ -72,12 +72,12 @@ def read_vectors(
 
 
 class VectorFile:
-    """A GloVe or word2vec text file that is asked for the words of texts.
+    """A GloVe or word2vec text file that looks up the words of texts.
 
-    path, quiet, unit, flag    as read_vectors has them
-    dimensions                 numbers of a vector, as the file's first line tells
+    path, quiet, unit, flag    as in read_vectors
+    dimensions                 length of a vector, from the file's first line
 
-    Raises InputError for a file that cannot be read, is no plain file, or does not begin as such a file does.
+    Raises InputError if the file cannot be read, is not a plain file, or does not begin like word vectors.
     """
 
     def __init__(self, path: str, quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG):
@@ -99,7 +99,7 @@ class VectorFile:
         self._vectors: dict[str, np.ndarray] = {}
 
     def __getstate__(self) -> dict:
-        # a pickle into another process does without the vectors: they are read again if they are needed there
+        # a pickle for another process leaves out the vectors: they are read again there if needed
         return {**self.__dict__, "_asked": set(), "_vectors": {}}
 
     def is_current(self) -> bool:
@@ -109,14 +109,14 @@ class VectorFile:
         return {"fckpt": file_sha256(Path(self.path))[:12]}
 
     def signature(self) -> dict:
-        """vectors (the file's name) and fckpt (sha256 of the file, 12 hex digits)."""
+        """The file's entries in the signature: vectors (its name) and fckpt (its sha256, 12 hex digits)."""
         return {"vectors": os.path.basename(self.path), **self._hashes}
 
     def __call__(self, texts: Sequence[str]) -> Iterator[list[np.ndarray | None]]:
-        """For each text the vectors of its words, fp32 [dimensions] each, None for words that the file does not have.
+        """For each text, the vectors of its words, fp32 [dimensions] each; None for words that the file does not have.
 
-        Words are the tokens of sacrebleu's 13a tokenizer, looked up as they stand, then in lower case. The file is read
-        once for all the texts' words that no earlier call asked for.
+        Words are the tokens of sacrebleu's 13a tokenizer, looked up as they are, then in lower case. The file is read
+        once for all words that no earlier call asked for.
         """
         words = [[sys.intern(word) for word in self._tokenize(text).split()] for text in texts]
         forms = {form for of_text in words for word in of_text for form in (word, word.lower())}
@@ -138,7 +138,7 @@ def _stripped(line: bytes, number: int) -> bytes:
 
 
 def _numbers(values: bytes, unit: bool) -> np.ndarray:
-    """A word's numbers, fp32, scaled to length 1 if `unit`; NaN or infinite where one is no number that fp32 holds."""
+    """A word's vector, fp32, scaled to length 1 if `unit`; not finite if it contains anything but numbers within fp32."""
     try:
         vector = np.array([float(value) for value in values.split(b" ")])
     except ValueError:
@@ -155,7 +155,7 @@ def _empty(path: str) -> InputError:
 
 
 def _header(line: bytes, path: str, flag: str) -> tuple[int | None, int]:
-    """The number of words, where the first line is word2vec's header, and the number of dimensions."""
+    """The number of words, if the first line is word2vec's header, else None; and the number of dimensions."""
     fields = line.split(b" ")
     if len(fields) == 2 and all(field.isdigit() and len(field) <= _DIGITS for field in fields):
         return int(fields[0]), int(fields[1])
@@ -176,7 +176,7 @@ def _is_number(field: bytes) -> bool:
 
 
 def _lines(path: str, quiet: bool) -> Iterator[bytes]:
-    """The lines of a file, unpacked, with a progress bar over its bytes."""
+    """The lines of a file, decompressed if necessary, with a progress bar over its bytes."""
     kind = path[-2:] if path.endswith((".gz", ".xz")) else ""
     try:
         with open(path, "rb") as raw:

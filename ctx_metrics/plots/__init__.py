@@ -1,5 +1,5 @@
-"""Figures drawn with matplotlib (the extra `plot`), which is imported only to draw or save one: how they look, how they are
-saved, and the matrix of systems compared in pairs."""
+"""Figures drawn with matplotlib (the extra `plot`), which is imported only to draw or save one: their style, how they are
+saved, and the matrix of pairwise comparisons of systems."""
 
 from .figure import check, check_figure, save
 

@@ -1,4 +1,4 @@
-"""What all figures share: how they look and how they are saved."""
+"""What all figures share: their style and how they are saved."""
 
 import textwrap
 import warnings
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 else:  # matplotlib is imported only to draw
     Axes = AxesImage = Colorbar = Figure = RcKeyType = Any
 
-COLUMN, PAGE = 3.15, 6.5  # inches: widths of a paper's column and of its text
-# the colours of Okabe and Ito (2008), which the colour-blind tell apart, but for their yellow, too pale for lines
+COLUMN, PAGE = 3.15, 6.5  # inches: the widths of a paper's column and of its text
+# the colours of Okabe and Ito (2008), which colour-blind readers can tell apart; their yellow is too pale for lines
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 GREY = "#8A8A8A"
-# of lines: colour, marker, dashes
+# colour, marker and dashes of lines
 LINES = (
     (BLUE, "o", "-"),
     (VERMILION, "s", "-"),
@@ -37,7 +37,7 @@ LINES = (
     (SKY, "P", "--"),
     (BLACK, "X", "--"),
 )
-LETTER = 0.058  # inches that a letter takes, about
+LETTER = 0.058  # approximate width of a letter in inches
 ENDINGS = (".png", ".pdf", ".svg")
 STYLE: "dict[RcKeyType, float]" = {
     "font.size": 7,
@@ -55,13 +55,13 @@ STYLE: "dict[RcKeyType, float]" = {
     "hatch.linewidth": 0.5,
     "lines.linewidth": 1.2,
     "savefig.dpi": 200,
-    "pdf.fonttype": 42,  # publishers refuse the default, type 3
-    "text.usetex": False,  # names hold what TeX takes for commands
+    "pdf.fonttype": 42,  # publishers reject the default, type 3
+    "text.usetex": False,  # TeX would take parts of names for commands
 }
 
 
 def check() -> None:
-    """Raise CtxMetricsError, one line with the mend, where matplotlib is missing or cannot be imported."""
+    """Raise CtxMetricsError, one line with the remedy, if matplotlib is missing or cannot be imported."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -70,7 +70,7 @@ def check() -> None:
 
 
 def check_figure(path: str) -> None:
-    """Raise, before long work, where a figure could not be drawn or written: CtxMetricsError, InputError."""
+    """Raise CtxMetricsError or InputError, before long work, if a figure could not be drawn or written."""
     check()
     if Path(path).suffix.lower() not in ENDINGS:
         raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
@@ -79,7 +79,7 @@ def check_figure(path: str) -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Everything drawn inside, or in a function decorated with it, looks as STYLE says, whatever the user's matplotlibrc.
+    """Draw in the style STYLE, whatever the user's matplotlibrc, within the block or in a function that this decorates.
 
     Raises CtxMetricsError first if matplotlib is missing.
     """
@@ -91,16 +91,16 @@ def style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of some inches, which no window and no pyplot knows of; its parts make room for one another."""
+    """An empty figure, sized in inches, outside pyplot and without a window; constrained layout keeps its parts apart."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def label(name: str, longest: int = 0) -> str:
-    """A name as matplotlib shows it literally, cut in its middle if it is longer than `longest` (0: never).
+    """Escape a name so that matplotlib shows it literally, shortened in the middle to `longest` letters (0: never).
 
-    Bytes of a file's name that are no text, which matplotlib cannot draw, become the replacement character.
+    Bytes of a file name that are not text, which matplotlib cannot draw, become the replacement character.
 
     >>> label("metricx_xxl_DA_2019-refA", 15)
     'metricx…19-refA'
@@ -117,16 +117,16 @@ def label(name: str, longest: int = 0) -> str:
 
 
 def title(text: str, width: float) -> str:
-    """A title in as many lines as it takes in `width` inches."""
+    """A title, wrapped into lines of at most `width` inches."""
     return "\n".join(map(label, textwrap.wrap(text, int(width / LETTER))))
 
 
 def draw_rows(
     axes: Axes, values: Sequence[float] | np.ndarray, intervals: np.ndarray | None, ranks: Sequence[int], **dots: Any
 ) -> None:
-    """A row for each of V values, (V,): a dot on the bar of its interval, (V, 2), and a band, shaded in turn, a rank.
+    """Draw a row for each of V values, (V,): a dot on the bar of its interval, (V, 2). Every other rank has a shaded band.
 
-    dots    more of what matplotlib plots a dot by; a list has an entry for each
+    dots    more settings of matplotlib's plot for the dots; a list has one entry per value
     """
     clusters = [rank for rank in dict.fromkeys(ranks) if rank]
     for row, rank in enumerate(ranks):
@@ -150,10 +150,10 @@ def draw_cells(
     texts: Mapping[tuple[int, int], tuple[str, bool, bool]],
     va: str,
 ) -> AxesImage:
-    """Cells (R, C) as a coloured grid without a frame, those that are NaN left out.
+    """Draw cells (R, C) as a coloured grid without a frame; cells that are NaN are left out.
 
-    ends     the values that the colours go from and to
-    texts    by row and column, and whether each is light, as in a dark cell, and bold
+    ends     the values at the two ends of the colour scale
+    texts    by row and column: the text, whether it is light (for a dark cell), and whether it is bold
     """
     image = axes.imshow(np.ma.masked_invalid(cells), cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", zorder=1)
     for (row, column), (text, light, bold) in texts.items():
@@ -166,21 +166,21 @@ def draw_cells(
 
 
 def colour_scale(figure: Figure, image: AxesImage, axes: Axes, label: str, **place: Any) -> Colorbar:
-    """The scale of an image's colours, without a frame."""
+    """Draw the colour scale of an image, without a frame."""
     scale = figure.colorbar(image, ax=axes, label=label, **place)
     scale.outline.set_visible(False)
     return scale
 
 
 def legend_below(figure: Figure, columns: int, **look: Any) -> None:
-    """The legend of a figure below its axes, without a frame."""
+    """Draw a figure's legend below its axes, without a frame."""
     figure.legend(loc="outside lower center", ncols=columns, frameon=False, **look)
 
 
 def save(figure: Figure, path: str) -> None:
-    """Write a figure, whole or not at all, as its path ends: .png, .pdf or .svg. Makes the folder.
+    """Write a figure, whole or not at all, in the format of its path's ending: .png, .pdf or .svg. Creates the folder.
 
-    Raises InputError for another ending or a path that cannot be written; says if names hold letters the font lacks.
+    Raises InputError for another ending or a path that cannot be written; prints a notice if the font lacks letters.
     """
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:

@@ -1,4 +1,4 @@
-"""Systems compared in pairs: a matrix of the pairs, and beside it a value of each system."""
+"""Pairwise comparison of systems: a matrix of all pairs, and next to it a value for each system."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,22 +9,22 @@ from ..run.streams import short_names
 from ..scoring.comparison import Comparison
 from .figure import BLUE, LETTER, VERMILION, Axes, Figure, colour_scale, draw_cells, draw_rows, label, new_figure, style
 
-ROW = 0.21  # inches a system
-STRENGTHS = 1.35  # inches of the panel of strengths
-CLOSE = 2  # the colours of differences span at least 0 -+ this many points, so that systems that are alike look it
-DARK = 0.6  # of the span, from where on white print is read better
-ONE_DECIMAL = 10  # systems, up to which cells have room for one
+ROW = 0.21  # inches per system
+STRENGTHS = 1.35  # width in inches of the panel with the systems' values
+CLOSE = 2  # the colours span differences of at least 0 -+ this many points, so that similar systems look similar
+DARK = 0.6  # share of the span from which white text is easier to read
+ONE_DECIMAL = 10  # most systems for which cells have room for one decimal
 
 
 class Matrix(NamedTuple):
-    """What a figure shows of S systems in an order.
+    """What a figure shows of S systems.
 
-    cells      float64 (S, S), row against column; NaN where there is nothing
-    sure       bool (S, S): whether the two differ significantly, which is bold
+    cells      float64 (S, S), row against column; NaN for empty cells
+    sure       bool (S, S): whether the two systems differ significantly; such cells are bold
     values, intervals, ranks    of each system, (S,), (S, 2) and S
-    middle, span      what is white, and how far from it the colours go at least
+    middle, span      the value that is white, and the least distance from it to the ends of the colour scale
     signed     whether cells show a sign
-    of_cells, of_values    labels
+    of_cells, of_values    the labels of both panels
     """
 
     cells: np.ndarray
@@ -47,12 +47,12 @@ def difference_matrix(
     order: Sequence[int],
     sign: int = 1,
 ) -> Figure:
-    """Systems from the best, down and across; beside each row its score with the interval.
+    """Draw the systems from best to worst, down and across; next to each row is its score with the interval.
 
-    A cell is the row's score less the column's: blue where the row's system is the better one, white at 0, vermilion where
-    it is the worse. It is bold where the two differ significantly.
+    A cell is the row's score minus the column's: blue if the row's system is better, white at 0, vermilion if it is worse.
+    It is bold if the two differ significantly.
 
-    title    the metric's;  order    the systems' numbers from the best;  sign    -1 where a smaller score is the better one
+    title    the metric's;  order    the systems' numbers, the best first;  sign    -1 if smaller scores are better
     """
     places, given = range(len(names)), np.asarray(scores, np.float64)
     cells = given[:, None] - given[None, :]
@@ -65,10 +65,10 @@ def difference_matrix(
 
 @style()
 def pair_matrix(names: Sequence[str], drawn: Matrix, order: Sequence[int], sign: int = 1) -> Figure:
-    """A matrix of pairs, and beside it a panel of the systems' values.
+    """Draw a matrix of pairs, and next to it a panel with the systems' values.
 
-    A dot is a value and its bar the interval; bands, shaded in turn, are the significance clusters, whose rank stands before
-    the name. `sign` -1 turns the colours round.
+    A dot is a value, and its bar the interval. Bands, every other one shaded, are the significance clusters; their rank
+    precedes the name. A `sign` of -1 reverses the colours.
     """
     count = len(names)
     cell = ROW if count > ONE_DECIMAL else 0.29 + 0.08 * drawn.signed

@@ -1,1 +1,1 @@
-"""Corpora of any size: tables read and scored block by block, here or on Ray, and what is kept of finished blocks."""
+"""Corpora of any size: score tables block by block, in this process or on Ray, and keep the results of finished blocks."""

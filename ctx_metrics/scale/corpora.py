@@ -1,4 +1,4 @@
-"""A metric's results of corpora, block by block: wherever a place has blocks scored, and without those that are kept."""
+"""Score corpora with a metric, block by block, at any place; blocks whose results are kept are not scored again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,13 +21,11 @@ from .kept import KeptOdd, Line, ResultCache, key_of, of_metric
 from .places import HERE, Place
 from .scorer import located, noted
 
-SEGMENTS = (
-    512  # most segments of a block; not of how many systems, so that with one more the others' blocks stay as they are
-)
+SEGMENTS = 512  # most segments of a block, for any number of systems: adding one leaves the others' blocks as they are
 
 
 class KeptWindow(NamedTuple):
-    """A ScoredWindow as it is kept."""
+    """A ScoredWindow in the form that is kept."""
 
     start: int
     end: int
@@ -37,7 +35,7 @@ class KeptWindow(NamedTuple):
 
 
 class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A SystemResult as it is kept, without matches, and what was said when it was made."""
+    """A SystemResult in the form that is kept: without matches, and with the notices printed when it was made."""
 
     rows: list[list[float]]
     counts: dict[Line, int | float | Line]
@@ -48,13 +46,13 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, result: SystemResult, said: Sequence[str]) -> "KeptSystem":
-        """What is kept of a result."""
+        """The form of a result that is kept; `said` are the notices printed when it was made."""
         windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
         notices, of_texts = ([_kept_line(line) for line in lines] for lines in (result.notices, result.of_texts))
         return cls(result.rows, result.counts, notices, of_texts, windows, list(said))
 
     def result(self) -> SystemResult:
-        """The result that it was made of."""
+        """The result that this was made from."""
         windows = [
             ScoredWindow(Window(each.start, each.end, each.weight), each.value, each.estimate) for each in self.windows
         ]
@@ -65,7 +63,7 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return SystemResult(self.rows, self.counts, notices, windows, of_texts)
 
     def fits(self, segments: int, width: int | None) -> bool:
-        """Whether it can be of so many segments, with rows of so many numbers; None: of any number, the same in all."""
+        """Whether this can be the result of `segments` segments, with `width` numbers per row (None: any, but all equal)."""
         widths = {len(row) for row in self.rows}
         return (
             len(self.rows) == segments
@@ -80,7 +78,7 @@ def _kept_line(line: str) -> str | KeptOdd:
 
 
 class Block(NamedTuple):
-    """A run of whole documents of some systems, with what a metric is made of to score them."""
+    """A range of segments of some systems, with the class and arguments of the metric that scores it."""
 
     cls: type[ContextMetric]
     given: dict[str, Any]
@@ -93,19 +91,19 @@ class InBlocks:
     """Scores corpora block by block.
 
     place    where blocks are scored
-    kept     results of earlier runs, or None
+    kept     the results of earlier runs, or None
     """
 
     place: Place = HERE
     kept: ResultCache | None = None
 
     def can(self, metric: ContextMetric) -> bool:
-        """Whether a metric's rows of blocks are those of the corpus; any other scores it whole, and here."""
+        """Whether a metric's rows of blocks equal those of the corpus; any other metric scores it whole, in this process."""
         can = metric.capabilities
-        return not (can.whole_corpus or can.compares_systems or can.streams)  # streams, which blocks do not have
+        return not (can.whole_corpus or can.compares_systems or can.streams)  # blocks have no streams
 
     def __call__(self, metric: ContextMetric, corpora: Sequence[Corpus]) -> list[SystemResult]:
-        """The results of corpora, one a system, with the same references, sources and document ids in each.
+        """The results of corpora, one per system, that share their references, sources and document ids.
 
         Raises what the metric raises.
         """
@@ -114,7 +112,7 @@ class InBlocks:
         asked: list[tuple[int, list[int], list[str]]] = []  # the block, the systems to score, and their keys
         from_kept = 0
         is_mean = type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats
-        width = 2 if is_mean else None  # numbers of a row
+        width = 2 if is_mean else None  # numbers per row
 
         def blocks() -> Iterator[Block]:
             nonlocal from_kept
@@ -149,7 +147,7 @@ class InBlocks:
                     results, said = found
                     _say(said)
                     for system, key, result in zip(systems, keys, results, strict=True):
-                        if self.kept is not None and not result.matches:  # those of all tokens are too large
+                        if self.kept is not None and not result.matches:  # the matches of all tokens are too large
                             self.kept.put(key, KeptSystem.of(result, said))
                         parts[system][number] = result
                     bar.update((end - start) * len(systems))
@@ -166,7 +164,7 @@ class InBlocks:
 
 
 def score_block(block: Block) -> tuple[list[SystemResult], list[str]] | CtxMetricsError:
-    """The results of a block's systems, and what was said meanwhile; or why there are none."""
+    """The results of a block's systems and the notices printed meanwhile, or the error if it cannot be scored."""
     forget_texts()  # so that a block's scores do not depend on the blocks before it
     try:
         with noted() as said:
@@ -177,7 +175,7 @@ def score_block(block: Block) -> tuple[list[SystemResult], list[str]] | CtxMetri
 
 
 def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple[int, int]]:
-    """A corpus in runs of at most `size` segments; where documents stay whole, a longer one is a run of its own.
+    """Split a corpus into ranges of at most `size` segments; if documents stay whole, a longer one is a range of its own.
 
     >>> block_ranges(Corpus(["a"] * 5, doc_ids=["x", "x", "x", "y", "y"]), 2, True)
     [(0, 3), (3, 5)]
@@ -196,7 +194,7 @@ def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple
 
 
 def _progress(metric: ContextMetric, outputs: int, shown: bool) -> Progress:
-    """How many of the outputs are scored."""
+    """A progress bar over the outputs; hidden unless `shown`, or if the engine is quiet."""
     engine = metric.given.get("engine")
     hidden = not shown or (engine is not None and engine.quiet)
     return Progress(metric.NAME.lower(), "output", outputs, quiet=hidden)
@@ -208,6 +206,6 @@ def _say(lines: Sequence[str]) -> None:
 
 
 def _beside(corpus: Corpus, start: int, end: int, given: dict[str, Any]) -> dict[str, Any]:
-    """What stands beside the outputs of a block, of that which the metric was given."""
+    """The sources and document ids of a block, if the metric was given any."""
     streams = {"sources": corpus.sources, "doc_ids": corpus.doc_ids}
     return {name: list(stream[start:end]) for name, stream in streams.items() if name in given and stream is not None}

@@ -1,4 +1,4 @@
-"""What is wrong with the texts of a block's rows: copies of the source, other languages, repetitions."""
+"""Faults in the texts of a block's rows: copies of the source, other languages, repetitions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,12 +10,12 @@ from ..run.faults import KINDS, faults
 from ..run.streams import Segments, named
 
 COLUMN = "faults"
-Texts = Mapping[str, Sequence[list[str | None]]]  # the columns of each role
+Texts = Mapping[str, Sequence[list[str | None]]]  # for each role, its columns
 
 
 def faults_of_rows(texts: Texts, languages: Languages) -> np.ndarray:
-    """What is wrong with each row's output, which depends on no other row: float64 [rows], a sum of 2^k over the places k in
-    KINDS, so that it can be kept beside scores.
+    """The faults of each row's output, which do not depend on other rows: float64 [rows], so that they can be kept with the
+    scores. Each is the sum of 2^k over its faults' indices k in KINDS.
 
     >>> faults_of_rows({"mt": [["He said that he he he he he he he he he he he came.", None]]}, (None, "en")).tolist()
     [4.0, 0.0]
@@ -27,7 +27,7 @@ def faults_of_rows(texts: Texts, languages: Languages) -> np.ndarray:
 
 
 def words_of(codes: np.ndarray) -> list[str]:
-    """The faults of rows in words, with commas between; "" where nothing is wrong.
+    """The faults of each row in words, separated by commas; "" if there are none.
 
     >>> words_of(np.array([0.0, 5.0]))
     ['', 'copies,repeats']
@@ -36,12 +36,12 @@ def words_of(codes: np.ndarray) -> list[str]:
 
 
 def has(codes: np.ndarray, kinds: Sequence[str]) -> np.ndarray:
-    """Which rows have one of some kinds of faults: bool [rows]."""
+    """Which rows have a fault of one of these kinds: bool [rows]."""
     return codes.astype(np.int64) & sum(1 << KINDS.index(kind) for kind in kinds) > 0
 
 
 def say_faults(texts: Texts, columns: Mapping[str, Sequence[str]], languages: Languages) -> None:
-    """Say what is wrong with many of the outputs, references or sources of a run's first block."""
+    """Print notices about faults that many outputs, references or sources of a run's first block have."""
     rows = counted(len(texts["mt"][0]), "row", "rows")
 
     def streams(role: str) -> list[Segments]:

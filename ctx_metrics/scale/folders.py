@@ -1,4 +1,4 @@
-"""Folders that we write to, here or at an address that fsspec knows. Nothing is read or written through a link."""
+"""Folders that we write to, on this machine or at an fsspec address. Nothing is read or written through a link."""
 
 import hashlib
 import os
@@ -14,20 +14,20 @@ from ..writing import check_writable, is_stream, os_errors, write_bytes
 
 
 class Unusable(Exception):
-    """Says why a file of a folder is not read; what needs it is made again, so users see it as a notice at most."""
+    """Says why a file in a folder is not used. Its content is then made again, so users see at most a notice."""
 
 
 def folder_at(address: str, flag: str) -> "LocalFolder | RemoteFolder":
-    """The folder at an address; raises InputError, naming the flag, where it cannot be written."""
+    """The folder at an address; raises InputError, naming the flag, if it cannot be written."""
     return RemoteFolder(address, flag) if "://" in address else LocalFolder(address, flag)
 
 
 class LocalFolder:
-    """A folder on this machine. Names of files are relative to it and may have a folder before a slash.
+    """A folder on this machine. File names are relative to it and may start with a subfolder and a slash.
 
-    private    whether what is in it is believed: other users must not be able to write there
+    private    whether its content is trusted: other users must then not be able to write there
 
-    Raises InputError, naming the flag, where it cannot be written, or is not private.
+    Raises InputError, naming the flag, if the folder cannot be written, or should be private and is not.
     """
 
     def __init__(self, path: str, flag: str, private: bool = False):
@@ -36,7 +36,7 @@ class LocalFolder:
         self._check_private(path)
 
     def _check_private(self, path: str) -> None:
-        """Raise InputError for a folder whose content is believed, but that others can write."""
+        """Raise InputError for a folder whose content is trusted, but which others can write to."""
         if not self._private or os.name != "posix" or not os.path.isdir(path):
             return
         status = os.stat(path)
@@ -49,7 +49,7 @@ class LocalFolder:
         raise InputError(f"{self._flag} {path}: {why}")
 
     def _at(self, name: str) -> str:
-        """A file's path; raises Unusable where a folder on the way is a link, and InputError where it is not private."""
+        """The path of a file; raises Unusable if its subfolder is a link, InputError if that must be private but is not."""
         if inside := name.rpartition("/")[0]:
             above = os.path.join(self.path, inside)
             if os.path.islink(above):
@@ -58,20 +58,20 @@ class LocalFolder:
         return os.path.join(self.path, name)
 
     def below(self, name: str) -> "LocalFolder":
-        """The private folder of this name in it; raises InputError where that is a link."""
+        """The private subfolder of this name; raises InputError if it is a link."""
         path = os.path.join(self.path, name)
         if os.path.islink(path):
             raise InputError(f"{self._flag} {self.path}: {name} in it is a link, and nothing is written through a link")
         return LocalFolder(path, self._flag, private=True)
 
     def names(self) -> list[str]:
-        """The names of what is in it; none where there is no such folder."""
+        """The names of the folder's entries; [] if the folder does not exist."""
         with os_errors(f"cannot read {self.path}"):
             return sorted(os.listdir(self.path)) if os.path.isdir(self.path) else []
 
     def read(self, name: str, most: int) -> bytes | None:
-        """A file's content; None where there is none. Raises Unusable for a link, for what is no file, for another user's
-        file, and for one of more than `most` bytes."""
+        """The content of a file; None if it does not exist. Raises Unusable for a link, for anything but a regular file, for
+        another user's file in a private folder, and for one of more than `most` bytes."""
         path = self._at(name)
         try:
             before = os.lstat(path)
@@ -90,7 +90,7 @@ class LocalFolder:
             raise Unusable(f"cannot read {path}: {error.strerror or error}") from error
 
     def write(self, name: str, content: bytes, mend: str = "") -> None:
-        """Write a file, whole or not at all; raises InputError, with `mend` at its end, where that fails."""
+        """Write a file, whole or not at all; raises InputError if that fails, with `mend` at the end of its message."""
         path = os.path.join(self.path, name)
         if self._private and not os.path.isdir(self.path):
             with os_errors(f"cannot write into {self.path}"):
@@ -99,14 +99,14 @@ class LocalFolder:
         above = os.path.dirname(path)
         with os_errors(f"cannot write {path}"):
             for ours in (above, path) if "/" in name else (path,):
-                if os.path.islink(ours) or is_stream(ours):  # planted
+                if os.path.islink(ours) or is_stream(ours):  # planted by someone
                     os.unlink(ours)
         with os_errors(f"cannot write into {above}"):
             os.makedirs(above, mode=0o700 if self._private else 0o777, exist_ok=True)
         write_bytes(path, content, mend)
 
     def state(self, name: str) -> str | None:
-        """What a file is known again by, from its content; None where it is not there, or is no file."""
+        """A string that changes with the file's content (its sha256); None if there is no regular file of this name."""
         try:
             path = self._at(name)
             if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -117,7 +117,7 @@ class LocalFolder:
 
 
 def sha256_of(path: str) -> str:
-    """Hex sha256 of a file; raises OSError where it cannot be read."""
+    """Hex sha256 of a file; raises OSError if it cannot be read."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -127,7 +127,7 @@ def sha256_of(path: str) -> str:
 
 @contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Inside, what cannot be read at an address becomes an InputError of one line."""
+    """Turn errors of reading from an address, in the block, into a one-line InputError."""
     what = f"cannot read {path}"
     try:
         yield
@@ -135,22 +135,22 @@ def readable(path: str) -> Iterator[None]:
         raise
     except OSError as error:
         raise InputError(f"{what}: {error.strerror or ' '.join(str(error).split()) or type(error).__name__}") from error
-    except UnicodeDecodeError as error:  # of Parquet; lines are decoded elsewhere
+    except UnicodeDecodeError as error:  # from Parquet; lines are decoded elsewhere
         raise InputError(f"{what}: the name of a column is not utf-8; write the table with names in UTF-8") from error
-    except ImportError as error:  # the protocol's package
+    except ImportError as error:  # of the protocol's package
         raise InputError(f"{what}: {' '.join(str(error).split())}") from error
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("ctx_metrics", "builtins"):
             if isinstance(error, ValueError) and "rotocol" in str(error):  # fsspec's "Protocol not known: ..."
                 raise InputError(f"{what}: {error}") from error
-            raise  # a fault of ours
+            raise  # a bug of ours
         why = " ".join(str(error).split()) or type(error).__name__
         broken = "; the file is broken or not whole" if type(error).__module__.startswith("pyarrow") else ""
         raise InputError(f"{what}: {why}{broken}") from error
 
 
 class RemoteFolder:
-    """A folder at an address that fsspec knows, such as s3://bucket/folder; it has no links, and its owner's rules."""
+    """A folder at an fsspec address, such as s3://bucket/folder; it has no links, and its owner sets the permissions."""
 
     def __init__(self, address: str, flag: str):
         self.path, self._flag = address.rstrip("/"), flag
@@ -167,7 +167,7 @@ class RemoteFolder:
             return sorted(name.rstrip("/").rpartition("/")[2] for name in self._system.ls(self._folder, detail=False))
 
     def read(self, name: str, most: int) -> bytes | None:
-        """As LocalFolder.read."""
+        """Like LocalFolder.read, without the checks for links and owners."""
         with readable(self.path):
             path = f"{self._folder}/{name}"
             if not self._system.exists(path):
@@ -177,12 +177,12 @@ class RemoteFolder:
             return bytes(self._system.cat_file(path))
 
     def write(self, name: str, content: bytes, mend: str = "") -> None:
-        """As LocalFolder.write; stores of objects show a file when it is whole."""
+        """Like LocalFolder.write; object stores show a file only once it is complete. `mend` is not used."""
         with readable(self.path):
             self._system.pipe_file(f"{self._folder}/{name}", content)
 
     def state(self, name: str) -> str | None:
-        """What a file is known again by, from its size alone: its content may be costly to fetch."""
+        """A string that changes with the file's size (content may be costly to fetch); None if the file does not exist."""
         with readable(self.path):
             path = f"{self._folder}/{name}"
             return f"size {self._size(path)}" if self._system.exists(path) else None

@@ -1,5 +1,5 @@
-"""Results that stay on disk between runs: of score, sacrebleu, mbr, rerank and annotate, in one layout, by all that they
-depend on."""
+"""Results that stay on disk between runs of score, sacrebleu, mbr, rerank and annotate: in one layout, under keys made from
+all that they depend on."""
 
 import hashlib
 import json
@@ -17,12 +17,12 @@ from ..run.context import Stream
 from ..scoring.base import ContextMetric
 from .folders import LocalFolder, RemoteFolder, Unusable
 
-LIMIT = 2**30  # bytes that are kept in a cache
-MOST = 2**24  # bytes of one result, unpacked
+LIMIT = 2**30  # most bytes of a cache
+MOST = 2**24  # most bytes of one result, uncompressed
 ENDING = ".json.z"
-_HEAD = "ctx-metrics kept 1 "  # before the checksum; another number where the layout changes
+_HEAD = "ctx-metrics kept 1 "  # comes before the checksum; the number changes with the layout
 
-# a line for a terminal: nobody may make it do anything but print
+# a line for a terminal: without control characters, so that nobody can make it do anything but print
 Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
 T = TypeVar("T")
 
@@ -38,22 +38,22 @@ class KeptOdd(NamedTuple):
         return cls(line.words, line.number, list(line.first), line.where)
 
     def line(self) -> Odd:
-        """The line that it was made of."""
+        """The line that this was made from."""
         return Odd(self.words, self.number, self.first, self.where)
 
     def fits(self, segments: int) -> bool:
-        """Whether it can be about so many segments."""
+        """Whether this can be a line about a corpus of so many segments."""
         return 0 < self.number <= segments and all(0 <= position < segments for position in self.first)
 
 
 class KeptResults:
-    """Results in a folder, a file each.
+    """Results in a folder, one file each.
 
-    A file that is damaged, a link, another user's, larger than a result may be, of another layout, or that holds something
-    else than it should counts as absent; the first one is reported.
+    A file counts as absent if it is damaged, a link, too large, another user's or of another layout, or if it does not hold
+    what it should; the first such file is reported.
 
-    folder    private, since what is in it is believed
-    flag      that names it, for messages
+    folder    the folder, which is private, since its content is trusted
+    flag      the option that names the folder, for messages
     """
 
     def __init__(self, folder: LocalFolder | RemoteFolder, flag: str):
@@ -65,11 +65,11 @@ class KeptResults:
         return self._folder.path
 
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
-        """What `put` kept under a name; None where there is nothing, or nothing that can be used.
+        """What `put` kept under a name; None if there is nothing, or nothing usable.
 
-        kind    its type; what has another one does not count
-        fits    whether it can be what was kept: right in number, shape and range
-        most    bytes that it may unpack to
+        kind    the expected type; a value of another type counts as absent
+        fits    tells whether a value can be what was kept: right in number, shape and range
+        most    most bytes of the value, uncompressed
         """
         try:
             content = self._folder.read(_file(name), most)
@@ -85,9 +85,9 @@ class KeptResults:
         return found
 
     def put(self, name: str, value: Any, most: int = MOST) -> None:
-        """Keep a value under a name, but for one of more than `most` bytes.
+        """Keep a value under a name, unless it takes more than `most` bytes.
 
-        Raises InputError where it cannot be written.
+        Raises InputError if it cannot be written.
         """
         plain = plain_json(value)
         if len(plain) <= most:
@@ -95,16 +95,16 @@ class KeptResults:
             self._folder.write(_file(name), _head(name, packed) + packed)
 
     def report(self, what: str, why: str) -> None:
-        """Say that a file is not used; of several files, the first alone."""
+        """Print a notice that a file is not used; only the first call does so."""
         if not self._reported:
             notice(f"{self._flag} {what} is ignored, because {why}")
         self._reported = True
 
 
 class ResultCache(KeptResults):
-    """The results of many runs, in a folder on this machine, by keys; at most LIMIT bytes together.
+    """The results of many runs, by key, in a folder on this machine; `trim` limits them to `limit` bytes in total.
 
-    Raises InputError where the folder cannot be written, or is not private.
+    Raises InputError if the folder cannot be written, or is not private.
     """
 
     def __init__(self, folder: str, limit: int = LIMIT):
@@ -112,19 +112,19 @@ class ResultCache(KeptResults):
         self._limit = limit
 
     def interruption(self, done: str) -> KeyboardInterrupt:
-        """What to raise where a run is interrupted, with `done` for what is kept."""
+        """The exception to raise when a run is interrupted; `done` says what is kept."""
         return KeyboardInterrupt(f"{done} are kept in {self.path}; run the same command again to continue")
 
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
-        """As of KeptResults; a result that is read is kept longer than others."""
+        """Like KeptResults.get; also marks the result as used, so that `trim` keeps it longer."""
         found = super().get(name, kind, fits, most)
         if found is not None:
-            with suppress(FileNotFoundError):  # another process has removed it meanwhile
+            with suppress(FileNotFoundError):  # another process has removed it in the meantime
                 os.utime(os.path.join(self.path, _file(name)), follow_symlinks=False)
         return found
 
     def trim(self) -> None:
-        """Remove what exceeds the limit: what was not read for longest goes first."""
+        """Remove the least recently used results until the rest fits the limit."""
         files = []
         for folder in Path(self.path).iterdir() if os.path.isdir(self.path) else ():
             if folder.is_dir() and not folder.is_symlink():
@@ -142,7 +142,7 @@ class ResultCache(KeptResults):
 
 
 def key_of(*what: Any) -> str:
-    """The name of a result by all that it depends on, in lists, dicts, strings and numbers.
+    """The name of a result, made from all that it depends on, as lists, dicts, strings and numbers.
 
     >>> key_of("a", ["b"]) == key_of("a", ["b"]), key_of("a", ["b"]) == key_of("a", "b")
     (True, False)
@@ -152,10 +152,10 @@ def key_of(*what: Any) -> str:
 
 
 def of_metric(metric: ContextMetric, references: Sequence[Stream], sources: Stream | None, ids: Stream | None) -> list:
-    """What the results of a metric depend on besides the hypotheses; how they are computed is left out: device, batches."""
+    """All that a metric's results depend on besides the hypotheses, without how they are computed (device, batches)."""
     cls = type(metric)
     context = {name: value for name, value in metric.given.items() if name not in ("sources", "doc_ids", "engine")}
-    # of documents, results depend on where they begin alone
+    # results depend only on where documents begin
     begins = None if ids is None else [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
     made_by = [
         f"{cls.__module__}.{cls.__qualname__}",
@@ -170,7 +170,7 @@ def _file(name: str) -> str:
 
 
 def _head(name: str, packed: bytes) -> bytes:
-    """The line before a result: its checksum together with its name, so that no other's can take its place."""
+    """The line before a result: a checksum of its name and content, so that no other result can take its place."""
     return f"{_HEAD}{hashlib.sha256(name.encode() + bytes(1) + packed).hexdigest()}\n".encode()
 
 
@@ -191,7 +191,7 @@ def _unpacked(name: str, content: bytes, most: int) -> bytes:
 
 
 def plain_json(value: Any) -> bytes:
-    """A value as JSON; bytes that are not UTF-8, which names of files may have, become numbers.
+    """A value as JSON; bytes that are not UTF-8, which file names may contain, become numeric references.
 
     >>> plain_json(["a\\udcff"])
     b'["a&#56575;"]'

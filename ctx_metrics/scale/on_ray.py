@@ -1,4 +1,4 @@
-"""Blocks scored on Ray: by workers of this machine, one a GPU or a share of the cores, or by those of a cluster."""
+"""Score blocks on Ray: with workers on this machine, one per GPU or per share of the cores, or with those of a cluster."""
 
 import importlib.util
 import logging
@@ -21,20 +21,20 @@ from ..wording import by_flags
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 EXTRA = "pip install 'ctx-metrics[ray]'"
-AHEAD = 3  # blocks a worker that are handed out: one is scored, and the next ones are there when it ends
-TRIES = 3  # times that a block is given out again when its worker dies
-WAIT = 10  # seconds for a cluster to answer
-WAIT_FOR_WORKERS = 60  # seconds until a notice that none has started
-STORE = 256 * 2**20  # bytes of Ray's store on this machine: a few blocks of text
+AHEAD = 3  # blocks per worker that are handed out: while one is scored, the next ones already wait
+TRIES = 3  # number of times that a block is handed out again when its worker dies
+WAIT = 10  # seconds that a cluster has to answer
+WAIT_FOR_WORKERS = 60  # seconds until a notice that no worker has started
+STORE = 256 * 2**20  # bytes of Ray's object store on this machine: a few blocks of text
 
 
 class OnRay:
-    """Ray as the place of blocks: each worker is an actor that holds the models, and is started again if it dies.
+    """Ray as the place of blocks: each worker is an actor that holds the models and is restarted if it dies.
 
-    address    of a cluster, as ray.init takes it; None is the one of RAY_ADDRESS, else Ray on this machine alone
-    workers    how many; None: one a GPU, else one for every two cores
+    address    a cluster's address, as ray.init takes it; None: that in RAY_ADDRESS, else Ray only on this machine
+    workers    number of workers; None: one per GPU, or one for every two cores if there are no GPUs
 
-    Raises InputError where Ray is not installed or the cluster cannot be reached.
+    Raises InputError if Ray is not installed or the cluster cannot be reached.
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None):
@@ -53,7 +53,7 @@ class OnRay:
         self._on_sigterm = signal.getsignal(signal.SIGTERM)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what is wrong is raised too
+                warnings.simplefilter("ignore")  # problems are also raised
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, OSError, RuntimeError, ImportError, ValueError) as error:
             where = address or os.environ.get("RAY_ADDRESS") or "this machine"
@@ -86,14 +86,14 @@ class OnRay:
         return self._ray.remote(Worker).options(**self._options).remote(threads)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The function's results, in the items' order; at most AHEAD items a worker are read before their turn.
+        """The function's results, in the items' order; at most 2 * AHEAD items per worker are read before their turn.
 
-        Raises ResourceError where workers die on an item again and again, and what else the function raises.
+        Raises ResourceError if workers keep dying on an item, and whatever the function raises.
         """
         ray, given = self._ray, self._ray.put(function)
-        busy: dict[Any, int] = {}  # what is being computed, and by which worker
+        busy: dict[Any, int] = {}  # the worker of each result that is being computed
         loads = [0] * self.workers
-        waiting: deque = deque()  # all that is not given back yet, in order
+        waiting: deque = deque()  # all results not yet returned, in order
         items = iter(items)
         more = True
         while more or waiting:
@@ -131,17 +131,17 @@ class OnRay:
             raise ResourceError(f"--on ray: {_first_line(error)}") from error
 
     def close(self) -> None:
-        """End the workers, and Ray where it was started here."""
+        """End the workers, and Ray if it was started here."""
         self._ray.shutdown()
-        # Ray's handler would stay, and with it a forked process can miss the signal by which a pool ends it
+        # Ray's handler would stay, and with it a forked process can miss the signal with which a pool ends it
         if self._on_sigterm is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._on_sigterm)
 
 
 class Worker:
-    """A process of Ray that calls functions; models that they load stay loaded.
+    """A Ray process that calls functions; models that they load stay loaded.
 
-    threads    of its arithmetic
+    threads    number of torch's threads
     """
 
     def __init__(self, threads: int):
@@ -156,8 +156,8 @@ class Worker:
 
 
 def share(amounts: Sequence[float], workers: int) -> float:
-    """What each of so many workers may have of what the machines have: the largest whole number that fits, else a half, a
-    third and so on.
+    """The share of the machines' amounts (cores or GPUs) that each worker gets: the largest whole number that fits, else a
+    half, a third and so on.
 
     >>> share([16], 3), share([1, 1], 2), share([1, 1], 3), share([2], 8), share([4, 8], 1)
     (5, 1, 0.5, 0.25, 8)
@@ -169,10 +169,10 @@ def share(amounts: Sequence[float], workers: int) -> float:
 
 
 def _speak() -> None:
-    """Have what Ray tells of its workers said as notices; it prints paragraphs on the standard output, and has no switch."""
+    """Turn Ray's messages about its workers into notices; it prints paragraphs on standard output, and has no option."""
     import ray._private.worker as of_ray
 
-    if hasattr(of_ray, "print_to_stdstream"):  # it is private, and may move
+    if hasattr(of_ray, "print_to_stdstream"):  # the function is private, and may move
         of_ray.print_to_stdstream = _told
 
 
@@ -180,12 +180,12 @@ def _told(data: Mapping[str, Any], ignore_prefix: bool = True) -> None:
     for line in data["lines"]:
         if line.startswith("A worker died"):
             notice("--on ray: a worker died; another one takes its place and its block")
-        elif not line.startswith("Task Worker.call failed"):  # comes beside it
+        elif not line.startswith("Task Worker.call failed"):  # comes along with it
             notice(f"--on ray: {line.strip():.200}")
 
 
 def _check_reached(address: str) -> None:
-    """Raise InputError where nothing answers at HOST:PORT or ray://HOST:PORT; Ray tries for minutes, and says much."""
+    """Raise InputError if nothing answers at HOST:PORT or ray://HOST:PORT; Ray would try for minutes, with many messages."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535:
         return
@@ -196,7 +196,7 @@ def _check_reached(address: str) -> None:
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cpu_quota()
     return max(1, min(cores, int(quota) if quota is not None else cores))

@@ -1,4 +1,4 @@
-"""Where blocks are scored: in this process, or wherever a place with the same `map` has them scored."""
+"""Where blocks are scored: in this process, or at another place that has the same `map`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -9,10 +9,10 @@ Result = TypeVar("Result")
 
 
 class Place(Protocol):
-    """Calls a function on items, in whatever processes; gives the results in the items' order."""
+    """Calls a function on items, in any processes, and returns the results in the items' order."""
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The function's results. Items are taken as they are needed; what the function raises is raised."""
+        """The function's results. Items are read as they are needed. Raises what the function raises."""
         ...
 
 
@@ -26,7 +26,7 @@ HERE = Here()
 
 @contextmanager
 def opened(name: str | None, workers: int | None = None) -> Iterator[Place]:
-    """The place of a name: None is this process; ray, ray:ADDRESS and ray://ADDRESS are on_ray.OnRay."""
+    """The place of a name, open within the block: None is this process; ray, ray:ADDRESS and ray://ADDRESS are OnRay."""
     if name is None:
         yield HERE
         return

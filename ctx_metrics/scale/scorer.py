@@ -1,4 +1,4 @@
-"""The scores of one block by every metric, in whatever process."""
+"""Score one block with every metric, in any process."""
 
 import logging
 import math
@@ -26,12 +26,12 @@ Row = list[float]
 
 
 class OfMetric(NamedTuple):
-    """What one metric says of a block.
+    """One metric's results for a block.
 
-    signature    the metric's
-    scores       float64 [rows], on sacrebleu's scale; NaN where nothing was scored
-    sums         the columns' sums of the rows' statistics, of which the metric makes the whole's score
-    counts       of what was cut, dropped, empty
+    signature    the metric's signature
+    scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
+    sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
+    counts       numbers of texts that were cut, dropped or empty
     odd          the same in words
     """
 
@@ -43,8 +43,8 @@ class OfMetric(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """All metrics' scores of a block, by their names, what was said meanwhile, and what is wrong with each row (see
-    faults_of_rows) where that was looked for."""
+    """All metrics' results for a block, by name; the notices printed meanwhile; and the faults of each row (see
+    faults_of_rows), if they were looked for."""
 
     metrics: dict[str, OfMetric]
     said: list[str]
@@ -53,12 +53,13 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Scorer:
-    """Metrics by name, each with its settings, and a context without texts. It can be pickled; models are loaded where it is
-    called first, and stay loaded there.
+    """Scores blocks with metrics, each given by name with its settings, in a context without texts.
 
-    columns    of the roles that the tables have
-    checks     whether it says what is wrong with the first block's texts
-    faults     whether it looks for what is wrong with every row
+    It can be pickled. A process loads the models on the first call, and keeps them.
+
+    columns    the names of each role's columns in the tables
+    checks     whether to print notices about faults in the first block's texts
+    faults     whether to look for faults in every row
     """
 
     metrics: Sequence[tuple[str, Mapping[str, Any]]]
@@ -69,21 +70,21 @@ class Scorer:
 
     @property
     def reads_documents(self) -> str:
-        """The first of the metrics that read documents, or ""."""
+        """The name of the first metric that reads documents, or ""."""
         table = metric_table()
         reads = (name for name, _ in self.metrics if "doc_ids" in capabilities(table[name.upper()]).reads)
         return next(reads, "")
 
     def __call__(self, block: tuple[Texts, bool]) -> Scored:
-        """The scores of a block's texts; the flag is true for the first block, of which languages are looked at.
+        """The scores of a block's texts; the flag is True for the first block, whose languages are checked.
 
-        Raises InputError for texts that cannot be scored, and for metrics that cannot score a part of a corpus.
+        Raises InputError for texts that cannot be scored, and for metrics that cannot score part of a corpus.
         """
         forget_texts()  # so that a block's scores do not depend on the blocks before it
         return self.scored(*block)
 
     def scored(self, texts: Texts, first: bool) -> Scored:
-        """The same, with what was read of texts before still at hand."""
+        """The same, but reusing what was read from earlier texts."""
         with noted() as said:
             made = self._built(texts)
             hypotheses = [text or "" for text in texts["mt"][0]]
@@ -96,12 +97,15 @@ class Scorer:
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
-        """The source and the target language; None where unknown."""
+        """The source and the target language, each None if unknown."""
         return self.context.source_lang, self.context.target_lang
 
     def whole(self, sums: Mapping[str, Sequence[Row]], signatures: Mapping[str, str]) -> dict[str, float]:
-        """The scores of a whole corpus by the sums of its parts; none of metrics whose statistics may be no sums, or are
-        averaged otherwise than the parts' signatures say (where the texts of all parts chose another model)."""
+        """The scores of a whole corpus, from the sums of its parts' statistics.
+
+        A metric is left out if its statistics may not be sums, or if it averages differently than the parts' signatures say
+        (because the texts of all parts chose another model).
+        """
         with noted():
             made = self._built({role: [[role]] * len(names) for role, names in self.columns.items()})
         return {
@@ -117,7 +121,7 @@ class Scorer:
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
-        """The metrics of a block's texts."""
+        """Build the metrics for a block's texts, by name."""
         context = replace(
             self.context,
             systems=[[text or "" for text in texts["mt"][0]]],
@@ -177,17 +181,17 @@ class Scorer:
 
 
 def roles() -> tuple[str, ...]:
-    """What a column of a table may hold."""
+    """The roles that a table's column may have."""
     return ("src", "mt", "ref", "doc", *(each.column for each in installed_inputs() if each.column))
 
 
 def of_several_columns() -> tuple[str, ...]:
-    """The roles that several columns may have."""
+    """The roles that can have several columns."""
     return ("ref", *(each.column for each in installed_inputs() if each.column and not each.per_system))
 
 
 def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
-    """The streams of inputs, by keyword, that a block's texts hold."""
+    """The streams of installed inputs that a block's texts contain, by keyword."""
     return {
         each.name: [[text or "" for text in stream] for stream in texts[each.column]]
         if each.per_system
@@ -203,7 +207,7 @@ def _of_penalties(signature: Any) -> bool:
 
 
 def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:
-    """The statistics of segments by another package's metric; [] of those without any reference."""
+    """The statistics of each segment from another package's metric; [] for segments without a reference."""
     left_out = set(missing)
     kept = [i for i in range(len(hypotheses)) if i not in left_out]
     rows: list[Row] = [[] for _ in hypotheses]
@@ -218,7 +222,7 @@ def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequ
 
 
 def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
-    """Each row's own score."""
+    """The score of each row, float64 [rows]; NaN if a row has no statistics or no weight."""
     mean = ContextMetric._compute_score_from_stats  # 100 * sum / weight
     if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
         sums, weights = np.array(rows, np.float64).reshape(-1, 2).T
@@ -228,7 +232,7 @@ def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
 
 
 def located(line: str, where: str) -> str:
-    """A line on segments of a block, with where the block is; others as they are.
+    """Put the block's location before a line about its segments; other lines stay as they are.
 
     >>> located("2 segments are cut (segment 1, 3)", "rows from 41 on"), located("no CUDA here", "rows from 41 on")
     ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
@@ -238,7 +242,7 @@ def located(line: str, where: str) -> str:
 
 @contextmanager
 def noted() -> Iterator[list[str]]:
-    """Collects notices instead of printing them."""
+    """Collect notices within the block instead of printing them; the list is filled at its end."""
     said: dict[str, None] = {}
 
     class Collect(logging.Filter):

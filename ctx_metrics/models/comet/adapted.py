@@ -1,9 +1,9 @@
-"""The small folders of quality models that are low-rank changes of an encoder, and the COMET checkpoint that each is.
+"""Small folders of quality models that are low-rank changes of an encoder, each opened like a COMET checkpoint.
 
-model.safetensors    the encoder's changes, as NAME.down [r, m] and NAME.up [n, r] of a linear layer NAME.weight [n, m], its
-                     vectors that were learned, what standardises the matching of tokens, and the head, by the names that
-                     COMET's UnifiedMetric has; matrices in fp16
-config.json          what they belong to: the encoder and its hash, the rank, what is read, the hash of the weights
+model.safetensors    the encoder's changes, as NAME.down [r, m] and NAME.up [n, r] of a linear layer NAME.weight [n, m]; its
+                     learned vectors; the constants that standardise the token matching; and the head, under the names of
+                     COMET's UnifiedMetric; matrices are in fp16
+config.json          what they belong to: the encoder and its hash, the rank, the inputs, the hash of the weights
 """
 
 from collections.abc import Mapping
@@ -39,9 +39,9 @@ FIELDS: dict[str, Any] = {
 
 
 class AdaptedCheckpoint:
-    """Such a folder as models.comet.checkpoint.CometCheckpoint has one of COMET's, its changes merged as they are read.
+    """Such a folder, with the interface of models.comet.checkpoint.CometCheckpoint; changes are merged as they are read.
 
-    Raises ModelError where config.json, the weights and the encoder do not belong together.
+    Raises ModelError if config.json, the weights and the encoder do not belong together.
     """
 
     def __init__(self, folder: Path):
@@ -50,7 +50,7 @@ class AdaptedCheckpoint:
         for name, choices in (("encoder_model", SEPARATORS), ("inputs", INPUTS)):
             if config[name] not in choices:
                 raise cannot_be(folder, name, repr(config[name])[:60])
-        self.shares: list[float] = config["shares"]  # of the regressions on source, reference and both in the score
+        self.shares: list[float] = config["shares"]  # in the score, of the regressions on source, reference and both
         numbers = [each for each in self.shares if isinstance(each, (int, float)) and each >= 0]
         if len(numbers) != 3 or len(self.shares) != 3 or abs(sum(numbers) - 1) > 1e-6:
             raise cannot_be(folder, "shares", repr(self.shares)[:60])
@@ -90,7 +90,7 @@ class AdaptedCheckpoint:
         return checked_tensor(tensor, name, path=self.file, mend="train the model again").float()
 
     def _check_shapes(self, rank: int) -> None:
-        """Raise ModelError for changes that are missing, that the encoder has no tensors for, or of another shape."""
+        """Raise ModelError if changes are missing, have the wrong shape, or match no tensor of the encoder."""
         wanted: dict[str, tuple[int, ...]] = {}
         for name, shape in tensor_shapes(self.config).items():
             stem = name.removesuffix(".weight")
@@ -120,7 +120,7 @@ class AdaptedCheckpoint:
 
     @torch.no_grad()
     def restore(self, network: UnifiedNetwork, mean: float, deviation: float) -> None:
-        """Put what was learned into a network of these sizes, as `stored` took it from one with this mean and deviation."""
+        """Put what was learned into a network of these sizes: the inverse of `stored` with this mean and deviation."""
         own, given = learned(network), {**self._changes, **self.head}
         last = _last_weight(own)
         for name, tensor in own.items():
@@ -131,11 +131,11 @@ class AdaptedCheckpoint:
         network.matching.load_state_dict(self.matching.state_dict())
 
     def weights(self) -> Tensors:
-        """The encoder's tensors by their bare names, with what was learned."""
+        """The encoder's tensors by their bare names, with the learned changes merged in."""
         return _Merged(self._encoder.weights(), self._changes)
 
     def is_current(self) -> bool:
-        """Whether the folder and that of its encoder hold what they held when this was made, by the hashes of files."""
+        """Whether the files of this folder and of its encoder still have the hashes that they had when this was made."""
         ours = [self.file, self.root / CONFIG]
         return self._encoder.is_current() and same_hashes(self._hashes, lambda: file_hashes(ours))
 
@@ -144,11 +144,11 @@ class AdaptedCheckpoint:
         return self.model
 
     def release(self) -> None:
-        """Nothing is held but what was learned, which is small."""
+        """Do nothing: only what was learned is held, and that is small."""
 
 
 class _Merged(LazyMapping[str, Any]):
-    """Tensors of an encoder with low-rank changes added to them, and others in their place."""
+    """An encoder's tensors with low-rank changes added to some, and others replaced."""
 
     def __init__(self, tensors: Tensors, changes: Mapping[str, torch.Tensor]):
         super().__init__(tensors)
@@ -165,7 +165,7 @@ class _Merged(LazyMapping[str, Any]):
 
 @torch.no_grad()
 def round_as_stored(network: UnifiedNetwork, deviation: float) -> None:
-    """Round what a network has learned to what `stored` will keep of it, so that its figures are those of the file."""
+    """Round what a network has learned as `stored` will, so that its results equal those of the file."""
     tensors = learned(network)
     last = _last_weight(tensors)
     for name, tensor in tensors.items():
@@ -180,9 +180,9 @@ def _last_weight(tensors: Mapping[str, torch.Tensor]) -> str:
 
 
 def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, torch.Tensor]:
-    """What a network has learned, by the names of the file, rounded as it is stored: matrices to fp16.
+    """What a network has learned, under the file's names and rounded as it is stored: matrices in fp16.
 
-    mean, deviation    what the values 0 and 1 above it, in standard deviations of judgements, become
+    mean, deviation    of the judgements: the network's value v, in standard deviations, becomes mean + deviation * v
     """
     tensors = {_name_in_file(name): tensor.clone() for name, tensor in learned(network).items()}
     tensors |= {f"matching.{name}": tensor for name, tensor in network.matching.state_dict().items()}
@@ -197,12 +197,12 @@ def _name_in_file(name: str) -> str:
 
 
 def write_unified(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write what `stored` gave and its config.json; raises InputError where that fails."""
+    """Write what `stored` returned and its config.json; raises InputError if that fails."""
     write_model(folder, {"model_type": ADAPTED_KIND, **config}, tensors)
 
 
 def is_adapted(folder: Path) -> bool:
-    """Whether a folder's config.json says that it is such a one."""
+    """Whether a folder is such a model, according to its config.json."""
     try:
         return folder.is_dir() and read_config(folder).get("model_type") == ADAPTED_KIND
     except ModelError:

@@ -43,8 +43,8 @@ _CACHE = re.compile(r"models--(?P<repo>.+)$")
 _HUB_PAGE = re.compile(r"https?://huggingface\.co/(?P<repo>[^/]+/[^/]+)")
 _UNBABEL = re.compile(r"(wmt\d\d|xcomet|unite|eamt)", re.IGNORECASE)
 _SNAPSHOT = re.compile(r"models--(?P<repo>.+)/snapshots/(?P<revision>[0-9a-f]{40})$")
-HEAD_LAYER = re.compile(r"estimator\.ff\.([0-9]{1,4})\.(weight|bias)")  # four digits: of a file, anything may come
-# tensors that no score depends on: counters, training's masks and weights, a head that COMET does not use
+HEAD_LAYER = re.compile(r"estimator\.ff\.([0-9]{1,4})\.(weight|bias)")  # up to four digits: a file may contain anything
+# tensors that no score depends on: counters, masks and weights for training, a head that COMET does not use
 _IDLE = re.compile(
     rf"{re.escape(_ENCODER)}(embeddings\.(position_ids|token_type_ids)|pooler\..*)"
     r"|layerwise_attention\.dropout_(mask|fill)|(wordloss|sentloss|loss)\..*"
@@ -52,13 +52,13 @@ _IDLE = re.compile(
 
 
 class CometCheckpoint:
-    """A COMET model's hyper-parameters, encoder configuration, tokenizer folder and tensors; all checked when made.
+    """A COMET model's hyper-parameters, encoder configuration, tokenizer folder and tensors; all checked on creation.
 
-    Of engine.encoder.TextEncoder's view it has folder (of the tokenizer), config, weights() and is_current().
-    Raises ModelError, one line, for whatever is missing, broken, unsafe or does not fit.
+    For engine.encoder.TextEncoder it has folder (the tokenizer's), config, weights() and is_current().
+    Raises a one-line ModelError for anything that is missing, broken or unsafe, or does not fit.
     """
 
-    languages = None  # what it is for: nothing tells
+    languages = None  # not known: the checkpoint does not say
 
     def __init__(self, model: ResolvedModel, file: Path, root: Path):
         self.model, self.file, self.root = model, file, root
@@ -89,9 +89,9 @@ class CometCheckpoint:
         self.head = {name: checked_tensor(tensors[name], name, path=file).float() for name in head}
 
     def resolved(self) -> ResolvedModel:
-        """The model with its identity, for the signature; a converted one keeps that of the checkpoint it was made from.
+        """The model with its identity, for the signature; a converted model keeps that of the checkpoint it was made from.
 
-        The file's own name does not count.
+        The weight file's name does not matter.
         """
         hashes = {"weights": self._hashing.result(), **self._own_side_hashes}
         ckpt = comet_identity(hashes, asdict(self.hyperparameters), self.config)
@@ -102,7 +102,7 @@ class CometCheckpoint:
         return ResolvedModel(self.model.name, self.model.folder, self.model.revision, ckpt)
 
     def is_current(self) -> bool:
-        """Whether the files hold what they held when this was made, by their hashes; while one is hashed, it is read."""
+        """Whether the files still have the hashes that they had when this was made; ignores weights still being hashed."""
         if not same_hashes(self._side_hashes, self._hash_side_files):
             return False
         return not self._hashing.done() or same_hashes(
@@ -114,7 +114,7 @@ class CometCheckpoint:
         return file_hashes([self.root / HPARAMS_FILE, *(place / name for place in places for name in SIDE_FILES)])
 
     def weights(self) -> EncoderTensors:
-        """The encoder's tensors by their bare names, mapped from the file; read again after release()."""
+        """The encoder's tensors by their bare names, mapped from the file, which is opened again after release()."""
         tensors = self._read()
         places = {
             name.removeprefix(_ENCODER): (tensors, name, self.file) for name in tensors if name.startswith(_ENCODER)
@@ -127,24 +127,24 @@ class CometCheckpoint:
         return load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
 
     def release(self) -> None:
-        """Let go of the mapped file once the network holds what it needs."""
+        """Release the mapped file once the network has what it needs."""
         self._tensors = None
 
     def all_tensors(self) -> dict[str, torch.Tensor]:
-        """Every tensor of the checkpoint, in the shape and dtype that it has there."""
+        """All tensors of the checkpoint, in their original shapes and dtypes, by name."""
         return dict(self._read())
 
 
 def side_hashes(root: Path, encoder: Path) -> dict[str, str]:
-    """The sha256 of hparams.yaml and of the tokenizer's files, by their names."""
+    """The sha256 of hparams.yaml and of the tokenizer's files, by file name."""
     own = [root / HPARAMS_FILE, *(encoder / name for name in SIDE_FILES if name != CONFIG_FILE)]
     return {Path(path).name: sha256 for path, sha256 in file_hashes(own).items()}
 
 
 def comet_identity(hashes: Mapping[str, str], hyperparameters: Mapping[str, Any], encoder: Mapping[str, Any]) -> str:
-    """What a checkpoint is known by: 12 hex digits.
+    """The identity of a checkpoint: 12 hex digits.
 
-    hashes    sha256 of the weights, as "weights", and side_hashes
+    hashes    sha256 of the weights, as "weights", and those of side_hashes
     encoder   the encoder's configuration
     """
     described = json.dumps([hyperparameters, encoder], sort_keys=True)
@@ -152,7 +152,7 @@ def comet_identity(hashes: Mapping[str, str], hyperparameters: Mapping[str, Any]
 
 
 def _hashing(file: Path) -> "Future[str]":
-    """A file's sha256, computed beside the loading by a thread for which the process does not wait in the end."""
+    """The sha256 of a file, computed while loading goes on, by a thread that the process does not wait for when it ends."""
     future: Future[str] = Future()
 
     def hash_file() -> None:
@@ -166,7 +166,7 @@ def _hashing(file: Path) -> "Future[str]":
 
 
 def open_comet(name: str) -> CometCheckpoint:
-    """The checkpoint of a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub."""
+    """Open the checkpoint in a folder, a .ckpt file, or OWNER/NAME[@REVISION] on the hub."""
     path = Path(os.path.expanduser(name))
     if path.suffix == ".ckpt" or path.exists():
         root, file = _local_files(path)
@@ -190,13 +190,13 @@ def open_comet(name: str) -> CometCheckpoint:
 
 
 def place_of(name: str) -> str:
-    """Where a checkpoint lies: the real path of a local one's weights, else its name."""
+    """Where a checkpoint is: the real path of a local checkpoint's weights, else its name."""
     path = Path(os.path.expanduser(name))
     return str(_local_files(path)[1].resolve()) if path.suffix == ".ckpt" or path.exists() else name
 
 
 def is_comet(folder: Path) -> bool:
-    """Whether a folder looks like a COMET checkpoint, unbabel-comet's (or its folder `checkpoints`) or ours."""
+    """Whether a folder looks like a COMET checkpoint: unbabel-comet's (or its folder `checkpoints`) or ours."""
     if any(path for name in ("hparams.yaml", "checkpoints/*.ckpt", "*.ckpt") for path in folder.glob(name)):
         return True
     try:
@@ -207,11 +207,11 @@ def is_comet(folder: Path) -> bool:
 
 
 def _local_files(path: Path) -> tuple[Path, Path]:
-    """Root folder and weight file of a local checkpoint."""
+    """The root folder and the weight file of a local checkpoint; raises ModelError if there is none."""
     if path.suffix == ".ckpt":
         if not path.is_file():
             raise ModelError(f"no checkpoint file {path}; check the path")
-        # not resolve(): in the hub's cache the file is a link to where its root is not
+        # not resolve(): in the hub's cache the file is a link that leads out of its root folder
         return Path(os.path.abspath(path)).parents[1], path
     if path.is_file():
         raise ModelError(f"{path} is a file; name the checkpoint's folder, which holds hparams.yaml, or its .ckpt file")
@@ -231,7 +231,7 @@ def _local_files(path: Path) -> tuple[Path, Path]:
 
 
 def no_model(folder: Path) -> str:
-    """What to say of a folder in which no quality model is found."""
+    """The error message for a folder that holds no quality model."""
     if match := _CACHE.match(folder.name):
         repo = match["repo"].replace("--", "/", 1)
         return f"{folder} is a folder of the hub's cache; name the model itself: {repo}"
@@ -242,7 +242,7 @@ def no_model(folder: Path) -> str:
 
 
 def _local_model(root: Path) -> ResolvedModel:
-    """Name and revision of a local folder; a snapshot in the hub's cache is known by its repository's name."""
+    """A local folder's model, with name and revision; a snapshot in the hub's cache gets its repository's name."""
     match = _SNAPSHOT.search(Path(os.path.abspath(root)).as_posix())
     if match:
         return ResolvedModel(match["repo"].replace("--", "/"), root, match["revision"][:12], "")
@@ -250,7 +250,7 @@ def _local_model(root: Path) -> ResolvedModel:
 
 
 def read_comet_config(root: Path) -> dict:
-    """config.json of a converted checkpoint; raises ModelError when it is not what `ctx-metrics convert` writes."""
+    """The config.json of a converted checkpoint; raises ModelError if it is not what `ctx-metrics convert` writes."""
     path = root / CONFIG_FILE
     with opening(path, "is not what ctx-metrics convert writes ({why}); convert the checkpoint again"):
         config = read_json(path)
@@ -262,7 +262,7 @@ def read_comet_config(root: Path) -> dict:
 def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, hashes: Mapping[str, str]) -> str:
     """The text of a converted checkpoint's config.json.
 
-    ckpt      identity of the checkpoint that was converted
+    ckpt      identity of the original checkpoint
     hashes    sha256 of the converted weights, as "weights", and of the side files
     """
     hyperparameters = asdict(checkpoint.hyperparameters)
@@ -278,7 +278,7 @@ def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, hashes: Mapping[s
 
 
 def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
-    """Folder of the encoder's config.json and tokenizer: `encoder` in the checkpoint, a local folder, or of the hub."""
+    """The folder of the encoder's config.json and tokenizer: `encoder` in the checkpoint, a local folder, or the hub's."""
     for folder in (root / "encoder", Path(os.path.expanduser(hyperparameters.pretrained_model))):
         if hyperparameters.pretrained_model and (folder / "config.json").exists():
             return folder
@@ -293,7 +293,7 @@ def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
 
 
 def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) -> None:
-    """Raise ModelError unless an encoder's configuration is what the hyper-parameters call for."""
+    """Raise ModelError unless an encoder's configuration fits the hyper-parameters."""
     wanted = ENCODER_KINDS[hyperparameters.encoder_model]
     if config["model_type"] not in ({wanted, "roberta"} if wanted == "xlm-roberta" else {wanted}):
         raise ModelError(
@@ -316,7 +316,7 @@ def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) 
 
 
 def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: dict, file: Path) -> None:
-    """Raise ModelError naming tensors that are missing, not expected, or of another shape; nothing is made up."""
+    """Raise ModelError naming the tensors that are missing, unexpected, or of another shape; none is filled in."""
     shapes = {_ENCODER + name: shape for name, shape in tensor_shapes(config).items()}
     if hyperparameters.layer == "mix":
         shapes.update(
@@ -326,11 +326,11 @@ def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: d
     if hyperparameters.word_level:
         labels = len(hyperparameters.error_labels) + 1
         shapes.update({"hidden2tag.weight": (labels, config["hidden_size"]), "hidden2tag.bias": (labels,)})
-    # those of a safetensors file are known without reading it
+    # for a safetensors file they are known without reading tensors
     given = getattr(tensors, "shapes", None) or {
         name: tuple(getattr(tensor, "shape", ())) for name, tensor in tensors.items()
     }
-    # the head's own sizes are in its tensors; that they fit one another is checked when the head is built
+    # the sizes of the head's layers come from its tensors; building the head checks that they fit one another
     head = [name for name in given if HEAD_LAYER.fullmatch(str(name))]
     idle = [name for name in given if _IDLE.fullmatch(str(name))]
     faults = {

@@ -1,4 +1,4 @@
-"""COMET checkpoints as safetensors + json: the same tensors bit for bit, without pickle, and whole in one folder."""
+"""Convert COMET checkpoints to safetensors + json: the same tensors bit for bit, without pickle, complete in one folder."""
 
 import shutil
 from pathlib import Path
@@ -19,7 +19,7 @@ def convert(source: str, target: Path) -> None:
 
     The folder holds model.safetensors (every tensor, bit for bit), config.json (hyper-parameters, the encoder's
     configuration, hashes of the old and the new files) and tokenizer.json, and needs nothing else. The signature keeps the
-    hash of the old files. Raises InputError if `target` exists and is not empty, ModelError as loading does.
+    hash of the old files. Raises InputError if `target` exists and is not empty, and ModelError as loading does.
     """
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -39,7 +39,7 @@ def convert(source: str, target: Path) -> None:
             shutil.copyfile(side, work / side.name)
         tensors, held = {}, set()
         for name, tensor in checkpoint.all_tensors().items():
-            memory = tensor.untyped_storage().data_ptr()  # tied weights share it, which safetensors refuses
+            memory = tensor.untyped_storage().data_ptr()  # tied weights share memory, which safetensors refuses
             tensors[name] = (
                 tensor.clone(memory_format=torch.contiguous_format) if memory in held else tensor.contiguous()
             )

@@ -1,4 +1,4 @@
-"""The hyper-parameters of COMET models: read from a checkpoint's files, completed as unbabel-comet does, and checked."""
+"""The hyper-parameters of COMET models: read from a checkpoint's files, completed as in unbabel-comet, and checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from ...engine.opening import opening, shown
 from ...errors import ModelError
 
 CLASSES = ("regression_metric", "referenceless_regression_metric", "unified_metric", "xcomet_metric")
-# What the separator between two texts of one sequence is made of; the encoders that unbabel-comet knows.
+# The encoders that unbabel-comet knows, with the number of separator tokens between two texts of a sequence.
 SEPARATORS = {"XLM-RoBERTa": 2, "XLM-RoBERTa-XL": 2, "MiniLM": 2, "BERT": 1, "RemBERT": 1}
 HPARAMS_FILE = "hparams.yaml"
-HPARAMS_LIMIT = 2**18  # bytes; a released model's takes two thousand
+HPARAMS_LIMIT = 2**18  # bytes; that of a released model takes two thousand
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Hyperparameters:
     """The hyper-parameters of a COMET model that its scores depend on, under unbabel-comet's names.
 
     layer                   "mix", or the number of the one layer that is pooled
-    layer_transformation    "softmax" or "sparsemax": what makes the mix's weights of its parameters
-    word_layer              layer whose states tell each token's error label
+    layer_transformation    "softmax" or "sparsemax": turns the mix's parameters into weights
+    word_layer              layer whose states determine each token's error label
     """
 
     class_identifier: str
@@ -52,7 +52,7 @@ _KINDS = {name: kind for name, kind in get_type_hints(Hyperparameters).items() i
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """Plain YAML without merge keys, a few of which can stand for any amount of data."""
+    """Plain YAML without merge keys, a few of which can expand to any amount of data."""
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
@@ -60,9 +60,9 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperparameters:
-    """What unbabel-comet would build the model with: hparams.yaml tells the class, the .ckpt all else.
+    """The hyper-parameters that unbabel-comet would use for the model: the class is in hparams.yaml, the rest in the .ckpt.
 
-    loaded    what the .ckpt `file` holds;  root    the folder of hparams.yaml
+    loaded    content of the .ckpt `file`;  root    the folder of hparams.yaml
     Raises ModelError for files of another kind.
     """
     given = loaded.get("hyper_parameters")
@@ -78,7 +78,7 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
     xcomet = identifier == "xcomet_metric"
     transformation = given.get("layer_transformation", "sparsemax" if unified else "softmax")
     if described.get("layer_transformation") == "sparsemax_patch":
-        transformation = "softmax"  # models trained with a bug that made sparsemax softmax say so there
+        transformation = "softmax"  # models trained with a bug that made sparsemax a softmax are marked this way
     completed = {
         "class_identifier": identifier,
         "encoder_model": given.get("encoder_model", "XLM-RoBERTa-XL" if xcomet else "XLM-RoBERTa"),
@@ -98,7 +98,7 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
 
 
 def _read_hparams(path: Path) -> dict:
-    """hparams.yaml as a dictionary that has class_identifier; raises ModelError."""
+    """hparams.yaml as a dictionary with class_identifier; raises ModelError if it cannot be read or lacks that."""
     if not path.exists():
         raise ModelError(f"{path} is missing; a COMET checkpoint has it two levels above its .ckpt: copy it there")
     with opening(path):
@@ -113,7 +113,7 @@ def _read_hparams(path: Path) -> dict:
 
 
 def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
-    """Hyper-parameters of these names and values; raises ModelError, naming `file`, for what no COMET model has."""
+    """Build hyper-parameters from names and values; raises ModelError, naming `file`, for any that no COMET model has."""
     if (
         not isinstance(given, dict)
         or set(given) != {*_KINDS, *_LISTS}
@@ -143,5 +143,5 @@ def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
 
 
 def activation(name: str) -> torch.nn.Module:
-    """The activation of a name as unbabel-comet finds it: "tanh" is torch.nn.Tanh."""
+    """The activation of a name, found as in unbabel-comet: "tanh" is torch.nn.Tanh."""
     return getattr(torch.nn, name.title())().eval()

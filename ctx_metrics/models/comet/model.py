@@ -1,12 +1,12 @@
 """COMET models (Rei et al. 2020 and its successors) as estimators, on our own engine.
 
-Every model pools what an encoder reads into vectors and gives them to a feed-forward head:
+Every model pools an encoder's hidden states into vectors and gives them to a feed-forward head:
   RegressionMetric          head(h, r, h*r, |h-r|, h*s, |h-s|)    of separately encoded hypothesis, reference, source
   ReferencelessRegression   head(h, s, h*s, |h-s|)
   UnifiedMetric             head(first token of one sequence of hypothesis and source, reference or both); with all three,
                             the mean over (mt, src), (mt, ref) and (mt, src, ref)   (UniTE, Wan et al. 2022); the head of our
-                            own ones reads the mean over tokens, and how well those of mt match the others'
-  XCOMETMetric              a weighted sum of the same three, each at most 1, and of an MQM score counted from the error
+                            own models reads the mean over tokens, and how well mt's tokens match those of the other texts
+  XCOMETMetric              a weighted sum of the same three, each at most 1, and of an MQM score computed from the error
                             spans that the model marks   (Guerreiro et al. 2024)
 """
 
@@ -41,19 +41,20 @@ from .spans import decode_spans, mqm_score
 
 EXAMPLES_A_BLOCK, FIRST_BLOCK = 4096, 512
 HEAD_BATCH = 1024
-# XCOMET's weights of the regressions on (mt, src), (mt, ref), (mt, src, ref) and of the MQM score
+# XCOMET's weights for the regressions on (mt, src), (mt, ref), (mt, src, ref) and for the MQM score
 XCOMET_WEIGHTS = (0.12, 0.33, 0.33, 0.22)
-# Of each example: the token sequences that the encoder reads, and what was read of them.
+# For each example: the token sequences that the encoder reads, and what was read from them.
 Sequences = list[list[TokenIds]]
 Read = list[list[States]]
 Checkpoint = CometCheckpoint | AdaptedCheckpoint
 PARTS = dict(zip(INPUTS, ("src", "ref", "unified"), strict=True))
-# Without a reference, our models tell bad from fair, and hardly fair from good. Chosen on WMT21 en-de (docs/reproduce.md).
+# Without a reference, our models can tell bad outputs from fair ones, but hardly fair from good. Chosen on WMT21 en-de
+# (docs/reproduce.md).
 WITHOUT_REFERENCE = Penalty(turn=0.42, width=0.04)
 
 
 class FeedForward:
-    """A COMET head: linear layers with an activation after each but the last, in fp32. x [n, in] -> values [n]."""
+    """A COMET head in fp32: linear layers, with an activation after each but the last. x [n, in] -> values [n]."""
 
     def __init__(self, tensors: dict[str, torch.Tensor], parameters: Hyperparameters, device: torch.device, file: Path):
         self.file = file
@@ -69,7 +70,7 @@ class FeedForward:
         self.final = activation(parameters.final_activation or "Identity")
 
     def check(self, width: int) -> None:
-        """Raise ModelError, naming the tensor, unless the layers fit one another, `width` inputs and one output."""
+        """Raise ModelError, naming the tensor, unless the layers fit one another, with `width` inputs and one output."""
         for number, (weight, bias) in zip(self.numbers, self.layers, strict=True):
             outputs = 1 if number == self.numbers[-1] else bias.numel()
             if tuple(weight.shape) != (outputs, width) or tuple(bias.shape) != (outputs,):
@@ -87,7 +88,7 @@ class FeedForward:
 
 
 class CometEstimator(Estimator):
-    """What all COMET models share: one encoder a process, tokenisation a block ahead of the encoder, a head in fp32."""
+    """What all COMET models share: one encoder per process, tokenisation one block ahead of the encoder, an fp32 head."""
 
     empty_value: float | None = None
     readouts: list[ReadoutKey]
@@ -99,12 +100,12 @@ class CometEstimator(Estimator):
         self.file = checkpoint.file
         self.english_only = checkpoint.languages == ["en"]
         self.head = FeedForward(checkpoint.head, self.hyperparameters, encoder.device, checkpoint.file)
-        # what unbabel-comet leaves of max_position_embeddings: two for specials, and two more of each text
+        # as in unbabel-comet: two less than max_position_embeddings, and for the content of each text four less again
         self.positions = checkpoint.config["max_position_embeddings"] - 2
         self.max_content = self.positions - 4
 
     def load(self, checkpoint: Checkpoint) -> None:
-        """Load the weights, while the checkpoint's file is being hashed."""
+        """Load the weights while the checkpoint's file is being hashed."""
         self.encoder.require(self.readouts)
         self.encoder.load()
         checkpoint.release()
@@ -112,28 +113,28 @@ class CometEstimator(Estimator):
 
     @property
     def read(self) -> str:
-        """What is read of an example, as `inputs` has it."""
+        """The texts of an example that are read, in the form of `inputs`."""
         return self.inputs
 
     @abstractmethod
     def _sequences(self, examples: Sequence[Example]) -> Sequences:
-        """The token sequences of each example, as the encoder reads them."""
+        """The token sequences that the encoder reads for each example."""
 
     @abstractmethod
     def _values(self, examples: Sequence[Example], sequences: Sequences, states: Read) -> list[Estimate]:
-        """Estimates from what was read of each example's sequences; `cut` and `empty` are set by the caller."""
+        """The estimates, from what was read from each example's sequences; the caller sets `cut` and `empty`."""
 
     @abstractmethod
     def _vectors(self, batch: Read) -> list[torch.Tensor]:
-        """What was read of some examples, on the CPU."""
+        """Stack what was read for some examples into tensors, on the CPU."""
 
     @abstractmethod
     def _features(self, *read: torch.Tensor) -> torch.Tensor:
-        """What the head makes of that, on the device."""
+        """The head's input [n, in], from the tensors of `_vectors`, on the device."""
 
     @abstractmethod
     def _work(self, examples: Sequence[Example]) -> int:
-        """How many sequences have to be encoded for distinct examples."""
+        """The number of sequences that must be encoded for distinct examples."""
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         distinct = list(dict.fromkeys(examples))
@@ -156,7 +157,7 @@ class CometEstimator(Estimator):
         return [estimates_of[example] for example in examples]
 
     def _regressed(self, states: Read) -> list[float]:
-        """The head's values of what was read of examples, one after another."""
+        """The head's value for each sequence or example that was read, in order."""
 
         @torch.inference_mode()
         def started(begin: int) -> Fetched:
@@ -168,7 +169,7 @@ class CometEstimator(Estimator):
 
     def _blocks(self, examples: list[Example]) -> Iterator[tuple[list[Example], Sequences]]:
         """Blocks of examples with their token sequences; the next block is tokenised while one is being encoded."""
-        # a GPU is not to wait until so many texts are tokenised
+        # starts small, so that a GPU does not wait until many texts are tokenised
         size = EXAMPLES_A_BLOCK if self.encoder.device.type == "cpu" else FIRST_BLOCK
         blocks, begin = [], 0
         while begin < len(examples):
@@ -187,9 +188,9 @@ class CometEstimator(Estimator):
 
 
 class RegressionEstimator(CometEstimator):
-    """RegressionMetric and ReferencelessRegression: texts are encoded apart and pooled.
+    """RegressionMetric and ReferencelessRegression: texts are encoded separately and pooled.
 
-    context    whether only what follows a text's last but one separator is pooled (DocCOMET, Vernikos et al. 2022)
+    context    whether to pool only what follows a text's second-to-last separator (DocCOMET, Vernikos et al. 2022)
     """
 
     def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
@@ -235,10 +236,10 @@ class RegressionEstimator(CometEstimator):
 
 
 class UnifiedEstimator(CometEstimator):
-    """UnifiedMetric and XCOMETMetric: texts are read in one sequence, scored at its first token.
+    """UnifiedMetric and XCOMETMetric: texts are read in one sequence and scored at its first token.
 
-    inputs    None for all that the model takes, or one of mt+src, mt+ref for models that take both
-    spans     whether to mark error spans too (word-level models; XCOMET always does)
+    inputs    None: all that the model takes; or mt+src or mt+ref for models that take both
+    spans     whether to mark error spans as well (word-level models; XCOMET always does)
     """
 
     shares_texts = False
@@ -266,8 +267,8 @@ class UnifiedEstimator(CometEstimator):
         if isinstance(checkpoint, AdaptedCheckpoint):
             self.features, shares = checkpoint.matching, checkpoint.shares
             self.penalty = WITHOUT_REFERENCE if self.inputs == "mt+src" else None
-            self.empty_value = 0.0  # nobody judged an empty output, and the network likes it better than a bad one
-        # each way of reading that counts, and its share in the score
+            self.empty_value = 0.0  # empty outputs were never judged, and the network scores them higher than bad ones
+        # each combination of inputs that counts, and its share of the score
         self.combinations = {self.inputs: 1.0}
         if self.inputs == "mt+src+ref":
             self.combinations = {way: share for way, share in zip(PARTS, shares, strict=True) if share}
@@ -321,17 +322,17 @@ class UnifiedEstimator(CometEstimator):
         return torch.cat(read, 1) if len(read) > 1 else read[0]
 
     def _matched(self, batch: Read) -> torch.Tensor:
-        """What the head reads of how tokens match, fp32 [examples * combinations, number], on the CPU."""
+        """The head's features of how well tokens match, fp32 [examples * combinations, number], on the CPU."""
         assert self.matching is not None and self.features is not None
         matched = stacked([read for of_example in batch for read in of_example], self.matching)
         for number, combination in enumerate(self.combinations):
-            if combination == "mt+ref":  # the one other text is the reference, whose place is the second
+            if combination == "mt+ref":  # the only other text is the reference, which belongs in second place
                 own = slice(number, None, len(self.combinations))
                 matched[own] = matched[own].flip(1)
         return self.features(matched)
 
     def _estimate(self, values: list[float], spans: list[ErrorSpan] | None) -> Estimate:
-        """The estimate from the regression on each combination of inputs and the error spans."""
+        """Return the estimate from the head's value for each combination of inputs, and from the error spans."""
         names = [PARTS[combination] for combination in self.combinations]
         if spans is None or not self.xcomet:
             parts = dict(zip(names, values, strict=True)) if len(values) > 1 else {}
@@ -342,13 +343,13 @@ class UnifiedEstimator(CometEstimator):
         weights = XCOMET_WEIGHTS[:3] if len(values) > 1 else [sum(XCOMET_WEIGHTS[:3])]
         regressed = math.fsum(weight * min(value, 1.0) for weight, value in zip(weights, values, strict=True))
         value = regressed + XCOMET_WEIGHTS[3] * mqm
-        if len(values) == 1:  # unbabel-comet reports the lone regression as it enters the sum
+        if len(values) == 1:  # unbabel-comet reports a lone regression the way it enters the sum
             values = [min(values[0], 1.0)]
         return Estimate(value, False, False, {**dict(zip(names, values, strict=True)), "mqm": mqm}, spans)
 
 
 def pooled_mix(checkpoint: Checkpoint, pad: int | None, separator: int | None) -> PooledMix:
-    """What a model reads of a sequence: a weighted mix of the layers, or one layer, pooled."""
+    """The readout that a model pools from a sequence: a weighted mix of all layers, or a single layer."""
     parameters, tensors = checkpoint.hyperparameters, checkpoint.head
     layers = checkpoint.config["num_hidden_layers"] + 1
     if parameters.pool == "default":  # the encoder's own sentence vector: the first token of the last layer
@@ -363,7 +364,7 @@ def pooled_mix(checkpoint: Checkpoint, pad: int | None, separator: int | None) -
 
 
 def sparsemax(scores: torch.Tensor) -> torch.Tensor:
-    """The point of the probability simplex nearest to scores, fp32 [n]; many of its entries are exactly 0 (Martins 2016).
+    """The point of the probability simplex closest to scores, fp32 [n]; many of its entries are exactly 0 (Martins 2016).
 
     >>> sparsemax(torch.tensor([1.0, 0.8, -1.0]))
     tensor([0.6000, 0.4000, 0.0000])
@@ -376,7 +377,7 @@ def sparsemax(scores: torch.Tensor) -> torch.Tensor:
 
 
 class CometEncoder(TextEncoder):
-    """The encoder of a COMET checkpoint, of which its estimators read more."""
+    """The encoder of a COMET checkpoint; it keeps the checkpoint, because estimators need more of it."""
 
     checkpoint: Checkpoint
 
@@ -389,8 +390,8 @@ def load_comet(
 ) -> CometEstimator:
     """The estimator of a COMET checkpoint; metrics of one process share its weights and what it has read.
 
-    Takes what open_comet takes, and inputs, spans (UnifiedEstimator) and context (RegressionEstimator).
-    Raises ModelError for a checkpoint that cannot be used, or not in that way.
+    `name` is as for open_comet; for inputs and spans see UnifiedEstimator, for context RegressionEstimator.
+    Raises ModelError for a checkpoint that cannot be used, or not in this way.
     """
     place, folder = place_of(name), Path(os.path.expanduser(name))
 

@@ -1,11 +1,11 @@
-"""A quality model of UniTE's shape as it is trained: low-rank changes of an encoder, and a head (Wan et al. 2022).
+"""A quality model like UniTE (Wan et al. 2022), as it is trained: low-rank changes of an encoder, and a head.
 
-The encoder reads an output together with its source, its reference or both in one sequence,
+The encoder reads an output together with its source, its reference or both, in one sequence:
 
     <s> mt </s></s> src </s></s> ref </s>
 
-and the head maps the mean over tokens of a learned mix of all layers, and how well the tokens of mt match those of src and
-of ref at three layers, put together as x, to a value: W2 tanh(W1 x + b1) + b2.
+The head's input x joins the mean over tokens of a learned mix of all layers with how well the tokens of mt match those of
+src and ref at three layers. The head maps x to a value: W2 tanh(W1 x + b1) + b2.
 """
 
 from collections import OrderedDict
@@ -24,11 +24,11 @@ from ...errors import InputError
 from ..low_rank import adapt
 
 DROPOUT = 0.1
-LEAST_DEVIATION = 1e-3  # of cosines; a column with less says nothing, and would only magnify rounding
+LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, and would only magnify rounding
 
 
 class LayerMix(nn.Module):
-    """gamma * sum_k softmax(w)_k h_k over layers, under COMET's names; at first their plain mean."""
+    """gamma * sum_k softmax(w)_k h_k over layers, under COMET's names; initially their plain mean."""
 
     def __init__(self, layers: int):
         super().__init__()
@@ -36,13 +36,13 @@ class LayerMix(nn.Module):
         self.gamma = nn.Parameter(torch.ones(1))
 
     def forward(self, states: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Fp32 [n, width] of as many of each layer."""
+        """The mix, fp32 [n, width], of states of each layer, fp32 [n, width] each."""
         weights = torch.cat(list(self.scalar_parameters)).softmax(0)
         return self.gamma * torch.einsum("k,knw->nw", weights, torch.stack(list(states)))
 
 
 class MatchFeatures(nn.Module):
-    """Recall and precision at some layers as a head reads them: standardised, and 0 where there is no text to match."""
+    """Recall and precision at some layers as a head reads them: standardised, and 0 if there is no text to match."""
 
     mean: torch.Tensor
     deviation: torch.Tensor
@@ -55,12 +55,12 @@ class MatchFeatures(nn.Module):
         self.register_buffer("deviation", torch.ones(self.number))
 
     def forward(self, matched: torch.Tensor) -> torch.Tensor:
-        """Fp32 [n, number] of what engine.matching gave, [n, OTHERS, layers, 2], the source's before the reference's."""
+        """The features, fp32 [n, number], of engine.matching's results [n, OTHERS, layers, 2], the source's first."""
         flat = matched.flatten(1)
         return torch.where(flat == 0, 0.0, (flat - self.mean) / self.deviation)
 
     def standardise(self, matched: torch.Tensor) -> None:
-        """Take the constants from those of some rows; a feature that no row has keeps 0 and 1."""
+        """Set mean and deviation from engine.matching's results for some rows; a feature without results keeps 0 and 1."""
         for k, column in enumerate(matched.flatten(1).unbind(1)):
             there = column[column != 0]
             if len(there) > 1:
@@ -70,8 +70,8 @@ class MatchFeatures(nn.Module):
 class UnifiedNetwork(nn.Module):
     """An encoder with low-rank changes of its linear layers, and a feed-forward head over a mix of its layers.
 
-    encoder    of transformers, which gives last_hidden_state;  width    its
-    hidden     width within the head
+    encoder    a transformers encoder, which returns hidden_states;  width    the encoder's width
+    hidden     the width of the head's hidden layer
     """
 
     def __init__(self, encoder: nn.Module, width: int, layers: int, hidden: int):
@@ -83,20 +83,20 @@ class UnifiedNetwork(nn.Module):
         self.estimator = nn.ModuleDict({"ff": nn.Sequential(*layers_of_head)})
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
-        """Values fp32 [n] of padded sequences [n, tokens]: token ids and types, int64, the mask, 1.0 at tokens, and
-        engine.matching's TokenPairs of the rows."""
+        """The values, fp32 [n], of padded sequences [n, tokens]: token ids and types, int64; the mask, 1.0 at tokens; and
+        engine.matching's TokenPairs of their rows."""
         states = self.states(ids, mask, types)
         means = [torch.einsum("nt,ntw->nw", mask, of_layer.float()) for of_layer in states]
         pooled = self.layerwise_attention(means) / mask.sum(1, keepdim=True)
         return self.estimator["ff"](torch.cat([pooled, self.matching(self.matched(states, pairs))], 1))[:, 0]
 
     def states(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> Sequence[torch.Tensor]:
-        """The hidden states [n, tokens, width] of the embeddings and of each layer."""
+        """The hidden states, [n, tokens, width] each, of the embedding layer and of each transformer layer."""
         read = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
         return read.hidden_states
 
     def matched(self, states: Sequence[torch.Tensor], pairs: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Recall and precision, fp32 [n, OTHERS, layers, 2], of hidden states."""
+        """Recall and precision, fp32 [n, OTHERS, layers, 2], from hidden states."""
         with torch.autocast(states[0].device.type, enabled=False):
             found = [
                 TokenPairs(*pairs).match(states[layer].float().flatten(0, 1), len(states[layer]))
@@ -105,12 +105,12 @@ class UnifiedNetwork(nn.Module):
         return torch.stack(found, 2)
 
     def outputs(self, *inputs: torch.Tensor) -> tuple[torch.Tensor]:
-        """What training learns from."""
+        """The outputs that the training loss is computed from: the values alone."""
         return (self(*inputs),)
 
 
 def matched_layers(layers: int) -> tuple[int, ...]:
-    """The layers at which tokens are matched: at a third, at two thirds and at the end.
+    """The layers at which tokens are matched: at one third, at two thirds, and the last.
 
     >>> matched_layers(12)
     (4, 8, 12)
@@ -119,20 +119,20 @@ def matched_layers(layers: int) -> tuple[int, ...]:
 
 
 class PackedEmbedding(nn.Module):
-    """A table of words whose rows are unpacked when they are read; it is not trained."""
+    """A word table whose rows are unpacked when they are read; it is not trained."""
 
     def __init__(self, rows: PackedRows):
         super().__init__()
         self.rows = rows
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Rows fp32 [..., width] of ids, int64 [...]."""
+        """The rows, fp32 [..., width], of ids, int64 [...]."""
         self.rows = self.rows.to(ids.device)  # moved once, as the network's weights are
         return self.rows[ids]
 
 
 def new_network(folder: Path, rank: int, hidden: int) -> UnifiedNetwork:
-    """A network over an encoder's folder that begins with its weights; raises InputError for what cannot be adapted."""
+    """A new network on an encoder, initialised with the weights in its folder; raises InputError if `rank` is too high."""
     checkpoint = EncoderFolder(folder)
     width, layers = checkpoint.config["hidden_size"], checkpoint.config["num_hidden_layers"]
     if rank > width:
@@ -144,13 +144,13 @@ def new_network(folder: Path, rank: int, hidden: int) -> UnifiedNetwork:
 
 
 def _encoder(checkpoint: EncoderFolder) -> nn.Module:
-    """The encoder as transformers has it, without dropout: its changes are few, and read little more than once."""
+    """The encoder as a transformers model, without dropout: little of it is trained, in little more than one epoch."""
     from transformers import AutoConfig, AutoModel
 
     settings = {**checkpoint.config, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     config = AutoConfig.for_model(settings.pop("model_type"), **settings)
     tensors = checkpoint.weights()
-    with torch.device("meta"):  # the weights are put in its place, so that no memory is taken twice
+    with torch.device("meta"):  # the weights replace the empty ones, so that no memory is taken twice
         # the fused attention's backward pass takes four times as long on a CPU
         encoder = AutoModel.from_config(config, add_pooling_layer=False, attn_implementation="eager")
     packed = tensors[WORDS] if isinstance(tensors[WORDS], PackedRows) else None
@@ -159,7 +159,7 @@ def _encoder(checkpoint: EncoderFolder) -> nn.Module:
     own = {name: tensor for name in tensors if isinstance(tensor := tensors[name], torch.Tensor)}
     encoder.load_state_dict(OrderedDict((name, tensor.float().clone()) for name, tensor in own.items()), assign=True)
     for name, buffer in list(encoder.named_buffers()):
-        if buffer.is_meta:  # places and types, which no checkpoint need hold
+        if buffer.is_meta:  # position and type ids, which checkpoints need not contain
             module = encoder.get_submodule(name.rpartition(".")[0])
             zeros = torch.zeros(buffer.shape, dtype=buffer.dtype)
             module.register_buffer(
@@ -169,7 +169,7 @@ def _encoder(checkpoint: EncoderFolder) -> nn.Module:
 
 
 def padded(sequences: Sequence[TokenIds], pad: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """What the network reads of joined texts: token ids, the mask and types, [n, tokens] each.
+    """What the network reads for joined texts: token ids, the mask and types, [n, tokens] each, padded with `pad`.
 
     >>> ids, mask, types = padded([TokenIds(np.array([0, 7, 2]), 0, 2), TokenIds(np.array([0, 2]), 0)], pad=1)
     >>> ids.tolist(), mask.tolist(), types.tolist()

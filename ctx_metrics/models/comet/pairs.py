@@ -1,8 +1,8 @@
-"""What a COMET regression says of every pair of some hypotheses and references of one source.
+"""The values of a COMET regression for all pairs of hypotheses and references of one source.
 
-The head reads (h, r, h*r, |h-r|, h*s, |h-s|) of three vectors. Its first layer is linear, so it is a sum of parts: of the
-hypothesis and the source, of the reference, and of the pair. The first two are computed once a text, and that of a pair once
-for both of its orders, since h*r and |h-r| are the same in either.
+The head reads (h, r, h*r, |h-r|, h*s, |h-s|) of three vectors. Its first layer is linear, so it is a sum of three parts: one
+of the hypothesis and the source, one of the reference, and one of the pair. The first two are computed once per text. The
+third is computed once for both orders of a pair, since h*r and |h-r| are symmetric.
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from ...engine.store import stacked
 from ...engine.transfer import send
 from .model import RegressionEstimator
 
-CELLS = 2**23  # numbers of a layer at once, which bounds memory
+CELLS = 2**23  # numbers of a layer computed at once, which limits memory
 
 
 class Vectors(NamedTuple):
-    """Texts as a model's head reads them: fp32 [texts, width] on its device, and how many were cut."""
+    """Texts as a model's head reads them: fp32 [texts, width] on its device, and the number of texts that were cut."""
 
     values: torch.Tensor
     cut: int
 
 
 class PairHead:
-    """The head of a reference-based regression, by parts."""
+    """The head of a reference-based regression, computed in parts."""
 
     def __init__(self, estimator: RegressionEstimator):
         self.estimator = estimator
@@ -38,7 +38,7 @@ class PairHead:
         self.of_reference, self.of_pair = reference.contiguous(), torch.cat(pair, 1)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """What the encoder makes of texts; each distinct one is read once."""
+        """The pooled vectors of texts; each distinct text is encoded once."""
         read = self.estimator
         tokens = read.encoder.tokenizer(list(texts), read.max_content)
         states = read.encoder.encode(tokens, [read.pooled])
@@ -47,7 +47,7 @@ class PairHead:
 
     @torch.inference_mode()
     def grid(self, hypotheses: torch.Tensor, references: torch.Tensor, source: torch.Tensor) -> np.ndarray:
-        """Values float64 [H, R] of all pairs of vectors [H, width], [R, width] and [width]."""
+        """The values, float64 [H, R], of all pairs of vectors [H, width] and [R, width], with a source [width]."""
         rows, columns, device = len(hypotheses), len(references), hypotheses.device
         if hypotheses is references:  # a pair's part serves both of its orders
             first, second = np.triu_indices(rows)
@@ -70,7 +70,7 @@ class PairHead:
 
     @torch.inference_mode()
     def each(self, hypotheses: torch.Tensor, references: torch.Tensor, source: torch.Tensor) -> np.ndarray:
-        """Values float64 [n] of pairs of vectors, [n, width] and [n, width], of a source [width]."""
+        """The values, float64 [n], of n pairs of vectors, [n, width] each, with a source [width]."""
         found = [hypotheses.new_zeros(0)]
         step = max(1, CELLS // len(self.bias))
         for begin in range(0, len(hypotheses), step):
@@ -86,7 +86,7 @@ class PairHead:
         return F.linear(torch.cat([hypotheses * references, (hypotheses - references).abs()], 1), self.of_pair)
 
     def _rest(self, x: torch.Tensor) -> torch.Tensor:
-        """The head behind its first layer."""
+        """The rest of the head, after its first layer."""
         head = self.estimator.head
         if len(head.layers) > 1:
             x = head.activation(x)

@@ -1,4 +1,4 @@
-"""Several texts as the one sequence that a unified model reads."""
+"""Join several texts into the one sequence that a unified model reads."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from ...engine.tokenizer import TokenIds
 from ...wording import worded
 from .hyperparameters import SEPARATORS
 
-INPUTS = ("mt+src", "mt+ref", "mt+src+ref")  # what a unified model can read of an output
+INPUTS = ("mt+src", "mt+ref", "mt+src+ref")  # the combinations of texts that a unified model can read
 
 
 def joined(texts: Sequence[TokenIds], encoder_model: str, pad: int | None, most: int) -> TokenIds:
-    """<s> mt </s></s> src </s></s> ref </s>, cut at the end to `most` tokens; BERT has one separator, and types.
+    """Join texts as <s> mt </s></s> src </s></s> ref </s>, cut off after `most` tokens; BERT has one separator, and types.
 
-    Padding tokens that a text holds literally are left out, as unbabel-comet does.
+    As in unbabel-comet, padding tokens that a text contains literally are left out.
 
-    encoder_model    as Hyperparameters has it
+    encoder_model    as in Hyperparameters
     """
     first, last = texts[0].ids[0], texts[0].ids[-1]
     contents = [text.ids[1:-1][text.ids[1:-1] != pad] for text in texts]
@@ -30,6 +30,6 @@ def joined(texts: Sequence[TokenIds], encoder_model: str, pad: int | None, most:
 
 
 def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
-    """What to say when a model is asked to read what it does not take."""
+    """The error message when a model is asked to read inputs that it does not take."""
     setting = worded("--comet-inputs, --slide-inputs", "inputs")
     return f"{name} takes the inputs {' or '.join(choices)}, not {asked} ({setting})"

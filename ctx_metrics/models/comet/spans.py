@@ -1,4 +1,4 @@
-"""Error spans from word labels (xCOMET, Guerreiro et al. 2024), decoded as unbabel-comet does."""
+"""Error spans from word labels (xCOMET, Guerreiro et al. 2024), decoded as in unbabel-comet."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -8,7 +8,7 @@ import torch
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ..estimator import ErrorSpan
 
-# weights of the three sequences (mt, src), (mt, ref), (mt, src, ref) in a token's label probabilities
+# weights of the sequences (mt, src), (mt, ref) and (mt, src, ref) in a token's label probabilities
 LABEL_WEIGHTS = (0.1667, 0.3333, 0.5)
 PENALTIES = {"minor": 1, "major": 5, "critical": 10}
 WORST = 25
@@ -25,13 +25,13 @@ def decode_spans(
 ) -> list[list[ErrorSpan]]:
     """The error spans of each hypothesis.
 
-    logits       of each example's sequences, fp32 [tokens, 1 + labels] each; label 0 means no error
+    logits       for each of an example's sequences, fp32 [tokens, 1 + labels]; label 0 means no error
     sequences    the token sequences, which begin with the hypothesis
     labels       severities, in the order of the logits from 1 on
 
-    A span is a run of tokens whose likeliest label is an error; its severity is that of its first token, its confidence the
-    mean probability of its tokens' likeliest labels. A span still open at the hypothesis's last token is dropped, as
-    unbabel-comet does.
+    A span is a run of tokens whose most likely label is an error. Its severity is that of its first token; its confidence is
+    the mean probability of its tokens' most likely labels. As in unbabel-comet, a span that is still open at the
+    hypothesis's last token is dropped.
     """
     of_hypotheses = []
     for offsets, of_example, tokens in zip(tokenizer.offsets(hypotheses, max_content), logits, sequences, strict=True):
@@ -53,7 +53,7 @@ def decode_spans(
 
 
 def mqm_score(spans: Sequence[ErrorSpan]) -> float:
-    """1 less the spans' penalties (minor 1, major 5, critical 10) out of 25, at least 0.
+    """1 minus the sum of the spans' penalties (minor 1, major 5, critical 10) divided by 25, at least 0.
 
     >>> mqm_score([ErrorSpan("a", "minor", 0.9, 0, 1), ErrorSpan("b", "major", 0.8, 2, 3)])
     0.76

@@ -1,6 +1,6 @@
-"""Sentence embeddings: by the packed engine where it computes the model, else by the sentence_transformers library.
+"""Sentence embeddings: from the packed engine if it supports the model, else from the sentence_transformers library.
 
-What sentence_transformers' SentenceTransformer.encode gives, without prompts (Reimers and Gurevych 2019).
+They equal those of sentence_transformers' SentenceTransformer.encode without prompts (Reimers and Gurevych 2019).
 """
 
 import sys
@@ -41,13 +41,13 @@ from .folder import (
     read_modules,
 )
 
-BATCH_SIZE = 32  # of the library
+BATCH_SIZE = 32  # for the library
 _DENSE = ("linear.weight", "linear.bias")
 
 
 @dataclass(frozen=True)
 class SentenceVector(PooledMix):
-    """One vector of a whole text, as PooledMix has it; not read of windows, where nobody asks for it."""
+    """One vector of a whole text, as in PooledMix; not read from windows, for which no metric needs it."""
 
     @property
     def unit(self) -> str | None:
@@ -57,8 +57,8 @@ class SentenceVector(PooledMix):
 class SentenceEncoder(ABC):
     """Cosines of sentence embeddings.
 
-    folder        of the model
-    max_tokens    most tokens of a text, the special ones included; None without a limit
+    folder        the model's folder
+    max_tokens    most tokens of a text, special tokens included; None: no limit
     pooling       how a text's tokens become one vector, for the signature
     """
 
@@ -69,19 +69,19 @@ class SentenceEncoder(ABC):
         self.folder, self._hashes = folder, module_hashes(folder)
 
     def is_current(self) -> bool:
-        """Whether the model's files hold what they held when this was made, by their hashes."""
+        """Whether the model's files still have the hashes that they had when this was made."""
         return same_hashes(self._hashes, lambda: module_hashes(self.folder))
 
     @abstractmethod
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
-        """The cosine of each pair's two embeddings, a float in [-1, 1]; None where a side has no tokens.
+        """The cosine of each pair's two embeddings, a float in [-1, 1]; None if a side has no tokens.
 
-        Every distinct text is encoded once. Raises ResourceError when the device has too little memory.
+        Each distinct text is encoded once. Raises ResourceError if the device has too little memory.
         """
 
 
 class PackedSentenceEncoder(SentenceEncoder):
-    """A model that the packed engine computes; other metrics on the same encoder share its pass over the texts."""
+    """A model that the packed engine computes; metrics with the same encoder share one pass over the texts."""
 
     max_tokens: int
 
@@ -122,7 +122,7 @@ class PackedSentenceEncoder(SentenceEncoder):
 
 
 class Dense:
-    """A linear layer with its activation, on embeddings [texts, width], in fp32; raises ModelError for a broken folder."""
+    """A linear layer and its activation, on fp32 embeddings [texts, width]; raises ModelError for a broken folder."""
 
     def __init__(self, module: Module):
         self.folder = module.folder
@@ -143,7 +143,7 @@ class Dense:
 
 
 class LibrarySentenceEncoder(SentenceEncoder):
-    """Any other model, as sentence_transformers runs it, 32 texts at a time; code that a model brings is never run."""
+    """Any other model, run by sentence_transformers, 32 texts at a time; code in a model's folder is never run."""
 
     def __init__(self, folder: Path, options: EngineOptions):
         super().__init__(folder)
@@ -152,7 +152,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
         check_tf32(self.device, self.dtype)
         self.model: Any = self._loaded()
         limit = self.model.max_seq_length
-        self.max_tokens = limit if limit is not None and limit < 2**31 else None  # some say none by a huge number
+        self.max_tokens = limit if limit is not None and limit < 2**31 else None  # a huge number means no limit
         self.pooling = f"sentence-transformers-{version('sentence-transformers')}"
 
     def __getstate__(self) -> dict:
@@ -195,7 +195,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
         with memory_for(f"{BATCH_SIZE} texts", self.device, f"try {setting_named('--ctx-device', 'device', 'cpu')}"):
             try:
                 found = self.model.encode(texts, batch_size=BATCH_SIZE, convert_to_tensor=True, show_progress_bar=bar)
-            except Exception as error:  # anything, where a folder's files do not belong together
+            except Exception as error:  # any kind, if a folder's files do not belong together
                 if lacks_memory(error):
                     raise
                 raise ModelError(f"{self.folder}: sentence_transformers cannot run it: {reason(error)}") from error
@@ -206,7 +206,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
         from transformers import PreTrainedTokenizerBase
 
         tokenizer = self.model.tokenizer
-        if not texts or not isinstance(tokenizer, PreTrainedTokenizerBase):  # models of plain word vectors
+        if not texts or not isinstance(tokenizer, PreTrainedTokenizerBase):  # a model of plain word vectors
             return {text: not text.strip() for text in texts}, dict.fromkeys(texts, False)
         ids = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
         most = (self.max_tokens or sys.maxsize) - tokenizer.num_special_tokens_to_add()
@@ -215,7 +215,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
 
 
 def cosines(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """The cosine of each row of two fp32 matrices [pairs, width], fp64 [pairs] in [-1, 1]; 0 for a row of zeros.
+    """The cosines of the rows of two fp32 matrices [pairs, width], fp64 [pairs] in [-1, 1]; 0 for a row of zeros.
 
     >>> cosines(torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[3.0, 4.0], [-2.0, 0.0]]))
     tensor([ 0.6000, -1.0000], dtype=torch.float64)
@@ -224,7 +224,7 @@ def cosines(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 def check_widths(width: int, layers: Sequence[Dense]) -> None:
-    """Raise ModelError unless dense layers fit one another, and the first an encoder's `width`."""
+    """Raise ModelError unless dense layers fit one another and the first one fits the encoder's `width`."""
     for layer in layers:
         shapes = [list(each.shape) for each in (layer.weight, layer.bias) if each is not None]
         if shapes[0][1:] != [width] or shapes[1:] not in ([], [shapes[0][:1]]):
@@ -239,7 +239,7 @@ _encoders: LoadedModels[SentenceEncoder] = LoadedModels()
 
 
 def shared_sentence_encoder(model: ResolvedModel, options: EngineOptions = EngineOptions()) -> SentenceEncoder:
-    """The process's one encoder of these settings. CTX_METRICS_DEBUG=1 says why a model goes through the library.
+    """The process's only encoder for this model and these options. CTX_METRICS_DEBUG=1 tells why the library runs a model.
 
     Raises ModelError for a model that neither the engine nor the library can load.
     """

@@ -1,4 +1,4 @@
-"""What a sentence-transformers folder is made of, and whether our engine computes just that."""
+"""What a sentence-transformers folder consists of, and whether our engine computes exactly that."""
 
 import os
 from pathlib import Path
@@ -10,10 +10,10 @@ from ...engine.quantised import is_quantised
 from ...errors import ModelError
 from .. import hub
 
-E5_PROMPT = "query: "  # of texts that are compared with one another, by the card of multilingual-e5
-# Name of the pooling in a readout, by sentence-transformers' name.
+E5_PROMPT = "query: "  # for texts that are compared with one another, according to the model card of multilingual-e5
+# sentence-transformers' names for the poolings, and those of our readouts.
 POOLINGS = {"mean": "avg", "cls": "cls", "max": "max"}
-# How older folders spell the choice of one.
+# The flags with which older folders choose a pooling.
 _FLAGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -23,7 +23,7 @@ _FLAGS = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 _PLAIN_TEXT = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
-# Settings of a Transformer module with the values that ask for nothing beyond the encoder's last layer.
+# Settings of a Transformer module, with the values that require nothing beyond the encoder's last layer.
 _USUAL: dict[str, list[Any]] = {
     "do_lower_case": [False],
     "transformer_task": ["feature-extraction"],
@@ -34,11 +34,11 @@ ACTIVATIONS = {"torch.nn.modules.activation.Tanh": "tanh", "torch.nn.modules.lin
 
 
 class NotPacked(Exception):
-    """Says why a model is left to the sentence_transformers library; never seen by users."""
+    """Says why a model is left to the sentence_transformers library; users never see it."""
 
 
 class Module(NamedTuple):
-    """One line of modules.json: the class's bare name, and the folder of its files."""
+    """One entry of modules.json: the class name without its module, and the folder of its files."""
 
     kind: str
     folder: Path
@@ -49,9 +49,9 @@ class SentenceLayout(NamedTuple):
 
     encoder       folder of the encoder's checkpoint
     pooling       mean, cls or max
-    head          the modules Dense and Normalize behind the pooling, in order
-    max_tokens    most tokens of a text, the special ones included; None where the folder does not say
-    prompt        what is put before each text that has tokens
+    head          the modules after the pooling, Dense and Normalize, in order
+    max_tokens    most tokens of a text, special tokens included; None if the folder gives no limit
+    prompt        put before each text that has tokens
     """
 
     encoder: Path
@@ -64,7 +64,7 @@ class SentenceLayout(NamedTuple):
 def resolve_sentence_model(name: str) -> hub.ResolvedModel:
     """Resolve `embedded`, `multilingual`, a local folder, or a hub name of sentence-transformers with optional @revision.
 
-    A hub name without an owner is one of sentence-transformers/, as in that library. Raises ModelError as hub.resolve does.
+    A hub name without an owner means sentence-transformers/NAME, as in that library. Raises ModelError as hub.resolve does.
     """
     if name in ("", hub.EMBEDDED, hub.MULTILINGUAL):
         return hub.resolve(name)
@@ -74,16 +74,16 @@ def resolve_sentence_model(name: str) -> hub.ResolvedModel:
 
 
 def model_identity(folder: Path) -> str:
-    """What a sentence model is known by, from the files of all its modules: 12 hex digits.
+    """The identity of a sentence model, from the files of all its modules: 12 hex digits.
 
-    Raises ModelError for one whose encoder has no weights.
+    Raises ModelError if its encoder has no weights.
     """
     weight_files(read_modules(folder)[0].folder)
     return identity(module_hashes(folder), folder)
 
 
 def module_hashes(folder: Path) -> dict[str, str]:
-    """The sha256 of each file that a model is made of, in its own folder and in those of its modules."""
+    """The sha256 of each of a model's files, in its own folder and in those of its modules, by path."""
     paths = []
     for place in dict.fromkeys((folder, *(module.folder for module in read_modules(folder)))):
         if is_quantised(place) or any((place / name).exists() for name in hub.WEIGHTS):
@@ -93,9 +93,9 @@ def module_hashes(folder: Path) -> dict[str, str]:
 
 
 def read_modules(folder: Path) -> list[Module]:
-    """The modules of modules.json; of a plain encoder's folder the encoder alone.
+    """The modules in modules.json; for the folder of a plain encoder, only the encoder.
 
-    Raises ModelError for a file that cannot be read, or that asks for code from outside sentence_transformers.
+    Raises ModelError for a file that cannot be read, or that requires code from outside sentence_transformers.
     """
     path = folder / "modules.json"
     if not path.exists():
@@ -114,7 +114,7 @@ def read_modules(folder: Path) -> list[Module]:
 
 
 def packed_layout(folder: Path) -> SentenceLayout:
-    """How the engine computes a folder's model; raises NotPacked with the reason where it does not.
+    """How the engine computes a folder's model; raises NotPacked, with the reason, if it does not support it.
 
     Raises ModelError for a folder that cannot be read.
     """
@@ -169,6 +169,6 @@ def _check_dense(config: dict[str, Any]) -> None:
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """A JSON file's object; empty if there is no such file."""
+    """The object in a JSON file; {} if there is no such file."""
     with opening(path, "is not readable JSON; fetch the model again"):
         return dict(read_json(path)) if path.exists() else {}
