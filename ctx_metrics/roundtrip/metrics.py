@@ -1,5 +1,4 @@
-"""The round-trip metrics (Moon, Cho and Park 2020): the source against what comes back when an output is translated into the
-source language again."""
+"""The round-trip metrics (Moon, Cho and Park 2020): they compare the source with the back-translation of an output."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -60,12 +59,12 @@ class RoundTripMetric(DerivedMetric):
             self.announce(self._context.systems)
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
-        """Take all systems, each with its round trip; raises InputError where their numbers or lengths differ."""
+        """Set all systems, each with its round trip; raises InputError if their numbers or lengths differ."""
         from .guards import other_languages, same_engine
 
         super().announce(systems)
         roundtrips, backtranslator = self._context.inputs["roundtrips"], self._context.inputs["backtranslator"]
-        assert roundtrips is not None  # the constructor refuses to be without
+        assert roundtrips is not None  # the constructor requires them
         self._roundtrips = self._by_system(systems, roundtrips)
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
             notice(
@@ -81,7 +80,7 @@ class RoundTripMetric(DerivedMetric):
         return []
 
     def _by_system(self, systems: Sequence[Sequence[str]], roundtrips: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-        """Each system's round trip, by the digest of its output; the one there is under "" where no system is known."""
+        """Return each system's round trip by the digest of its output; a single one without systems has the key ""."""
         name = self.NAME.lower()
         if not systems and len(roundtrips) == 1:
             return {"": list(roundtrips[0])}
@@ -112,7 +111,7 @@ class RoundTripMetric(DerivedMetric):
     def _texts(self, corpus: Corpus) -> Texts:
         from .guards import guards
 
-        assert corpus.sources is not None  # the constructor refuses to be without
+        assert corpus.sources is not None  # the constructor requires them
         key = "" if "" in self._roundtrips else digest(corpus.hypotheses)
         if key not in self._roundtrips:
             raise InputError(f"{self.NAME.lower()}: no round trip is known of these hypotheses; give them as `systems`")
