@@ -1,4 +1,4 @@
-"""A trained pairwise model: its folder, its signature, and the chance that one output is better than another.
+"""A trained pairwise model: its folder, its signature, and the probability that one output is better than another.
 
 Guzman, Joty, Marquez and Nakov (2015), "Pairwise Neural Machine Translation Evaluation".
 """

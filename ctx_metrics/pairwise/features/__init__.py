@@ -156,7 +156,7 @@ def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
         return metric.components(outputs)
     with _in_own_words(
         feature, "score" if feature.options else ""
-    ):  # sacrebleu's chrF takes char_order=0, and fails here
+    ):  # sacrebleu's chrF accepts char_order=0 and only fails here
         return np.array(scores(metric, outputs).segments, np.float64)[:, None]
 
 
@@ -211,7 +211,7 @@ class _OfFeatures(logging.Filter):
 def _as_features() -> Iterator[None]:
     """Hold back notices inside the block, and print them at its end as notices about features."""
     own = _OfFeatures()
-    logger.filters.insert(0, own)  # before the one that lets each distinct message through once
+    logger.filters.insert(0, own)  # before the filter that passes each distinct message once
     try:
         yield
     finally:

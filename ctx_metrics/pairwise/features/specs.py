@@ -121,7 +121,7 @@ def metric_class(name: str) -> type[Metric]:
     if name.upper() in METRICS:
         return METRICS[name.upper()]  # type: ignore[return-value]  # sacrebleu annotates only ABCMeta
     installed = {entry.name: entry for entry in metadata.entry_points(group="sacrebleu.metrics")}
-    if name in installed:  # kept out of sacrebleu's table by CTX_METRICS_NO_AUTOLOAD
+    if name in installed:  # missing from sacrebleu's table with CTX_METRICS_NO_AUTOLOAD
         return installed[name].load()
     usable = [each for each in {*map(str.lower, METRICS), *installed, BLEUCOMP} if _is_usable(each)]
     raise InputError(f"feature {name}: no metric has this name; there are {', '.join(sorted([*usable, '4metrics']))}")

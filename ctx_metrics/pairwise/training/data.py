@@ -91,7 +91,7 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
             links += [(len(places), keys.setdefault(text, len(keys))) for text in texts if (text[1] or "").strip()]
             places.append((number, segment))
     rows, columns = np.array(links, dtype=np.int64).reshape(-1, 2).T
-    size = len(places) + len(keys)  # a graph of segments and of their texts
+    size = len(places) + len(keys)  # a graph whose nodes are segments and texts
     graph = coo_array((np.ones(len(rows)), (rows, columns + len(places))), shape=(size, size))
     _, label = connected_components(graph, directed=False)
     groups = list(dict.fromkeys(label[: len(places)].tolist()))
