@@ -118,7 +118,7 @@ class LearnedEstimator(Estimator):
 
     @property
     def special_tokens(self) -> int:
-        return 4  # two around each of the texts
+        return 4  # two special tokens around each text
 
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
         """Return the values of encoded pairs, computed in batches of similar length."""

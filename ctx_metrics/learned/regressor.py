@@ -223,7 +223,7 @@ class AlignmentRegressor(Estimator):
 
     @property
     def special_tokens(self) -> int:
-        return 4  # two around the hypothesis, two around the reference
+        return 4  # two special tokens around each text
 
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
         values = []
