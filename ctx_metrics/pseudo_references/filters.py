@@ -26,7 +26,7 @@ class Paraphrases:
 
 
 class Alignment:
-    """MAS of word vectors, in [-1, 1]; 0 where a text has no known word."""
+    """MAS of word vectors, in [-1, 1]; 0 if a text has no known word."""
 
     def __init__(self, vectors: str | None, engine: EngineOptions):
         from .alignment import TokenEmbeddings, WordVectors

@@ -1,4 +1,4 @@
-"""Pseudo-references as an input of runs."""
+"""Pseudo-references as an input of a run."""
 
 from argparse import Namespace
 from collections.abc import Sequence

@@ -9,8 +9,8 @@ from ..settings import setting
 from ..wording import setting_named, worded
 
 FILTERS = ("bert", "mas", "none")
-PROBABILITY = 0.5  # the paper's, and the authors' --theta
-MAS_OF_VECTORS = 0.8  # the paper's, for GloVe
+PROBABILITY = 0.5  # from the paper; --theta in the authors' code
+MAS_OF_VECTORS = 0.8  # from the paper, for GloVe
 MAS_OF_EMBEDDED = 0.74  # gives the best accuracy on MRPC's training part: docs/pseudo-references.md
 # Unrelated systems of WMT18, 19 and 22 share at most .32 of their lines; the same engine under two names shares .44 to 1.
 GUARD = 0.4
