@@ -54,7 +54,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Short:
-    """Another name of --rtt-bt."""
+    """A short alias of --rtt-bt."""
 
     rtt_bt: str | None = setting(
         "The same as --rtt-bt.", flag="--bt", type=checked_spec, metavar="hf:MODEL|cmd:COMMAND"

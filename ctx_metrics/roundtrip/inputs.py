@@ -1,4 +1,4 @@
-"""Round trips as an input of runs: read from files, or made by a back-translator."""
+"""Round trips as an input of a run: read from files, or made by a back-translator."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RoundTrips(FileInput):
-    """Each system's output translated back into the source language; `backtranslator` is what made it, for signatures."""
+    """Each system's output translated back into the source language; `backtranslator` names its maker for signatures."""
 
     def __init__(self) -> None:
         super().__init__(
